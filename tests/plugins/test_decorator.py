@@ -109,7 +109,7 @@ def test_a_coroutine_is_awaited() -> None:
     assert build(later).run(NO_VAULTS, {}).text == "at last"
 
 
-def test_a_failure_of_the_function_tells_its_kind_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_of_the_function_reveals_only_the_exceptions_name(caplog: pytest.LogCaptureFixture) -> None:
     @tool()
     def fail() -> str:
         """Fail."""
@@ -149,7 +149,7 @@ def test_an_answer_that_cannot_be_sent_is_the_plugins_failure(
     assert "give failed" in caplog.text
 
 
-def test_an_answer_without_end_is_not_sent() -> None:
+def test_an_answer_that_is_too_long_is_refused() -> None:
     @tool
     def flood(length: int) -> str:
         """Flood."""
@@ -160,7 +160,7 @@ def test_an_answer_without_end_is_not_sent() -> None:
         build(flood).run(NO_VAULTS, {"length": ANSWER_BYTES // 2 + 1})
 
 
-def test_a_function_that_ends_the_process_has_only_failed() -> None:
+def test_a_function_that_calls_exit_only_fails() -> None:
     @tool
     def leave() -> str:
         """Leave."""
@@ -170,7 +170,7 @@ def test_a_function_that_ends_the_process_has_only_failed() -> None:
         build(leave).run(NO_VAULTS, {})
 
 
-def test_a_default_that_a_call_changes_is_whole_again_for_the_next() -> None:
+def test_a_mutable_default_is_copied_for_each_call() -> None:
     @tool
     def gather(
         items: list[int] = [1, 2],  # noqa: B006 - people write this
@@ -188,7 +188,7 @@ def test_a_default_that_a_call_changes_is_whole_again_for_the_next() -> None:
         assert gathering.run(NO_VAULTS, {}).text == "[[1,2,3],4,null]"
 
 
-def test_our_own_errors_pass_as_they_are() -> None:
+def test_our_own_errors_are_passed_on() -> None:
     @tool()
     def fail() -> str:
         """Fail."""
@@ -257,12 +257,12 @@ def no_json(a: complex) -> str:
         (no_json, "cannot be expressed in JSON"),
     ],
 )
-def test_a_function_that_cannot_be_a_tool_is_told_why(function: Any, says: str) -> None:
+def test_a_function_that_cannot_be_a_tool_is_refused_with_the_reason(function: Any, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         build(tool()(function))
 
 
-def test_a_parameter_may_not_take_the_word_that_chooses_the_vault() -> None:
+def test_a_parameter_must_not_be_called_vault_beside_an_engine() -> None:
     @tool
     def both(engine: Engine, vault: str) -> str:
         """Something."""
@@ -282,7 +282,7 @@ def test_an_effect_is_one_of_three() -> None:
         build(looks)
 
 
-def test_a_name_with_our_prefix_is_ours() -> None:
+def test_a_name_with_our_prefix_is_refused() -> None:
     @tool
     def obsidian_read_note() -> str:
         """Read."""

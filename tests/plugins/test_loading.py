@@ -51,13 +51,13 @@ def fault(file: Path, text: str) -> str:
         ("# -*- coding: no-such -*-", "unknown encoding"),
     ],
 )
-def test_a_fault_is_told_with_its_line(file: Path, text: str, says: str) -> None:
+def test_a_failure_is_reported_with_its_line(file: Path, text: str, says: str) -> None:
     # Before 3.11.4 Python calls a null byte a wrong value, not wrong syntax.
     assert fault(file, text).removeprefix("ValueError: ").startswith(says)
     assert module_name(file.name) not in sys.modules
 
 
-def test_a_fault_of_another_file_is_told_with_its_name(file: Path, tmp_path: Path) -> None:
+def test_a_failure_in_another_file_is_reported_with_its_name(file: Path, tmp_path: Path) -> None:
     beside = tmp_path / "_beside.py"
     beside.write_text("def f():\n    return 1 / 0\n")
     siblings = SiblingFinder(tmp_path, lambda path: "")
@@ -95,7 +95,7 @@ def test_a_function_that_was_imported_from_elsewhere_is_not_this_files_tool(
     del sys.modules["vaultbridge_plugin_other"]
 
 
-def test_what_does_not_end_is_given_up() -> None:
+def test_loading_that_does_not_end_is_given_up() -> None:
     end = threading.Event()
 
     def wait() -> list[ForeignTool]:
@@ -107,7 +107,7 @@ def test_what_does_not_end_is_given_up() -> None:
     end.set()
 
 
-def test_lists_without_end_are_no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endlessly_nested_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     endless: list[object] = []
     endless.append(endless)
     monkeypatch.setattr(sys.modules[__name__], "ENDLESS", endless, raising=False)

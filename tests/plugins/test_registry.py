@@ -27,14 +27,14 @@ def test_without_a_folder_there_are_no_tools(plugins: PluginFolder) -> None:
     assert plugins.registry.problems == {}
 
 
-def test_a_file_brings_its_tools_under_their_own_names(plugins: PluginFolder) -> None:
+def test_a_file_adds_its_tools_under_their_own_names(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     assert plugins.added() == ["greet"]
     assert plugins.says("greet") == "hello"
     assert plugins.registry.tools()[0].group == "mine"
 
 
-def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: PluginFolder) -> None:
+def test_a_changed_file_changes_its_tools_and_listeners_are_notified(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     heard = []
     plugins.catalog.listen(lambda: heard.append(1))
@@ -91,7 +91,7 @@ def test_when_a_file_goes_its_tools_go(plugins: PluginFolder) -> None:
         ("from vaultbridge.plugins import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
     ],
 )
-def test_a_bad_file_is_reported_and_harms_nobody(plugins: PluginFolder, text: str, says: str) -> None:
+def test_a_bad_file_is_reported_and_affects_no_other(plugins: PluginFolder, text: str, says: str) -> None:
     plugins.write("good.py", "greet", "hello")
     plugins.raw("broken.py", text)
     assert says in plugins.registry.problems["broken.py"]
@@ -109,7 +109,7 @@ def test_a_file_that_breaks_keeps_the_tools_it_had(plugins: PluginFolder) -> Non
     assert plugins.says("greet") == "hello"
 
 
-def test_two_files_cannot_bring_the_same_tool(plugins: PluginFolder) -> None:
+def test_two_files_cannot_add_the_same_tool(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "first")
     plugins.write("b.py", "greet", "second")
     assert plugins.says("greet") == "first"
@@ -125,7 +125,7 @@ def test_a_name_that_becomes_free_goes_to_the_file_that_wanted_it(plugins: Plugi
     assert plugins.registry.problems == {}
 
 
-def test_a_tool_can_move_to_a_file_that_is_looked_at_before(plugins: PluginFolder) -> None:
+def test_a_tool_can_move_to_a_file_that_is_checked_earlier(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "a")
     plugins.write("b.py", "bow", "b")
     (plugins.folder / "a.py").write_text(GOOD.format(name="bow", says="a"))
@@ -154,7 +154,7 @@ def test_as_many_tools_as_plugins_may_have_fit_beside_ours() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
-def test_what_is_no_file_is_not_opened(plugins: PluginFolder) -> None:
+def test_only_regular_files_are_opened(plugins: PluginFolder) -> None:
     """A pipe would wait for a writer."""
     plugins.folder.mkdir()
     os.mkfifo(plugins.folder / "pipe.py")
@@ -187,7 +187,9 @@ def test_what_a_file_prints_does_not_reach_standard_output(
     assert (printed.out, printed.err) == ("", "HELLO\n")
 
 
-def test_a_file_that_never_ends_is_reported_and_harms_nobody(plugins: PluginFolder, tmp_path: Path) -> None:
+def test_a_file_that_never_ends_is_reported_and_affects_no_other(
+    plugins: PluginFolder, tmp_path: Path
+) -> None:
     plugins.write("good.py", "greet", "hello")
     before = sys.stdout
     folder = tmp_path / "others"
@@ -216,7 +218,7 @@ def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: PluginFolder, tm
     assert plugins.registry.problems == {}
 
 
-def test_a_link_whose_end_becomes_part_of_a_vault_loses_its_tools(
+def test_a_link_whose_target_becomes_part_of_a_vault_loses_its_tools(
     plugins: PluginFolder, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
@@ -230,7 +232,7 @@ def test_a_link_whose_end_becomes_part_of_a_vault_loses_its_tools(
     assert plugins.added() == []
 
 
-def test_a_folder_that_everybody_may_write_into_is_not_loaded(plugins: PluginFolder) -> None:
+def test_a_world_writable_folder_is_not_loaded(plugins: PluginFolder) -> None:
     plugins.folder.mkdir()
     plugins.folder.chmod(0o777)
     plugins.write("mine.py", "greet", "hello")
@@ -260,7 +262,7 @@ def test_a_link_into_a_vault_is_not_loaded(plugins: PluginFolder, tmp_path: Path
     assert "leads into a vault" in plugins.registry.problems["mine.py"]
 
 
-def test_a_file_that_everybody_may_write_is_not_loaded(plugins: PluginFolder) -> None:
+def test_a_world_writable_file_is_not_loaded(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     (plugins.folder / "other.py").write_text(GOOD.format(name="bow", says="x"))
     (plugins.folder / "other.py").chmod(0o666)
@@ -268,7 +270,7 @@ def test_a_file_that_everybody_may_write_is_not_loaded(plugins: PluginFolder) ->
     assert plugins.added() == ["greet"]
 
 
-def test_hidden_and_private_files_are_left_alone(plugins: PluginFolder) -> None:
+def test_hidden_and_private_files_are_ignored(plugins: PluginFolder) -> None:
     plugins.write("_helper.py", "greet", "hello")
     plugins.write(".hidden.py", "bow", "hello")
     plugins.raw("notes.txt", "no code")
@@ -291,7 +293,7 @@ def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: 
     plugins.registry.clear()
 
 
-def test_packages_bring_tools_by_entry_point(
+def test_packages_add_tools_by_entry_point(
     plugins: PluginFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"

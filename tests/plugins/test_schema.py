@@ -42,7 +42,7 @@ def schema_of(function: Any) -> dict[str, Any]:
     return schema
 
 
-def test_bounds_defaults_and_the_kinds_of_members_are_told() -> None:
+def test_bounds_defaults_and_member_types_are_in_the_schema() -> None:
     @tool(effect="reads")
     def draw(
         count: Annotated[int, Meta(ge=1, le=5, description="how many")],
@@ -84,7 +84,7 @@ def test_bounds_defaults_and_the_kinds_of_members_are_told() -> None:
     }
 
 
-def test_a_default_that_cannot_be_json_is_not_told() -> None:
+def test_a_default_that_json_cannot_express_is_left_out() -> None:
     @tool(effect="reads")
     def strange(anything: Any = object, infinite: float = float("inf")) -> str:
         """Is strange."""
@@ -93,7 +93,7 @@ def test_a_default_that_cannot_be_json_is_not_told() -> None:
     assert schema_of(strange)["properties"] == {"anything": ANY_VALUE, "infinite": {"type": "number"}}
 
 
-def test_a_kind_that_contains_itself_is_told_once() -> None:
+def test_a_recursive_type_is_defined_once() -> None:
     @tool(effect="reads")
     def count(tree: Tree) -> str:
         """Count the names of a tree."""
@@ -108,7 +108,7 @@ def test_a_kind_that_contains_itself_is_told_once() -> None:
     assert build_tool(getattr(count, MARK), group="mine").run(NO_VAULTS, call).text == "3"
 
 
-def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
+def test_a_type_that_json_cannot_express_is_named_in_one_line() -> None:
     @tool(effect="reads")
     def opened(file: Path) -> str:
         """Open."""
@@ -132,7 +132,7 @@ def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
         ({"when": "2026-01-02", "where": 3}, "where is 3. It should be an object."),
     ],
 )
-def test_a_wrong_argument_is_told_what_its_kind_takes(given: dict[str, Any], says: str) -> None:
+def test_an_error_says_what_the_arguments_type_accepts(given: dict[str, Any], says: str) -> None:
     @tool(effect="reads")
     def painted(when: date, colour: Colour = Colour.RED, where: Point = Point(1)) -> str:  # noqa: B008
         """Paint."""

@@ -35,7 +35,7 @@ def word(says: str) -> str:
     return f"def word():\n    return {says!r}\n"
 
 
-def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plugins: PluginFolder) -> None:
+def test_a_file_imports_its_sibling_and_follows_its_changes(plugins: PluginFolder) -> None:
     plugins.raw("_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_words", name="first"))
     plugins.raw("b.py", USER.format(module="_words", name="second"))
@@ -45,7 +45,7 @@ def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plu
     assert plugins.says("first") == plugins.says("second") == "three"
 
 
-def test_what_is_missing_or_wrong_is_told_and_tried_again_when_it_is_right(plugins: PluginFolder) -> None:
+def test_a_missing_or_broken_sibling_is_reported_and_tried_again(plugins: PluginFolder) -> None:
     plugins.raw("a.py", USER.format(module="_missing_words", name="first"))
     assert "No module named '_missing_words'" in plugins.registry.problems["a.py"]
     plugins.raw("_missing_words.py", "def word(:\n")
@@ -55,7 +55,7 @@ def test_what_is_missing_or_wrong_is_told_and_tried_again_when_it_is_right(plugi
     assert plugins.registry.problems == {}
 
 
-def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: PluginFolder) -> None:
+def test_a_sibling_imported_during_a_call_is_followed_too(plugins: PluginFolder) -> None:
     plugins.raw("_late_words.py", word("one"))
     plugins.raw("a.py", LATE)
     assert plugins.says("late") == "one"
@@ -63,7 +63,7 @@ def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: PluginFo
     assert plugins.says("late") == "three"
 
 
-def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: PluginFolder) -> None:
+def test_files_that_use_no_sibling_are_not_loaded_again(plugins: PluginFolder) -> None:
     plugins.raw("a.py", "import sys\nsys.loads_of_a = getattr(sys, 'loads_of_a', 0) + 1\n")
     plugins.raw("_unused_words.py", word("one"))
     plugins.raw("_unused_words.py", word("other"))
@@ -73,7 +73,7 @@ def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: PluginFolde
         del vars(sys)["loads_of_a"]
 
 
-def test_no_library_is_replaced_by_a_file(plugins: PluginFolder) -> None:
+def test_a_file_never_shadows_a_library(plugins: PluginFolder) -> None:
     plugins.raw("_json.py", word("not JSON"))
     plugins.raw("json.py", "")
     plugins.raw("a.py", "import json, _json\nassert _json.make_encoder and json.dumps\n")
@@ -81,7 +81,7 @@ def test_no_library_is_replaced_by_a_file(plugins: PluginFolder) -> None:
 
 
 @pytest.mark.parametrize("how", ["in a vault", "open to all"])
-def test_what_others_may_write_is_not_run(plugins: PluginFolder, tmp_path: Path, how: str) -> None:
+def test_a_sibling_that_others_can_write_is_not_run(plugins: PluginFolder, tmp_path: Path, how: str) -> None:
     plugins.raw("b.py", "")
     shared = plugins.folder / "_foreign_words.py"
     if how == "in a vault":
@@ -97,7 +97,7 @@ def test_what_others_may_write_is_not_run(plugins: PluginFolder, tmp_path: Path,
     assert ("vault" if how == "in a vault" else "everybody") in says
 
 
-def test_a_vault_that_comes_to_lie_around_it_takes_it_away(plugins: PluginFolder, tmp_path: Path) -> None:
+def test_a_sibling_that_becomes_part_of_a_vault_is_unloaded(plugins: PluginFolder, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "words.py").write_text(word("one"), "utf-8")
     plugins.raw("b.py", "")
@@ -110,7 +110,7 @@ def test_a_vault_that_comes_to_lie_around_it_takes_it_away(plugins: PluginFolder
     assert "_moved_words" not in sys.modules
 
 
-def test_when_the_files_are_left_out_nothing_can_be_imported_from_there(plugins: PluginFolder) -> None:
+def test_after_clearing_no_sibling_can_be_imported(plugins: PluginFolder) -> None:
     plugins.raw("_gone_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_gone_words", name="first"))
     plugins.registry.clear()

@@ -1,4 +1,4 @@
-"""A real vault with the whole catalog on it, as a dialect would use it."""
+"""A real vault with all tools, called as a protocol calls them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ToolHarness:
         return self.catalog.call(tool, arguments, self.context)
 
     def text(self, tool: str, /, **arguments: Any) -> str:
-        """Of a call that only reads."""
+        """The text of a call that only reads."""
         answer = self.call(tool, **arguments)
         assert answer.data is None, "a reading tool sends its payload once, as text"
         assert not answer.changed
@@ -49,7 +49,7 @@ class ToolHarness:
         return self.text(tool, **arguments).splitlines()
 
     def data(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
-        """Of a call that changes something: the envelope's inner part."""
+        """The data of a call that changes something, from inside the envelope."""
         import msgspec
 
         answer = self.call(tool, **arguments)
@@ -60,7 +60,7 @@ class ToolHarness:
         return inner
 
     def refused(self, kind: type[VaultbridgeError], tool: str, /, **arguments: Any) -> Any:
-        """The error of a call that must fail; the vault is as it was."""
+        """The error of a call that must fail and leave the vault unchanged."""
         before = self.files()
         with pytest.raises(kind) as caught:
             self.call(tool, **arguments)

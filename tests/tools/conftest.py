@@ -1,4 +1,4 @@
-"""Vaults for the tools: a copy of the sample vault, or a small one made for a test."""
+"""Vaults for the tools: a copy of the sample vault, or a small one written for a test."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Our tools' schemas through the real converters of model APIs and agent libraries. Not part of the suite:
-the converters are large packages, so they get an environment of their own.
+"""Runs our tools' schemas through the real converters of model APIs and agent libraries. Not part of the
+suite: the converters are large packages and need an environment of their own.
 
     python -m venv /tmp/converters
     /tmp/converters/bin/pip install google-genai openai openai-agents langchain-google-genai pydantic-ai-slim
     vaultbridge call "vaultbridge stdio VAULT" --json > /tmp/tools.json     # or the result of tools/list
     /tmp/converters/bin/python tests/tools/convert_schemas.py /tmp/tools.json
 
-Every converter that is installed is asked for every tool. It must not fail, and after it every property must
-still be there with its type and its enum."""
+Every installed converter converts every tool. It must not fail, and every property must still be there
+afterwards, with its type and its enum."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def converters() -> Iterator[tuple[str, Convert]]:
 
         def declared(name: str, schema: dict[str, Any]) -> Any:
             tool = {"name": name, "description": name, "parameters": schema}
-            [made] = convert_to_genai_function_declarations([tool])
-            parameters = made.function_declarations[0].parameters
-            # A tool without arguments has none here.
+            [converted] = convert_to_genai_function_declarations([tool])
+            parameters = converted.function_declarations[0].parameters
+            # The converter gives none to a tool without arguments.
             return parameters.model_dump(exclude_none=True) if parameters else {"type": "object"}
 
         yield "langchain-google-genai", declared
@@ -66,8 +66,8 @@ def converters() -> Iterator[tuple[str, Convert]]:
         print("pydantic-ai is not installed")
 
 
-def lost(before: dict[str, Any], after: dict[str, Any], place: str = "$") -> Iterator[str]:
-    """What a conversion dropped: properties, types, enums, alternatives."""
+def find_losses(before: dict[str, Any], after: dict[str, Any], place: str = "$") -> Iterator[str]:
+    """The properties, types, enums and alternatives that a conversion dropped."""
     if "anyOf" in before:
         kept = after.get("anyOf") or after.get("any_of") or ()
         if len(kept) != len(before["anyOf"]):
@@ -81,9 +81,9 @@ def lost(before: dict[str, Any], after: dict[str, Any], place: str = "$") -> Ite
         if name not in after.get("properties", {}):
             yield f"{place}.{name}"
         else:
-            yield from lost(inner, after["properties"][name], f"{place}.{name}")
+            yield from find_losses(inner, after["properties"][name], f"{place}.{name}")
     if "items" in before:
-        yield from lost(before["items"], after.get("items") or {}, f"{place}[]")
+        yield from find_losses(before["items"], after.get("items") or {}, f"{place}[]")
 
 
 def main(argv: list[str]) -> int:
@@ -98,7 +98,7 @@ def main(argv: list[str]) -> int:
             try:
                 found += [
                     f"{tool['name']} {one}"
-                    for one in lost(schema, convert(tool["name"], copy.deepcopy(schema)))
+                    for one in find_losses(schema, convert(tool["name"], copy.deepcopy(schema)))
                 ]
             except Exception as error:
                 found.append(f"{tool['name']}: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Absolute paths into the vault: each tool takes them as the vault's own, and nothing else is touched."""
+"""Absolute paths into a vault become paths within it, in every tool; anything else stays unchanged."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_an_absolute_path_in_the_vault_becomes_a_vault_path(
         {"operations": "/x", "name": "/x"},
     ],
 )
-def test_any_other_path_stays_as_it_came(given: dict[str, Any]) -> None:
+def test_any_other_path_stays_unchanged(given: dict[str, Any]) -> None:
     assert has_absolute_path(given)
     assert make_relative(given, short) == given
 
 
-def test_what_is_not_absolute_asks_for_no_vault() -> None:
+def test_a_relative_path_does_not_need_the_vault() -> None:
     assert not has_absolute_path({"name": "A", "content": "/x", "to": 5, "operations": [{"content": "/x"}]})
 
 

@@ -57,7 +57,7 @@ def test_what_is_open_comes_from_the_workspace_file(small: Small) -> None:
     assert harness.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
 
 
-def test_without_one_nothing_is_known(small: Small) -> None:
+def test_without_a_workspace_file_nothing_is_known(small: Small) -> None:
     assert small({}).rows("active") == ["(no active note is known)"]
 
 
@@ -98,7 +98,7 @@ def test_a_note_is_shown_in_the_app(small: Small) -> None:
     harness.refused(NoteNotFound, "open", name="Q")
 
 
-def test_open_without_the_app_is_refused_with_the_seeds_words(
+def test_open_without_the_app_is_refused_with_the_contracts_message(
     small: Small, monkeypatch: Any, tmp_path: Path
 ) -> None:
     """Seed 004, "Response: Error"."""
@@ -136,7 +136,7 @@ def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: A
     assert capfd.readouterr() == ("", ""), "our own output belongs to the protocol"
 
 
-def test_an_opener_that_fails_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_failing_opener_is_reported(tmp_path: Path, monkeypatch: Any) -> None:
     environ = running(tmp_path, "exit 3")
     monkeypatch.setenv("PATH", environ["PATH"])
     try:
@@ -148,7 +148,7 @@ def test_an_opener_that_fails_is_told(tmp_path: Path, monkeypatch: Any) -> None:
         raise AssertionError("the failure was swallowed")
 
 
-def test_what_is_open_is_nobodys_business_unless_it_is_shared(small: Small) -> None:
+def test_open_files_are_not_listed_unless_they_are_shared(small: Small) -> None:
     harness = small({"A.md": "", ".obsidian/workspace.json": workspace("A.md")})
     assert "Active: A.md" in harness.text("active")
     assert harness.with_context(shares_open_files=lambda: False).text("active") == "(no active note is known)"

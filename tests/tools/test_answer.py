@@ -1,4 +1,4 @@
-"""What a tool gives back."""
+"""What a tool returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def test_reading_answers_in_text_alone() -> None:
     assert answer_text("hi") == Answer((TextPart("hi"),), None, changed=False)
 
 
-def test_changing_answers_in_the_seeds_envelope() -> None:
+def test_changing_answers_in_the_contracts_envelope() -> None:
     answer = answer_data({"path": "ä.md"})
     assert answer.text == '{"success":true,"data":{"path":"ä.md"}}'
     assert answer.data == {"success": True, "data": {"path": "ä.md"}}
@@ -22,7 +22,7 @@ def test_the_text_of_an_answer_leaves_pictures_out() -> None:
     assert Answer((TextPart("a"), ImagePart(b"", "image/png", "v", "p.png"), TextPart("b"))).text == "a\nb"
 
 
-def test_kinds_of_content_by_ending() -> None:
+def test_media_types_by_suffix() -> None:
     assert guess_media_type("a/b.PNG") == "image/png"
     assert guess_media_type("x.md") == "text/markdown"
     assert guess_media_type("noending") == "application/octet-stream"

@@ -1,4 +1,4 @@
-"""From JSON to filled-in arguments: whatever comes, the error names the argument and what is wanted."""
+"""JSON becomes a tool's arguments, or an error that names the argument and what is expected."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Wanted(Arguments, frozen=True, kw_only=True):
         ),
     ],
 )
-def test_an_error_names_the_argument_what_came_and_what_is_wanted(
+def test_an_error_names_the_argument_its_value_and_what_is_expected(
     given_: dict[str, Any], argument: str, said: str
 ) -> None:
     with pytest.raises(InvalidArgument) as caught:
@@ -59,20 +59,20 @@ def test_an_error_names_the_argument_what_came_and_what_is_wanted(
     assert str(caught.value) == said
 
 
-def test_a_place_within_a_call_is_part_of_the_name() -> None:
+def test_an_error_inside_a_list_names_the_item() -> None:
     with pytest.raises(InvalidArgument) as caught:
         convert({"name": "x", "size": -1}, Wanted, where="operations[3]")
     assert caught.value.argument == "operations[3].size"
 
 
-def test_null_is_a_value_only_where_any_value_is() -> None:
+def test_null_is_a_value_only_where_any_value_is_accepted() -> None:
     filled = convert({"name": "x", "size": None, "mode": None, "value": None}, Wanted)
     assert (filled.size, filled.mode, filled.value) == (1, "a", None)
     with pytest.raises(InvalidArgument, match="no argument other"):
         convert({"name": "x", "other": None}, Wanted)
 
 
-def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() -> None:
+def test_null_for_an_object_counts_as_left_out() -> None:
     class Made(Arguments, frozen=True, kw_only=True):
         properties: dict[str, Any] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() 
     assert convert({"name": "x", "thing": None}, Wanted).thing is UNSET
 
 
-def test_a_value_of_the_wrong_kind_is_taken_where_it_has_one_reading() -> None:
+def test_a_value_of_the_wrong_type_is_coerced_where_it_has_one_reading() -> None:
     filled = convert(
         {"name": 2026, "size": "3", "least": 4.0, "some": '[1, "2"]', "deep": "True", "thing": '{"a": 1}'},
         Wanted,
@@ -89,14 +89,14 @@ def test_a_value_of_the_wrong_kind_is_taken_where_it_has_one_reading() -> None:
     assert (filled.deep, filled.thing) == (True, {"a": 1})
 
 
-def test_an_empty_name_beside_a_path_and_the_other_way_round_names_nothing() -> None:
+def test_of_name_and_path_an_empty_one_is_ignored() -> None:
     assert merge_path_alias({"path": "p", "name": ""}, "name") == {"name": "p"}
     assert merge_path_alias({"path": "", "name": "n"}, "name") == {"name": "n"}
     assert merge_path_alias({"path": None, "name": "n"}, "name") == {"name": "n"}
     assert merge_path_alias({"path": "", "name": ""}, "name") == {"name": ""}
 
 
-def test_path_is_another_word_for_the_note() -> None:
+def test_path_is_accepted_as_another_name_of_the_argument() -> None:
     assert merge_path_alias({"path": "p"}, "name") == {"name": "p"}
     assert merge_path_alias({"path": "p", "name": None}, "name") == {"name": "p"}
     assert merge_path_alias({"path": "p", "name": "p"}, "name") == {"name": "p"}
@@ -106,7 +106,7 @@ def test_path_is_another_word_for_the_note() -> None:
     assert str(caught.value) == 'name is "n", but path is "p". Give name or path, not both.'
 
 
-def test_a_long_value_is_shown_in_part() -> None:
+def test_a_long_value_is_quoted_in_part() -> None:
     assert len(quote_value("x" * 1000)) == 80
     assert quote_value(object()).startswith("<object")
 
@@ -119,7 +119,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*Wanted.__struct_fields__, "other"]), JSON))
-def test_nothing_but_a_named_refusal_comes_of_any_json(given_: dict[str, Any]) -> None:
+def test_any_json_is_converted_or_refused_by_name(given_: dict[str, Any]) -> None:
     try:
         filled = convert(given_, Wanted)
     except InvalidArgument as error:

@@ -22,14 +22,14 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def test_a_picture_is_given_to_look_at(sample: ToolHarness) -> None:
+def test_a_picture_is_returned_as_an_image(sample: ToolHarness) -> None:
     answer = sample.call("attachment", name="m81-sketch.png")
     data = (sample.folder / "Attachments/m81-sketch.png").read_bytes()
     assert answer == Answer((ImagePart(data, "image/png", "sample-vault", "Attachments/m81-sketch.png"),))
     assert answer.text == ""
 
 
-def test_other_files_are_given_as_they_are(small: Small) -> None:
+def test_other_files_are_returned_as_bytes(small: Small) -> None:
     harness = small({"d.pdf": b"%PDF", "i.bmp": b"BM"})
     assert harness.call("attachment", path="d.pdf").content == (
         FilePart(b"%PDF", "application/pdf", "vault", "d.pdf"),
@@ -37,7 +37,7 @@ def test_other_files_are_given_as_they_are(small: Small) -> None:
     assert isinstance(harness.call("attachment", name="i.bmp").content[0], FilePart), "assistants see no BMP"
 
 
-def test_text_is_given_as_text_in_pieces(small: Small) -> None:
+def test_text_files_are_returned_as_text_in_pages(small: Small) -> None:
     harness = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
     assert harness.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
     assert (
@@ -47,13 +47,13 @@ def test_text_is_given_as_text_in_pieces(small: Small) -> None:
     assert harness.text("attachment", name="i.svg").endswith(SVG)
 
 
-def test_facts_without_the_content(sample: ToolHarness) -> None:
+def test_info_returns_size_and_type_without_content(sample: ToolHarness) -> None:
     assert sample.text("attachment", action="info", name="m81-sketch.png") == (
         "Attachments/m81-sketch.png  image/png  2506 bytes  linked from 4 notes"
     )
 
 
-def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: ToolHarness) -> None:
+def test_a_new_file_goes_to_the_attachment_folder_and_its_link_is_returned(sample: ToolHarness) -> None:
     data = sample.data("add_attachment", name="star.png", data=b64(b"star"), note="Algol")
     assert {key: data[key] for key in ("path", "link", "bytes")} == {
         "path": "Attachments/star.png",
@@ -94,7 +94,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness.refused(InvalidPath, "add_attachment", name="../a.png", data=b64(b"a"))
 
 
-def test_more_than_a_message_can_carry_is_not_taken(small: Small) -> None:
+def test_a_file_too_large_for_a_message_is_refused(small: Small) -> None:
     harness = small({})
     too_much = "A" * (FILE_BYTES * 4 // 3 + 8)
     assert harness.refused(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument == "data"

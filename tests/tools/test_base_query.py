@@ -64,7 +64,7 @@ def test_a_view_is_chosen_by_argument_or_as_in_an_embed(small: Small) -> None:
     assert "(rows 1-2 of 2 (limited by the view, of 3))" in harness.text("base_query", name="Q.base#Two")
 
 
-def test_a_base_needs_no_ending_where_no_note_has_the_name(small: Small) -> None:
+def test_a_base_needs_no_suffix_if_no_note_has_its_name(small: Small) -> None:
     harness = small({**NOTES, "Folder/Q.base": BASE})
     whole = harness.text("base_query", name="Folder/Q.base")
     assert harness.text("base_query", name="Q") == harness.text("base_query", name="[[Folder/Q]]") == whole
@@ -73,7 +73,7 @@ def test_a_base_needs_no_ending_where_no_note_has_the_name(small: Small) -> None
     assert harness.refused(InvalidArgument, "base_query", name="A").argument == "block"
 
 
-def test_pages_cut_groups_without_losing_rows(small: Small) -> None:
+def test_pages_split_groups_without_losing_rows(small: Small) -> None:
     harness = small({**NOTES, "Q.base": BASE})
     first = harness.text("base_query", name="Q.base#Grouped", limit=1)
     assert "| A.md | 1 |" in first
@@ -84,7 +84,7 @@ def test_pages_cut_groups_without_losing_rows(small: Small) -> None:
     assert "(no rows from offset 9; there are 3)" in harness.text("base_query", name="Q.base", offset=9)
 
 
-def test_a_block_of_a_note_is_run_as_seen_from_that_note(small: Small) -> None:
+def test_a_base_block_runs_in_the_context_of_its_note(small: Small) -> None:
     view = "views:\n  - type: list\n    name: L\n    order: [file.name]\n"
     block = f"```base\nfilters: file.hasLink(this.file)\n{view}```\n"
     harness = small({**NOTES, "B.md": "---\nn: 2\n---\n```base\nviews: []\n```\n" + block})
@@ -93,7 +93,7 @@ def test_a_block_of_a_note_is_run_as_seen_from_that_note(small: Small) -> None:
     assert harness.refused(InvalidArgument, "base_query", name="B", block=3).argument == "block"
 
 
-def test_files_become_rows_with_what_they_say(small: Small) -> None:
+def test_files_become_rows_with_their_values(small: Small) -> None:
     harness = small(NOTES)
     a = query(harness, "file.tags, file.links, file.embeds", 'file.name == "A.md"')
     assert a == ["| #t | [[B.md]] | [[p.png]] |"]
@@ -103,7 +103,7 @@ def test_files_become_rows_with_what_they_say(small: Small) -> None:
     assert len(query(harness, "file.name", "file.ctime <= file.mtime")) == 4
 
 
-def test_progress_is_told_over_many_notes(small: Small) -> None:
+def test_progress_is_reported_over_many_notes(small: Small) -> None:
     told: list[tuple[float, float | None, str]] = []
     harness = small({f"N{number}.md": "" for number in range(501)})
     harness = harness.with_context(progress=lambda done, total, message: told.append((done, total, message)))
@@ -111,7 +111,7 @@ def test_progress_is_told_over_many_notes(small: Small) -> None:
     assert told == [(500, 501, "Reading notes")]
 
 
-def test_a_long_table_is_cut_to_what_a_conversation_takes(small: Small) -> None:
+def test_a_long_table_is_cut_to_the_size_of_a_page(small: Small) -> None:
     harness = small({f"N{number}.md": f"---\nt: {'word ' * 100}\n---\n" for number in range(150)})
     base = "views:\n  - type: table\n    name: V\n    order: [file.name, t]\n"
     text = harness.text("base_query", base=base, limit=150)
@@ -137,7 +137,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert "nope()" in str(harness.refused(InvalidQuery, "base_query", base="filters: nope()"))
 
 
-def test_hidden_notes_are_no_rows_and_no_links(small: Small) -> None:
+def test_hidden_notes_appear_neither_as_rows_nor_as_links(small: Small) -> None:
     harness = small(NOTES, scope=Scope(deny=("B.md",)))
     assert query(harness, "file.name") == ["| A.md |", "| C.md |"]
     assert query(harness, "file.links", 'file.name == "A.md"') == ["| [[B]] |"]

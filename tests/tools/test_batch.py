@@ -1,4 +1,4 @@
-"""`batch`: all or nothing, in the words of `edit_note`."""
+"""`batch`: all operations or none, in the vocabulary of `edit_note`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_dry_run_shows_all_diffs(small: Small) -> None:
     assert harness.files() == before
 
 
-def test_an_operation_states_what_it_saw(small: Small) -> None:
+def test_an_operation_may_state_the_hash_it_expects(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     seen = {"op": "append", "name": "A", "content": "x", "expected": content_hash(b"a\n")}
     harness.refused(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
@@ -111,7 +111,7 @@ def test_a_wrong_operation_is_named_by_its_place(small: Small, operations: Any, 
     assert harness.refused(InvalidArgument, "batch", operations=operations).argument == argument
 
 
-def test_there_is_a_most_number_of_operations(small: Small) -> None:
+def test_the_number_of_operations_is_limited(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     many = [{"op": "append", "name": "A", "content": "x"}] * 501
     assert harness.refused(InvalidArgument, "batch", operations=many).argument == "operations"

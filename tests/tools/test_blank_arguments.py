@@ -154,7 +154,7 @@ def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
-def test_any_mixture_of_blanks_is_as_if_left_out(small: Small, data: st.DataObject) -> None:
+def test_any_mixture_of_blanks_counts_as_left_out(small: Small, data: st.DataObject) -> None:
     harness = small(FILES)
     op = data.draw(st.sampled_from(EDIT_OPS))
     blanks = blanks_of(tool_named("edit_note").arguments)
@@ -165,7 +165,7 @@ def test_any_mixture_of_blanks_is_as_if_left_out(small: Small, data: st.DataObje
     assert harness.data("edit_note", **{**filled, **arguments})["diff"] == plain
 
 
-def test_a_value_that_says_something_is_still_refused_where_it_does_not_belong(small: Small) -> None:
+def test_a_real_value_is_still_refused_where_it_does_not_belong(small: Small) -> None:
     harness = small(FILES)
     for field, value in (("old", "x"), ("line", 3), ("value", 5), ("value", [1]), ("to", "x"), ("all", True)):
         arguments = {"name": "A", "op": "append", "content": "x", field: value}
@@ -174,7 +174,7 @@ def test_a_value_that_says_something_is_still_refused_where_it_does_not_belong(s
         assert "append takes: content, heading, create, block" in str(refused)
 
 
-def test_zero_means_the_default_where_zero_is_no_number(small: Small) -> None:
+def test_zero_means_the_default_where_it_is_not_valid(small: Small) -> None:
     harness = small(FILES)
     for tool, arguments in (
         ("search", {"query": "words", "limit": 0}),
@@ -187,7 +187,7 @@ def test_zero_means_the_default_where_zero_is_no_number(small: Small) -> None:
     assert harness.refused(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
 
 
-def test_the_empty_values_that_mean_something_are_carried_out(small: Small) -> None:
+def test_meaningful_empty_values_are_applied(small: Small) -> None:
     harness = small(FILES)
     harness.data("edit_note", name="A", op="replace_text", old="text ", new="", value="", line=0, to="")
     assert "text" not in harness.read("A.md")
@@ -197,7 +197,7 @@ def test_the_empty_values_that_mean_something_are_carried_out(small: Small) -> N
     assert harness.read("B.md") == ""
 
 
-async def test_over_mcp_and_bridge_v1_the_rule_is_the_same(tmp_path: Any) -> None:
+async def test_blanks_are_treated_alike_over_mcp_and_bridge_v1(tmp_path: Any) -> None:
     vault = small_vault(tmp_path, {"A.md": "# H\na\n"})
     async with vault_wire(tmp_path, vault) as wire:
         blank = {name: values[-1] for name, values in blanks_of(tool_named("edit_note").arguments).items()}

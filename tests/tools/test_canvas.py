@@ -122,7 +122,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
 
 
 @pytest.mark.parametrize("color", ["red", "7", "0", "#12", "#ggg", "rgb(1,2,3)"])
-def test_a_color_that_no_canvas_has_is_refused(small: Small, color: str) -> None:
+def test_an_invalid_color_is_refused(small: Small, color: str) -> None:
     harness = small({"C.canvas": ""})
     card = harness.data("edit_canvas", name="C", action="add", text="x")["id"]
     before = harness.files()
@@ -134,7 +134,7 @@ def test_a_color_that_no_canvas_has_is_refused(small: Small, color: str) -> None
 
 
 @pytest.mark.parametrize("color", ["1", "6", "#abc", "#A1b2C3", ""])
-def test_a_color_is_given_by_its_number_or_in_hex_and_taken_away_by_nothing(small: Small, color: str) -> None:
+def test_a_color_is_a_number_or_hex_and_an_empty_one_removes_it(small: Small, color: str) -> None:
     harness = small({"C.canvas": ""})
     card = harness.data("edit_canvas", name="C", action="add", text="x", color="2")["id"]
     harness.data("edit_canvas", name="C", action="update", id=card, color=color)

@@ -1,4 +1,4 @@
-"""The catalog: what is shown to whom, and how a call finds its tool."""
+"""The catalog: which tools a connection sees, and how a call reaches one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_tool_is_called_with_or_without_the_prefix(small: Small) -> None:
     assert harness.text("read_note", name="A") == harness.text("obsidian_read_note", name="A")
 
 
-def test_an_unknown_tool_is_told_with_the_closest(small: Small) -> None:
+def test_an_unknown_tool_is_refused_with_the_closest_name(small: Small) -> None:
     harness = small({})
     assert harness.refused(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
     assert harness.refused(NoteNotFound, "raed_note").closest[0] == "read_note"
@@ -117,7 +117,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("context", [{"read_only": True}, {"profile": "read-only"}])
-def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, context: dict[str, Any]) -> None:
+def test_a_read_only_connection_changes_nothing(small: Small, context: dict[str, Any]) -> None:
     harness = small({"A.md": "- [ ] a\n"})
     harness.data("edit_note", name="A", op="append", content="once")
     narrow = harness.with_context(**context)
@@ -127,7 +127,7 @@ def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, cont
     assert narrow.text("tags") == "(tags: none)"
 
 
-def test_nothing_is_changed_where_the_scope_is_read_only(small: Small) -> None:
+def test_a_read_only_scope_changes_nothing(small: Small) -> None:
     small({"A.md": "- [ ] a\n"}).data("edit_note", name="A", op="append", content="once")
     harness = small({}, scope=Scope(read_only=True))
     for name, arguments in WRITES:
@@ -138,7 +138,7 @@ def test_every_changing_tool_is_in_the_list_above() -> None:
     assert {name for name, _ in WRITES} == {tool.name for tool in STANDARD_TOOLS if tool.effect != "reads"}
 
 
-def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> None:
+def test_listeners_are_notified_when_foreign_tools_come_and_go(small: Small) -> None:
     harness = small({})
     heard: list[int] = []
     there = len(harness.catalog.names())
@@ -170,7 +170,7 @@ def test_replacing_tools_is_one_change_and_keeps_their_place() -> None:
     assert catalog.names() == ("a", "y", "c", "z")
 
 
-def test_a_group_goes_as_a_whole() -> None:
+def test_removing_a_group_removes_all_its_tools() -> None:
     catalog = Catalog([greeter("a"), greeter("b"), greeter("c", group="plugin:y")])
     catalog.remove("plugin:x")
     assert catalog.names() == ("c",)
@@ -192,7 +192,7 @@ def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
     assert len(heard) == 4, "switching off what is off is no news"
 
 
-def test_a_name_is_given_once_and_there_is_a_most() -> None:
+def test_names_are_unique_and_their_number_is_limited() -> None:
     catalog = Catalog([greeter()])
     with pytest.raises(InvalidArgument, match="already"):
         catalog.add(greeter())
@@ -234,7 +234,7 @@ def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
         harness.engine.close()
 
 
-def test_one_vault_needs_no_argument_and_may_be_named_all_the_same(small: Small) -> None:
+def test_a_single_vault_need_not_be_named_but_may_be(small: Small) -> None:
     harness = small({"A.md": "a"})
     assert all(
         "vault" not in tool.input_schema["properties"]
@@ -248,7 +248,7 @@ def test_without_a_vault_every_call_says_so() -> None:
         standard_catalog().call("vault_info", {}, ToolContext(engines={}))
 
 
-def test_the_listing_is_made_once_and_anew_after_a_change() -> None:
+def test_the_listing_is_cached_until_the_tools_change() -> None:
     catalog = standard_catalog()
     assert catalog.list_tools() is catalog.list_tools()
     before = catalog.list_tools()
@@ -274,7 +274,7 @@ def test_listings_asked_for_while_tools_change_are_never_stale() -> None:
     assert catalog.list_tools()[-1].name == "obsidian_open"
 
 
-def test_hints_say_what_only_reads_and_what_may_destroy() -> None:
+def test_annotations_say_what_reads_and_what_is_destructive() -> None:
     assert build_annotations("reads", idempotent=True) == {"readOnlyHint": True}
     assert build_annotations("adds", idempotent=False) == {"destructiveHint": False}
     assert build_annotations("changes", idempotent=True) == {"destructiveHint": True, "idempotentHint": True}

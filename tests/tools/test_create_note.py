@@ -1,4 +1,4 @@
-"""`create_note`, as seed 004 shows it."""
+"""`create_note`, as the stdio contract (docs/protocols/mcp-stdio.md) shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNo
 Small = Callable[..., ToolHarness]
 
 
-def test_the_answer_is_exactly_the_seeds(small: Small) -> None:
+def test_the_answer_is_exactly_the_contracts(small: Small) -> None:
     """Seed 004, "Response: Success"."""
     harness = small({})
     answer = harness.call(
@@ -24,13 +24,13 @@ def test_the_answer_is_exactly_the_seeds(small: Small) -> None:
     assert harness.read("Meeting Notes.md") == "# Meeting Notes\n\n- Agenda item 1"
 
 
-def test_an_exact_path_makes_its_folders(small: Small) -> None:
+def test_an_exact_path_creates_its_folders(small: Small) -> None:
     harness = small({})
     assert harness.data("create_note", path="A/B/Note.md") == {"path": "A/B/Note.md", "created": True}
     assert harness.read("A/B/Note.md") == ""
 
 
-def test_a_bare_name_goes_where_the_settings_want_it(sample: ToolHarness) -> None:
+def test_a_bare_name_goes_to_the_folder_of_the_settings(sample: ToolHarness) -> None:
     assert sample.data("create_note", name="Idea")["path"] == "Inbox/Idea.md"
 
 
@@ -63,13 +63,13 @@ def test_properties_become_frontmatter_of_their_types(sample: ToolHarness) -> No
     assert sample.read(path) == "---\nhours: 3\ntags:\n  - x\n---\nBody\n"
 
 
-def test_unresolved_links_that_the_new_note_takes_are_told(small: Small) -> None:
+def test_links_that_resolve_to_the_new_note_are_reported(small: Small) -> None:
     harness = small({"A.md": "[[New]]"})
     data = harness.data("create_note", name="New")
     assert data["notices"] == ["1 unresolved link(s) now lead to New.md, from: A.md."]
 
 
-def test_what_no_note_may_be_called_is_refused(small: Small) -> None:
+def test_an_invalid_note_name_is_refused(small: Small) -> None:
     harness = small({})
     assert "'?'" in str(harness.refused(InvalidPath, "create_note", name="What?"))
     harness.refused(InvalidPath, "create_note", name="../out")
@@ -77,7 +77,7 @@ def test_what_no_note_may_be_called_is_refused(small: Small) -> None:
     assert harness.refused(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
 
 
-def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
+def test_arguments_of_the_wrong_type_are_named(small: Small) -> None:
     harness = small({})
     assert harness.refused(InvalidArgument, "create_note").argument == "name"
     assert str(harness.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
@@ -90,7 +90,7 @@ def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
 
 
 @pytest.mark.parametrize("name", ["[[Sub/New]]", "[[Sub/New|shown]]", " Sub/New ", "Sub/New"])
-def test_a_new_note_may_be_named_as_a_link_names_it(small: Small, name: str) -> None:
+def test_a_new_note_may_be_named_by_a_link(small: Small, name: str) -> None:
     """A blank at the end would have made a note that no link can name."""
     harness = small({"A.md": "[[New]]"})
     assert harness.data("create_note", name=name, content="x")["path"] == "Sub/New.md"
@@ -103,7 +103,7 @@ def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
     assert harness.files() == {"A.md": b"# H\n"}
 
 
-def test_a_folder_is_no_name_for_a_note(small: Small) -> None:
+def test_a_folder_is_refused_as_the_name_of_a_note(small: Small) -> None:
     """It was told that the name `.md` begins with a dot."""
     harness = small({"A.md": ""})
     refused = harness.refused(InvalidArgument, "create_note", name="Folder/")

@@ -13,7 +13,7 @@ from vaultbridge.vault.scope import Scope
 Small = Callable[..., ToolHarness]
 
 
-def test_a_note_that_is_there_is_read(sample: ToolHarness) -> None:
+def test_an_existing_daily_note_is_read(sample: ToolHarness) -> None:
     text = sample.text("daily_note", date="2026-03-14")
     assert text.startswith("[Daily/2026-03-14.md | hash ")
     assert sample.text("daily_note", date="yesterday") == text
@@ -23,7 +23,7 @@ def test_a_note_that_is_there_is_read(sample: ToolHarness) -> None:
     assert "# Saturday" in sample.text("daily_note", date="-1", heading="Saturday, 14 March 2026")
 
 
-def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: ToolHarness) -> None:
+def test_a_missing_daily_note_is_refused_with_how_to_create_it(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "daily_note")
     assert str(error) == (
         "No daily note named 'Daily/2026-03-15.md'. It does not exist yet; write_daily_note creates it."
@@ -47,7 +47,7 @@ def test_the_path_of_any_period(sample: ToolHarness, arguments: dict[str, str], 
     assert sample.text("daily_note", action="path", **arguments) == path
 
 
-def test_appending_makes_the_note_from_its_template_in_one_change(sample: ToolHarness) -> None:
+def test_appending_creates_the_note_from_its_template_in_one_change(sample: ToolHarness) -> None:
     data = sample.data("write_daily_note", action="append", content="- saw a comet")
     assert data["path"] == "Daily/2026-03-15.md"
     assert data["created"] is True
@@ -61,7 +61,7 @@ def test_appending_makes_the_note_from_its_template_in_one_change(sample: ToolHa
     assert not (sample.folder / "Daily/2026-03-15.md").exists()
 
 
-def test_another_days_note_is_made_for_that_day(sample: ToolHarness) -> None:
+def test_the_note_of_another_day_is_created_for_that_day(sample: ToolHarness) -> None:
     sample.data("write_daily_note", action="create", date="2026-03-20")
     assert "# Friday, 20 March 2026" in sample.read("Daily/2026-03-20.md")
     answer = sample.call("write_daily_note", action="create", date="2026-03-20")
@@ -80,14 +80,14 @@ def test_content_goes_first_or_under_a_heading(small: Small) -> None:
     harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
 
 
-def test_a_call_that_makes_the_note_too_is_told_as_one(small: Small) -> None:
+def test_creating_and_adding_is_one_change(small: Small) -> None:
     harness = small({})
     refused = harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
     assert "Nope" in str(refused) and "Operation" not in str(refused)
     assert harness.files() == {}
 
 
-def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Small) -> None:
+def test_a_missing_template_is_reported_and_the_note_is_created_anyway(small: Small) -> None:
     harness = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
     data = harness.data("write_daily_note", action="create")
     assert data["notices"] == ["The template 'Gone' of the daily notes was not found."]
@@ -107,7 +107,7 @@ def test_wrong_calls_are_named(sample: ToolHarness) -> None:
     assert argument(action="burn") == "action"
 
 
-def test_a_hidden_daily_note_is_neither_read_nor_made(small: Small) -> None:
+def test_a_hidden_daily_note_is_neither_read_nor_created(small: Small) -> None:
     harness = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
     assert "secret" not in str(harness.refused(NoteNotFound, "daily_note"))
     harness.refused(PermissionDenied, "write_daily_note", action="append", content="x")

@@ -29,11 +29,11 @@ def test_every_op_does_what_it_says(
     assert data == {"path": "A.md", "hash": content_hash(now.encode()), "change": 1}
 
 
-def test_no_op_is_without_a_test() -> None:
+def test_every_op_has_a_test() -> None:
     assert {edit[0] for edit in EDITS} == set(EDIT_OPS)
 
 
-def test_links_follow_a_renamed_heading_and_the_files_are_told(small: Small) -> None:
+def test_links_follow_a_renamed_heading_and_the_files_are_named(small: Small) -> None:
     harness = small({"A.md": NOTE, "B.md": "[[A#Two]] and [[A#^b1]]"})
     data = harness.data("edit_note", name="A", op="rename_heading", heading="Two", to="Zwei")
     assert data["files"] == [{"path": "B.md", "change": "changed", "links": 1}]
@@ -54,7 +54,7 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(small: Small) -> None:
     assert harness.files() == before
 
 
-def test_an_edit_of_a_note_that_changed_since_is_refused_with_the_hash_now(small: Small) -> None:
+def test_a_stale_edit_is_refused_with_the_current_hash(small: Small) -> None:
     harness = small({"A.md": NOTE})
     error = harness.refused(StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16)
     assert error.current == content_hash(NOTE.encode())
@@ -99,7 +99,7 @@ def test_wrong_arguments_are_named(small: Small, arguments: dict[str, Any], argu
     assert said in str(error)
 
 
-def test_what_the_note_does_not_have_is_refused(small: Small) -> None:
+def test_an_edit_of_something_the_note_lacks_is_refused(small: Small) -> None:
     harness = small({"A.md": NOTE, "B.canvas": "{}"})
     harness.refused(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
     harness.refused(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
@@ -110,7 +110,7 @@ def test_what_the_note_does_not_have_is_refused(small: Small) -> None:
     harness.refused(InvalidArgument, "edit_note", name="", op="append", content="x")
 
 
-def test_null_counts_as_left_out_where_it_is_no_value(small: Small) -> None:
+def test_null_counts_as_left_out_where_it_is_not_a_value(small: Small) -> None:
     """Some clients send null for every argument that they leave out."""
     harness = small({"A.md": NOTE})
     nothing = dict.fromkeys(("heading", "block", "line", "old", "expected", "dry_run"))
@@ -118,7 +118,7 @@ def test_null_counts_as_left_out_where_it_is_no_value(small: Small) -> None:
     assert harness.read("A.md").endswith("third\nx\n")
 
 
-def test_a_link_as_name_says_where_in_the_note(small: Small) -> None:
+def test_a_link_as_name_selects_the_part_of_the_note(small: Small) -> None:
     """It was appended to the end of the note: not where the link pointed."""
     harness = small({"A.md": "# One\nx ^b\n\n# Two\ny\n"})
     harness.data("edit_note", name="[[A#One]]", op="append", content="new")
@@ -139,9 +139,7 @@ def test_a_link_as_name_says_where_in_the_note(small: Small) -> None:
         {"op": "insert", "line": 1, "content": "x"},
     ],
 )
-def test_a_link_to_a_part_is_refused_by_what_concerns_the_whole_note(
-    small: Small, edit: dict[str, object]
-) -> None:
+def test_a_link_to_a_part_is_refused_by_ops_on_the_whole_note(small: Small, edit: dict[str, object]) -> None:
     harness = small({"A.md": "# One\nx\n"})
     assert harness.refused(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
     named = harness.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
@@ -149,7 +147,7 @@ def test_a_link_to_a_part_is_refused_by_what_concerns_the_whole_note(
     assert harness.files() == {"A.md": b"# One\nx\n"}
 
 
-def test_what_is_no_tag_is_refused_whether_the_vault_has_types_or_not(small: Small) -> None:
+def test_an_invalid_tag_is_refused_with_or_without_property_types(small: Small) -> None:
     harness = small({"A.md": "x\n"})
     wrong = {"op": "set_property", "property": "tags", "value": ["a b"]}
     assert "a b" in str(harness.refused(InvalidArgument, "edit_note", name="A", **wrong))

@@ -31,14 +31,14 @@ def test_changes_are_listed_newest_first_and_in_pages(small: Small) -> None:
     assert harness.rows("history", before=1) == ["(no changes)"]
 
 
-def test_one_notes_story_is_followed_through_its_names(small: Small) -> None:
+def test_the_history_of_a_note_follows_its_earlier_names(small: Small) -> None:
     harness = changed(small)
     assert [row.split("  ")[0] for row in harness.rows("history", name="Z")[:-1]] == ["2", "1"]
     assert harness.rows("history", name="Z", limit=1)[-1] == "(older ones: before=2)"
     assert harness.rows("history", path="Z", before=2)[0].startswith("1  ")
 
 
-def test_a_diff_and_its_pieces(small: Small) -> None:
+def test_a_long_diff_is_read_in_pages(small: Small) -> None:
     harness = changed(small)
     diff = harness.text("history", id=1)
     assert "+one\n" in diff
@@ -58,7 +58,7 @@ def test_undo_takes_the_last_change_or_the_one_named(small: Small) -> None:
     assert harness.read("B.md") == "[[A]]\n"
 
 
-def test_what_changed_since_is_not_undone_unless_forced(small: Small) -> None:
+def test_a_note_that_changed_since_is_not_undone_unless_forced(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     harness.data("edit_note", name="A", op="append", content="one")
     (harness.folder / "A.md").write_text("by hand\n")
@@ -77,7 +77,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert harness.rows("history", name="Gone.md") == ["(no changes)"]
 
 
-def test_what_happened_to_hidden_files_is_told_to_nobody(small: Small) -> None:
+def test_changes_of_hidden_files_are_not_listed(small: Small) -> None:
     harness = changed(small)
     harness.data("edit_note", name="B", op="append", content="secret")
     narrow = small({}, scope=Scope(deny=("B.md",)))

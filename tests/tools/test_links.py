@@ -69,7 +69,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness.refused(NoteNotFound, "links", kind="path", name="A", to="QQ")
 
 
-def test_hidden_notes_link_nowhere_and_nothing_leads_to_them(small: Small) -> None:
+def test_hidden_notes_have_no_links_in_either_direction(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("B.md", "y/")))
     assert harness.rows("links", name="C") == ["[to C.md]", "(backlinks: none)"]
     assert harness.rows("links", kind="outgoing", name="A")[1] == "1: [[B]] -> (nothing)"

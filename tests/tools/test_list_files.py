@@ -79,7 +79,7 @@ def test_the_most_recent_and_the_largest_first(small: Small) -> None:
     assert harness.rows("list_files", sort="size", limit=1)[0] == "B.md  3 bytes"
 
 
-def test_pages_join_to_the_whole(small: Small) -> None:
+def test_pages_add_up_to_the_whole_list(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("list_files", limit=5)[-1] == "(files 1-5 of 9; continue with offset=5)"
     assert harness.rows("list_files", limit=5, offset=5) == [
@@ -96,7 +96,7 @@ def test_a_page_never_fills_a_conversation(small: Small) -> None:
     assert "continue with offset=" in text
 
 
-def test_a_missing_folder_is_told_with_the_closest(sample: ToolHarness) -> None:
+def test_a_missing_folder_is_refused_with_the_closest_names(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "list_files", folder="Projcts")
     assert error.closest[0] == "Projects/"
     assert "No folder named 'Projcts'" in str(error)
@@ -106,7 +106,7 @@ def test_a_missing_folder_is_told_with_the_closest(sample: ToolHarness) -> None:
     assert sample.refused(InvalidArgument, "list_files", offset=-1).argument == "offset"
 
 
-def test_hidden_files_are_in_no_row_and_no_count(small: Small) -> None:
+def test_hidden_files_are_neither_listed_nor_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("f/g/",)))
     assert harness.rows("list_files", kind="folder")[:-1] == ["f/  files 1"]
     assert harness.rows("list_files", depth=1)[-1] == "(entries: 7)"

@@ -1,4 +1,4 @@
-"""`create` makes a heading that is missing; without it, a missing heading is refused as ever."""
+"""`create` adds a missing heading; without it, a missing heading is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Small = Callable[..., ToolHarness]
 @pytest.mark.parametrize(
     "before", ["", "text", "text\n", "---\na: 1\n---\n", "# Top\r\n\r\ntext\r\n", "text\n\n"]
 )
-def test_a_missing_heading_is_made_at_the_end(small: Small, op: str, before: str) -> None:
+def test_a_missing_heading_is_added_at_the_end(small: Small, op: str, before: str) -> None:
     harness = small({"A.md": before})
     harness.refused(EditRefused, "edit_note", name="A", op=op, content="x", heading="Log")
     harness.data("edit_note", name="A", op=op, content="first", heading="Log", create=True)
@@ -54,7 +54,7 @@ def test_a_daily_note_gets_the_heading_it_lacks(small: Small) -> None:
     assert harness.read("2026-03-15.md").split() == ["##", "Log", "-", "tea", "-", "cake"]
 
 
-def test_a_batch_makes_it_too(small: Small) -> None:
+def test_a_batch_adds_a_missing_heading_too(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     operation = {"op": "append", "name": "A", "content": "x", "heading": "Log", "create": True}
     harness.data("batch", operations=[operation])

@@ -52,13 +52,13 @@ def test_a_folder_can_be_moved_to_the_top(small: Small, top: str) -> None:
     assert harness.data("move_note", name="New/Place/", to="Name")["path"] == "New/Name"
 
 
-def test_a_folder_is_not_put_in_another_ones_place_at_the_top(small: Small) -> None:
+def test_a_folder_does_not_replace_another_at_the_top(small: Small) -> None:
     harness = small({"F/G/A.md": "x", "G/B.md": ""})
     assert "G exists already" in str(harness.refused(EditRefused, "move_note", name="F/G/", to="/"))
     assert harness.data("move_note", name="G/", to="/") == {"unchanged": True}
 
 
-def test_undoing_the_move_of_a_folder_gives_back_its_name_as_it_was_stored(small: Small) -> None:
+def test_undoing_the_move_of_a_folder_restores_its_name_as_stored(small: Small) -> None:
     name = unicodedata.normalize("NFD", "Café")
     harness = small({f"{name}/A.md": "x"})
     harness.data("move_note", name="Café/", to="Cafe")
@@ -75,12 +75,12 @@ def test_a_dry_run_of_a_move_shows_the_links_it_would_rewrite(small: Small) -> N
     assert harness.files() == before
 
 
-def test_a_move_to_where_it_is_changes_nothing(small: Small) -> None:
+def test_a_move_to_the_same_place_changes_nothing(small: Small) -> None:
     harness = small({"A.md": ""})
     assert harness.data("move_note", name="A", to="A") == {"unchanged": True}
 
 
-def test_moves_that_cannot_be_are_refused(small: Small) -> None:
+def test_impossible_moves_are_refused(small: Small) -> None:
     harness = small({"A.md": "a", "B.md": "b"})
     assert "B.md exists already" in str(harness.refused(EditRefused, "move_note", name="A", to="B"))
     harness.refused(NoteNotFound, "move_note", name="Q", to="R")
@@ -90,7 +90,7 @@ def test_moves_that_cannot_be_are_refused(small: Small) -> None:
     assert harness.refused(InvalidArgument, "move_note", name="A").argument == "to"
 
 
-def test_a_deleted_note_lies_in_the_trash_and_comes_back(small: Small) -> None:
+def test_a_deleted_note_is_in_the_trash_and_undo_restores_it(small: Small) -> None:
     harness = small({**LOCAL_TRASH, "A.md": "a", "B.md": "[[A]]"})
     data = harness.data("delete_note", path="A", expected=content_hash(b"a"))
     assert data == {
@@ -151,7 +151,7 @@ def test_a_dry_run_of_a_deletion_deletes_nothing(small: Small) -> None:
     assert harness.files() == before
 
 
-def test_deletions_that_cannot_be_are_refused(small: Small) -> None:
+def test_impossible_deletions_are_refused(small: Small) -> None:
     harness = small({**LOCAL_TRASH, "A.md": "a", "f/S.md": "s"}, scope=Scope(deny=("f/S.md",)))
     harness.refused(NoteNotFound, "delete_note", name="Q")
     harness.refused(StaleWrite, "delete_note", name="A", expected="0" * 16)
@@ -159,7 +159,7 @@ def test_deletions_that_cannot_be_are_refused(small: Small) -> None:
     assert "S.md" not in str(harness.refused(EditRefused, "delete_note", name="f/"))
 
 
-def test_a_link_to_a_part_moves_and_deletes_nothing(small: Small) -> None:
+def test_a_link_to_a_part_of_a_note_is_not_moved_or_deleted(small: Small) -> None:
     harness = small({"A.md": "# One\n"})
     assert harness.refused(InvalidArgument, "delete_note", name="[[A#One]]").argument == "name"
     assert harness.refused(InvalidArgument, "move_note", name="[[A#One]]", to="B").argument == "name"
@@ -167,19 +167,19 @@ def test_a_link_to_a_part_moves_and_deletes_nothing(small: Small) -> None:
     assert harness.data("move_note", name="[[A|a]]", to="B")["path"] == "B.md"
 
 
-def test_blanks_around_a_new_name_are_no_part_of_it(small: Small) -> None:
+def test_spaces_around_a_new_name_are_ignored(small: Small) -> None:
     harness = small({"F/A.md": ""})
     assert harness.data("move_note", name="A", to=" B ")["path"] == "F/B.md"
 
 
 @pytest.mark.parametrize("to", ["", "  "])
-def test_an_empty_new_name_is_told_as_such(small: Small, to: str) -> None:
+def test_an_empty_new_name_is_refused(small: Small, to: str) -> None:
     harness = small({"F/A.md": ""})
     refused = harness.refused(InvalidArgument, "move_note", name="A", to=to)
     assert str(refused) == "to is empty. Give a new name, a new path, or folder/ to move into."
 
 
-def test_the_picture_behind_a_group_of_a_canvas_goes_along(small: Small) -> None:
+def test_a_canvas_follows_the_move_of_a_group_background(small: Small) -> None:
     """The group kept the old path and showed nothing."""
     group = '{"id":"g","type":"group","background":"a/old \\u00fc.png","x":0,"y":0,"width":9,"height":9}'
     canvas = f'{{"nodes":[{group}],"edges":[]}}'
@@ -192,7 +192,7 @@ def test_the_picture_behind_a_group_of_a_canvas_goes_along(small: Small) -> None
     assert harness.files()["C.canvas"].decode() == canvas
 
 
-def test_deleting_a_folder_tells_what_still_links_into_it(small: Small) -> None:
+def test_deleting_a_folder_reports_the_links_into_it(small: Small) -> None:
     files = {"F/A.md": "[[C]]", "F/C.md": "", "B.md": "[[A]] [[C]]", "D.md": "[[C]]", "Hidden/E.md": "[[A]]"}
     harness = small({**LOCAL_TRASH, **files}, scope=Scope(deny=("Hidden",)))
     assert harness.data("delete_note", name="F/")["notices"] == ["2 file(s) still link into F/."]
@@ -218,7 +218,9 @@ def test_deleting_a_folder_tells_what_still_links_into_it(small: Small) -> None:
         ("Deep/Note", "Deep", "Deep/Deep.md"),
     ],
 )
-def test_the_name_of_a_folder_moves_into_it(small: Small, name: str, to: str, path: str) -> None:
+def test_a_target_that_names_a_folder_moves_the_note_into_it(
+    small: Small, name: str, to: str, path: str
+) -> None:
     harness = small(
         {
             "Plan.md": "plan",
@@ -233,7 +235,7 @@ def test_the_name_of_a_folder_moves_into_it(small: Small, name: str, to: str, pa
     assert path in harness.files()
 
 
-def test_a_name_that_may_mean_two_things_is_asked_about(small: Small) -> None:
+def test_an_ambiguous_target_is_refused(small: Small) -> None:
     harness = small({"Plan.md": "", "Deep/Note.md": "", "Projects/One.md": "", "Deep/Projects/Two.md": ""})
     error = harness.refused(EditRefused, "move_note", name="Deep/Note", to="Projects")
     assert "Deep/Projects/ or Projects/" in str(error)

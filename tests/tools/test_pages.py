@@ -1,4 +1,4 @@
-"""Rows within bounds, long texts in pieces, and the line about an index that is not complete."""
+"""Pages of rows, pages of long texts, and the warning about an incomplete index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_row_that_is_too_long_is_cut() -> None:
     assert text == "x" * (ROW_CHARS - 1) + "…\n(rows: 1)"
 
 
-def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
+def test_rows_that_do_not_fit_are_left_for_the_next_page() -> None:
     rows = ["y" * 1000] * 100
     text = render_page(rows, total=100, offset=0, what="rows", head="head", notes=["note"])
     shown = text.count("\n" + "y" * 1000)
@@ -34,12 +34,12 @@ def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
     assert len(text) <= PAGE_CHARS + 200
 
 
-def test_lone_surrogates_never_leave() -> None:
+def test_lone_surrogates_are_never_sent() -> None:
     assert render_page(["a\udce9"], total=1, offset=0, what="rows").startswith("a\ufffd")
 
 
 @given(st.text(st.sampled_from("ab\n"), max_size=60), st.integers(1, 20))
-def test_pieces_of_a_text_join_to_the_whole(text: str, size: int) -> None:
+def test_pages_of_a_text_add_up_to_the_whole(text: str, size: int) -> None:
     pieces, start = [], 0
     while True:
         piece = cut_text(text, start=start, max_chars=size)
@@ -60,7 +60,7 @@ def test_a_start_beyond_the_text_is_refused() -> None:
     assert caught.value.argument == "start"
 
 
-def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_index_is_reported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is before the first comparison with the disk."""
     harness = small({"A.md": "needle"})
     with monkeypatch.context() as nobody_compares:
@@ -77,7 +77,7 @@ def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest
         (0.01, [BUILDING, "(files: none)"]),
     ],
 )
-def test_a_question_waits_for_a_first_build_as_long_as_it_may(
+def test_a_query_waits_for_the_first_build_as_long_as_it_may(
     small: Small, monkeypatch: pytest.MonkeyPatch, index_wait: float, rows: list[str]
 ) -> None:
     harness = small({"A.md": "needle"}).with_context(index_wait=index_wait)
@@ -112,7 +112,7 @@ def test_a_question_waits_for_a_first_build_as_long_as_it_may(
         ("template", {}),
     ],
 )
-def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
+def test_an_index_that_completes_meanwhile_is_still_reported_as_incomplete(
     small: Small, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
 ) -> None:
     harness = small(

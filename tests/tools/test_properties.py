@@ -28,7 +28,7 @@ def test_the_vaults_properties_with_type_count_and_examples(small: Small) -> Non
     ]
 
 
-def test_what_each_note_says_under_one_name(small: Small) -> None:
+def test_the_values_of_one_property_by_note(small: Small) -> None:
     assert small(FILES).rows("properties", property="STATUS") == [
         'A.md: "open"',
         'B.md: "done"',
@@ -37,7 +37,7 @@ def test_what_each_note_says_under_one_name(small: Small) -> None:
     ]
 
 
-def test_one_notes_properties_with_its_hash(small: Small) -> None:
+def test_the_properties_of_a_note_with_its_hash(small: Small) -> None:
     harness = small(FILES)
     head, *rows = harness.rows("properties", name="A")
     assert head == f"[A.md | hash {content_hash(FILES['A.md'].encode())}]"
@@ -102,13 +102,13 @@ def test_wrong_calls_are_named(small: Small) -> None:
     harness.refused(StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16)
 
 
-def test_unreadable_properties_are_told_and_never_rewritten(small: Small) -> None:
+def test_unreadable_properties_are_reported_and_never_rewritten(small: Small) -> None:
     harness = small({"A.md": "---\na: [1\n---\n"})
     assert "cannot be read" in harness.text("properties", name="A")
     harness.refused(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
 
 
-def test_hidden_notes_count_nowhere(small: Small) -> None:
+def test_hidden_notes_are_never_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("C.md",)))
     assert harness.rows("properties")[2] == "Status  text  notes 2  e.g. done, open"
     assert "C.md" not in harness.text("properties", property="status")

@@ -58,7 +58,7 @@ def test_a_part_is_read_exactly(small: Small, part: dict[str, object], text: str
     assert f"| lines {lines} of 9]" in head
 
 
-def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> None:
+def test_a_long_note_is_read_in_pages_that_add_up_to_the_whole(small: Small) -> None:
     whole = "".join(f"line {number}\n" for number in range(200)) + "x" * 300
     harness = small({"A.md": whole})
     pieces, start = [], 0
@@ -73,7 +73,7 @@ def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> N
     assert len(pieces) > 5
 
 
-def test_the_default_answer_stays_far_below_what_a_client_takes(small: Small) -> None:
+def test_the_default_answer_stays_far_below_the_limit_of_clients(small: Small) -> None:
     harness = small({"A.md": "word " * 100_000})
     assert len(harness.text("read_note", name="A")) < 25_000
 
@@ -99,13 +99,13 @@ def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: ToolHarness)
         assert sample.text("read_note", name=name).startswith("[Home.md |")
 
 
-def test_an_unknown_note_gives_the_closest_names(sample: ToolHarness) -> None:
+def test_an_unknown_note_is_refused_with_the_closest_names(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "read_note", name="Moth gardn")
     assert error.code == "FILE_NOT_FOUND"
     assert "Projects/Moth garden.md" in error.closest
 
 
-def test_a_name_of_several_notes_gives_the_candidates(small: Small) -> None:
+def test_an_ambiguous_name_is_refused_with_the_candidates(small: Small) -> None:
     harness = small({"a/X.md": "1", "b/X.md": "2"})
     error = harness.refused(AmbiguousName, "read_note", name="X")
     assert error.candidates == ("a/X.md", "b/X.md")
@@ -139,9 +139,7 @@ def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
         ({"name": "A", "frontmatter": 1}, "frontmatter"),
     ],
 )
-def test_a_request_that_makes_no_sense_names_the_argument(
-    small: Small, arguments: dict[str, object], argument: str
-) -> None:
+def test_contradictory_arguments_are_named(small: Small, arguments: dict[str, object], argument: str) -> None:
     harness = small({"A.md": NOTE})
     assert harness.refused(InvalidArgument, "read_note", **arguments).argument == argument
 
@@ -152,16 +150,16 @@ def test_a_missing_heading_or_block_lists_what_there_is(small: Small) -> None:
     harness.refused(EditRefused, "read_note", name="A", block="b2")
 
 
-def test_what_is_not_text_is_left_to_the_attachment_tool(sample: ToolHarness) -> None:
+def test_a_file_that_is_not_text_is_refused(sample: ToolHarness) -> None:
     assert "attachment" in str(sample.refused(InvalidArgument, "read_note", name="m81-sketch.png"))
 
 
-def test_bytes_that_are_no_utf8_reach_nobody(small: Small) -> None:
+def test_invalid_utf8_is_never_sent(small: Small) -> None:
     harness = small({"A.md": b"caf\xe9\n"})
     assert harness.text("read_note", name="A").endswith("\ncaf\ufffd\n")
 
 
-def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
+def test_a_note_larger_than_the_scope_allows_is_refused(small: Small) -> None:
     harness = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
     assert "100 bytes" in str(harness.refused(EngineFailure, "read_note", name="A"))
 
@@ -188,7 +186,7 @@ def answer_at_once(harness: ToolHarness, tool: str, arguments: dict[str, object]
         {"path": "F/A.md", "max_chars": 20, "start": 12},
     ],
 )
-def test_what_is_answered_at_once_is_what_a_call_gave_until_the_note_changes(
+def test_the_immediate_answer_equals_a_call_until_the_note_changes(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:
     write_vault(tmp_path, {"vault/F/A.md": NOTE})
@@ -219,7 +217,9 @@ def test_what_is_answered_at_once_is_what_a_call_gave_until_the_note_changes(
         ("no_such_tool", {}),
     ],
 )
-def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments: dict[str, object]) -> None:
+def test_everything_else_has_no_immediate_answer(
+    tmp_path: Path, tool: str, arguments: dict[str, object]
+) -> None:
     write_vault(tmp_path, {"vault/A.md": NOTE})
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
@@ -227,7 +227,7 @@ def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments:
         assert answer_at_once(harness, tool, arguments) is None
 
 
-def test_a_tool_that_is_switched_off_answers_nothing_at_once(tmp_path: Path) -> None:
+def test_a_tool_that_is_switched_off_has_no_immediate_answer(tmp_path: Path) -> None:
     write_vault(tmp_path, {"vault/A.md": NOTE})
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
@@ -248,18 +248,18 @@ def test_a_name_may_point_to_a_block_as_a_link_does(small: Small) -> None:
     assert harness.text("read_note", names=["A#^b1", "A#Two"]).count("| lines ") == 2
 
 
-def test_the_part_that_the_call_names_stands_above_that_of_the_link(small: Small) -> None:
+def test_an_explicit_part_takes_precedence_over_the_links(small: Small) -> None:
     harness = small({"A.md": NOTE})
     assert "| lines 5-5 of 9]" in harness.text("read_note", name="[[A#Two]]", block="b1")
     assert "| lines 8-8 of 9]" in harness.text("read_note", name="A#One", lines="8")
 
 
-def test_a_file_whose_own_name_holds_the_mark_is_read_whole(small: Small) -> None:
+def test_a_file_with_a_hash_sign_in_its_name_is_read_whole(small: Small) -> None:
     harness = small({"C# notes.md": "sharp", "C.md": "# notes\nplain"})
     assert harness.text("read_note", name="C# notes").endswith("sharp")
 
 
-def test_a_part_that_the_note_does_not_have_is_told(small: Small) -> None:
+def test_a_missing_part_is_refused(small: Small) -> None:
     harness = small({"A.md": NOTE})
     assert "No heading 'Three'" in str(harness.refused(EditRefused, "read_note", name="A#Three"))
     harness.refused(NoteNotFound, "read_note", name="B#Two")

@@ -1,4 +1,4 @@
-"""The pages of a note, one after the other, are the note; and `raw` is what stands in the file."""
+"""The pages of a note add up to the note, and `raw` is exactly the text of the file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def joined(read: Callable[..., str], **arguments: object) -> str:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=texts, size=st.integers(1, 300), first=st.integers(1, 20), count=st.integers(0, 20))
-def test_pages_joined_are_the_note_a_section_or_the_lines(
+def test_pages_add_up_to_the_note_the_section_or_the_lines(
     small: Small, text: str, size: int, first: int, count: int
 ) -> None:
     # A note that ends in our own mark cannot be told from a cut one by its text alone.
@@ -97,7 +97,7 @@ def test_a_passage_copied_from_a_page_is_found(small: Small) -> None:
     assert harness.read("A.md") == "new\n" + whole.removeprefix(passage)
 
 
-def test_raw_is_never_a_part_and_says_what_to_ask_for(small: Small) -> None:
+def test_raw_is_never_cut_and_a_refusal_says_what_to_ask_for(small: Small) -> None:
     line = "x" * 999 + "\n"
     harness = small(
         {"Long.md": line * 1200, "B.md": b"a\xff\n", "One.md": "y" * (RAW_CHARS + 1), "A.md": "a"}
@@ -113,7 +113,7 @@ def test_raw_is_never_a_part_and_says_what_to_ask_for(small: Small) -> None:
 
 
 @pytest.mark.parametrize("size", [700, 24_000])
-async def test_over_stdio_pages_and_raw_give_the_note(tmp_path: Path, size: int) -> None:
+async def test_pages_and_raw_return_the_note_over_stdio(tmp_path: Path, size: int) -> None:
     paragraph = "A line of words that goes on.\r\n\r\n\r\n" + "long " * 300 + "\n\n"
     whole = paragraph * 60
     vault = small_vault(tmp_path, {"A.md": whole})
@@ -133,7 +133,7 @@ async def test_over_stdio_pages_and_raw_give_the_note(tmp_path: Path, size: int)
         assert await process.text("read_note", name="A", raw=True) == whole
 
 
-async def test_over_bridge_v1_raw_gives_the_note(tmp_path: Path) -> None:
+async def test_raw_returns_the_note_over_bridge_v1(tmp_path: Path) -> None:
     import msgspec
 
     whole = "\n\n# H\r\nno line end"

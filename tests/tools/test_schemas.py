@@ -1,4 +1,4 @@
-"""Every schema that a client is shown, node by node: what model APIs refuse must not occur anywhere."""
+"""Every schema that clients see, node by node: nothing in it may be something that model APIs refuse."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_editors_tools_are_typed_and_described() -> None:
         assert [*untyped(info.input_schema), *undescribed(info.input_schema)] == [], info.name
 
 
-def test_bounds_and_defaults_stand_in_the_schema() -> None:
+def test_bounds_and_defaults_are_in_the_schema() -> None:
     for one in STANDARD_TOOLS:
         schema = derive_schema(one.arguments)
         whole = msgspec.json.schema(one.arguments)["$defs"][one.arguments.__name__]["properties"]
@@ -82,7 +82,7 @@ def test_bounds_and_defaults_stand_in_the_schema() -> None:
                 assert shown["default"] == whole[name]["default"], (one.name, name)
 
 
-def test_arguments_that_are_not_listed_are_taken_and_explained() -> None:
+def test_unlisted_arguments_are_accepted_and_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
     for one in STANDARD_TOOLS:
         for name in getattr(one.arguments, "UNLISTED", ()):

@@ -26,7 +26,7 @@ def test_hits_are_grep_lines_and_a_name_alone_is_a_path(small: Small) -> None:
     ]
 
 
-def test_context_lines_are_marked_and_told_once(small: Small) -> None:
+def test_context_lines_are_marked_and_appear_once(small: Small) -> None:
     rows = small(FILES).rows("search", query="file:A.md needle", context=2)
     assert rows == [
         "A.md-1- one",
@@ -62,7 +62,7 @@ def test_pages(small: Small) -> None:
 
 
 @pytest.mark.parametrize("query", ["/nee.le$/", '"needle five"', "needle -three", "path:A needle OR four"])
-def test_the_whole_language_is_there(small: Small, query: str) -> None:
+def test_the_whole_query_language_works(small: Small, query: str) -> None:
     assert "needle" in small(FILES).text("search", query=query)
 
 

@@ -1,4 +1,4 @@
-"""What all our tools together cost and promise."""
+"""What our tools cost and promise together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_listing_of_all_tools_stays_within_its_bytes() -> None:
     assert len(listing) <= LISTING_BYTES
 
 
-def test_create_note_shows_the_seeds_schema_and_two_more() -> None:
+def test_create_note_has_the_contracts_schema_and_two_more_arguments() -> None:
     """Seed 004, "Response: tools/list"."""
     tool = standard_catalog().list_tools()[0].wire()
     assert tool["name"] == "obsidian_create_note"
@@ -55,7 +55,7 @@ def test_every_schema_is_one_that_clients_can_read(read_only: bool) -> None:
             jsonschema.Draft202012Validator.check_schema(tool.output_schema)
 
 
-def test_tools_that_always_answer_with_data_say_in_which_form() -> None:
+def test_tools_that_always_answer_with_data_have_an_output_schema() -> None:
     """MCP: a tool with an output schema must always give structured content."""
     with_schema = {tool.name for tool in STANDARD_TOOLS if tool.output_schema is not None}
     assert with_schema == {"create_note", "edit_note", "move_note", "delete_note", "batch", "undo"}

@@ -1,4 +1,4 @@
-"""Paths in answers, journal and index are those on disk: one folder in two spellings is one folder."""
+"""Paths in answers, journal and index are spelled as on disk: a folder in two spellings is one folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def filled(value: Any, folder: str) -> Any:
     [("sub", "SUB"), ("sub/Inner", "Sub/inner"), (NFD, "übung"), (NFD, "ÜBUNG"), ("ΣΑΣ", "σας")],
 )
 @pytest.mark.parametrize(("tool", "arguments", "name"), CALLS)
-def test_a_new_file_is_told_by_the_folder_that_is_there(
+def test_a_new_file_gets_the_stored_spelling_of_its_folder(
     small: Small, stored: str, asked: str, tool: str, arguments: dict[str, Any], name: str
 ) -> None:
     harness = small({f"{stored}/First.md": "first", "zebra.md": "zebra", "Old/Kept.md": "kept"})
@@ -54,7 +54,7 @@ def test_a_new_file_is_told_by_the_folder_that_is_there(
         assert path in harness.text("search", query="zebra")
 
 
-def test_the_answer_of_create_note_names_the_real_path(small: Small) -> None:
+def test_create_note_answers_with_the_real_path(small: Small) -> None:
     harness = small({"sub/First.md": "first"})
     assert harness.data("create_note", name="SUB/Second", content="x")["path"] == "sub/Second.md"
     assert (
@@ -63,7 +63,7 @@ def test_the_answer_of_create_note_names_the_real_path(small: Small) -> None:
     assert harness.read("sub/Second.md") == "y"
 
 
-def test_folders_made_in_one_batch_are_one(small: Small) -> None:
+def test_folders_created_in_one_batch_share_their_spelling(small: Small) -> None:
     harness = small({})
     names = ("New/Deep/A", "NEW/B", "new/DEEP/C")
     harness.call("batch", operations=[{"op": "create", "name": name, "content": "x"} for name in names])
@@ -72,7 +72,7 @@ def test_folders_made_in_one_batch_are_one(small: Small) -> None:
     assert [file.path for file in harness.engine.ask.files()] == made
 
 
-async def test_over_stdio_a_note_in_another_spelling_is_found_at_once(tmp_path: Path) -> None:
+async def test_a_note_in_another_spelling_is_found_at_once_over_stdio(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"sub/First.md": "first"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()

@@ -1,4 +1,4 @@
-"""An unknown tool is answered with the one that is meant, and reading never with one that destroys."""
+"""A call of an unknown tool gets a suggestion, and a call that wants to read never a destructive one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_names_of_other_servers_lead_to_ours(name: str, ours: str) -> None:
     assert find_tool(name, BARE)[0] == ours
 
 
-def test_what_is_said_tells_the_arguments() -> None:
+def test_a_suggestion_names_the_arguments() -> None:
     assert suggest_tool("obsidian_get_file_contents", TOOLS) == (
         "Use obsidian_read_note with the file's path as name."
     )
@@ -68,7 +68,7 @@ def test_what_is_said_tells_the_arguments() -> None:
     assert suggest_tool("get_file_contents", {"test_echo": True}) == ""
 
 
-def test_every_foreign_name_leads_to_a_tool_that_there_is_and_no_name_to_two() -> None:
+def test_every_foreign_name_leads_to_exactly_one_existing_tool() -> None:
     names = [name for _, _, listed in _FOREIGN for name in listed.split()]
     assert len(set(names)) == len(names)
     assert {ours for ours, _, _ in _FOREIGN} <= set(BARE)
@@ -111,7 +111,7 @@ words = st.sampled_from(
 
 
 @given(st.lists(words, min_size=1, max_size=5).map("_".join) | st.text(max_size=40))
-def test_no_name_but_one_that_says_so_leads_to_a_tool_that_destroys(name: str) -> None:
+def test_only_a_destructive_name_leads_to_a_destructive_tool(name: str) -> None:
     found, _ = find_tool(name, TOOLS)
     if found in DESTROYING:
         verb = found.removeprefix("obsidian_").split("_")[0]
@@ -125,7 +125,7 @@ def test_a_tool_without_hints_is_judged_by_its_name() -> None:
     assert is_harmless("delete_note", reads=True, destroys=None)
 
 
-async def test_over_stdio_and_bridge_v1_a_foreign_name_is_answered_with_ours(tmp_path: Path) -> None:
+async def test_a_foreign_name_is_answered_with_ours_over_stdio_and_bridge_v1(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
@@ -139,7 +139,7 @@ async def test_over_stdio_and_bridge_v1_a_foreign_name_is_answered_with_ours(tmp
         assert caught.value.details == "Use read_note with the file's path as name."
 
 
-def test_a_reading_tool_that_is_asked_to_change_says_which_one_does(small: Small) -> None:
+def test_a_reading_tool_names_the_tool_that_changes(small: Small) -> None:
     harness = small({"A.md": "a"})
     for tool in ("tags", "properties", "tasks", "template", "daily_note", "canvas", "attachment", "history"):
         arguments = {"name": "A", "action": "add"} if tool in ("canvas", "attachment") else {"action": "add"}

@@ -66,7 +66,7 @@ def test_a_status_is_a_word_or_a_character(small: Small, status: str, mark: str)
     assert harness.read("f/A.md").startswith(f"- [{mark}] late")
 
 
-def test_by_line_and_dry(small: Small) -> None:
+def test_a_task_is_set_by_line_and_in_a_dry_run(small: Small) -> None:
     harness = small(FILES)
     assert "+- [x] late" in harness.data("edit_note", op="set_task", name="A", line=1, dry_run=True)["diff"]
     assert harness.read("f/A.md") == FILES["f/A.md"]

@@ -46,7 +46,7 @@ def test_an_inserted_template_adds_its_text_and_merges_its_properties(small: Sma
     )
 
 
-def test_a_template_goes_under_a_heading_or_before_a_line(small: Small) -> None:
+def test_a_template_is_inserted_under_a_heading_or_before_a_line(small: Small) -> None:
     harness = small(FILES)
     harness.data("edit_note", op="insert_template", template="Plan", name="N", heading="Top")
     assert harness.read("N.md").index("## N") < harness.read("N.md").index("# End")

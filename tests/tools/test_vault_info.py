@@ -41,7 +41,7 @@ def test_the_summary_of_a_healthy_vault(sample: ToolHarness) -> None:
     assert "Obsidian is not running" in rows
 
 
-def test_each_section_of_a_sick_one(small: Small) -> None:
+def test_each_section_of_an_unhealthy_vault(small: Small) -> None:
     harness = small(SICK, scope=Scope(deny=("Private/",)))
     summary = harness.text("vault_info")
     assert "3 broken links to 2 names" in summary
@@ -78,7 +78,7 @@ def test_settings_name_no_hidden_note(small: Small) -> None:
     assert "Private" not in text
 
 
-def test_hidden_notes_count_nowhere(small: Small) -> None:
+def test_hidden_notes_are_never_counted(small: Small) -> None:
     harness = small(SICK, scope=Scope(deny=("Private/",)))
     everything = "".join(
         harness.text("vault_info", section=section)
@@ -88,7 +88,7 @@ def test_hidden_notes_count_nowhere(small: Small) -> None:
     assert "5 notes, 1 canvases" in everything
 
 
-def test_read_only_is_told(small: Small) -> None:
+def test_read_only_is_reported(small: Small) -> None:
     assert "Open read-only" in small({}, scope=Scope(read_only=True)).text("vault_info")
     assert "Open read-only" in small({}, name="v2").with_context(read_only=True).text("vault_info")
 
@@ -123,12 +123,12 @@ def test_wrong_calls_are_named(small: Small) -> None:
         ('{"attachmentFolderPath":"Media/In"}', ["Attachments go to Media/In"]),
     ],
 )
-def test_settings_are_told_in_words(small: Small, app: str, rows: list[str]) -> None:
+def test_settings_are_described_in_words(small: Small, app: str, rows: list[str]) -> None:
     harness = small({"A.md": "", ".obsidian/app.json": app})
     assert set(rows) <= set(harness.rows("vault_info", section="settings"))
 
 
-def test_the_summary_tells_of_names_that_no_path_can_hold(small: Small) -> None:
+def test_the_summary_reports_unusable_file_names(small: Small) -> None:
     harness = small({"A.md": "x"})
     for number in range(7):
         place = harness.folder / os.fsdecode(b"odd %d \xff.md" % number)

@@ -1,4 +1,4 @@
-"""A note named as a link names it."""
+"""A note named by a link, with the part it points to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vaultbridge.tools.base.arguments import NoteReference, is_link, parse_refer
         ("Note|shown", NoteReference("Note|shown")),
     ],
 )
-def test_a_name_and_the_part_it_points_to_are_told_apart(text: str, expected: NoteReference) -> None:
+def test_a_reference_is_parsed_into_name_and_part(text: str, expected: NoteReference) -> None:
     assert parse_reference(text) == expected
 
 
@@ -36,7 +36,7 @@ def test_only_brackets_make_a_link() -> None:
     assert not is_link("[[a")
 
 
-def test_a_link_to_a_part_is_refused_where_a_whole_note_is_meant() -> None:
+def test_a_link_to_a_part_is_refused_where_a_whole_note_is_required() -> None:
     require_whole_note("[[Note]]")
     require_whole_note("C# notes")
     with pytest.raises(InvalidArgument, match="Give only the note's name") as refused:

@@ -1,4 +1,4 @@
-"""Values in the wrong kind: one reading is taken, everything else stays as it came."""
+"""A value of the wrong type is coerced if it has one reading, and else stays unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
         ("inner", '{"size": 1}', {"size": 1}),
     ],
 )
-def test_a_value_with_one_reading_is_read(field: str, came: Any, read: Any) -> None:
+def test_a_value_with_one_reading_is_coerced(field: str, came: Any, read: Any) -> None:
     found = coerce({field: came}, Wanted)[field]
     assert found == read
     assert type(found) is type(read)
@@ -80,7 +80,7 @@ def test_a_value_with_one_reading_is_read(field: str, came: Any, read: Any) -> N
         ("unknown", "5"),
     ],
 )
-def test_what_has_no_or_several_readings_stays_as_it_came(field: str, came: Any) -> None:
+def test_a_value_with_no_or_several_readings_stays_unchanged(field: str, came: Any) -> None:
     found = coerce({field: came}, Wanted)[field]
     assert found is came or found == came
     assert type(found) is type(came)
