@@ -35,7 +35,7 @@ def test_a_link_is_written_as_the_vault_writes_links(make_vault: MakeVault) -> N
     assert make_link(engine, VaultPath("x/a.png"), None) == "![[x/a.png]]"
 
 
-def test_what_is_no_attachment_or_may_not_be_made_is_refused(make_vault: MakeVault) -> None:
+def test_a_file_that_is_not_an_attachment_or_may_not_be_created_is_refused(make_vault: MakeVault) -> None:
     engine = make_vault({"p/s.png": b""}, scope=Scope(deny=("p/",)))
     for name in ("N.md", "C.canvas", "noending"):
         with pytest.raises(InvalidArgument):

@@ -55,7 +55,7 @@ def cache_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("disk")
-def test_a_full_disk_is_told_and_nothing_of_a_batch_is_left(make_vault: MakeVault) -> None:
+def test_a_full_disk_is_reported_and_nothing_of_a_batch_remains(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "[[B]]", "B.md": "b"})
     before = contents(engine)
     with pytest.raises(EngineFailure, match=r"could not be written: the disk is full\. Nothing was changed"):
@@ -101,7 +101,7 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
     assert engine.ask.search("alpha y").total == 1
 
 
-def test_a_read_only_disk_is_told_and_blocks_nothing_once_it_can_be_written(
+def test_a_read_only_disk_is_reported_and_blocks_nothing_once_it_is_writable(
     make_vault: MakeVault, disk: DiskCommand
 ) -> None:
     engine = make_vault({"A.md": "[[B]]", "F/B.md": "b"})
@@ -200,7 +200,7 @@ finally:
 """
 
 
-def test_a_folder_that_may_not_be_entered_is_told_as_such_and_stops_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_entered_is_reported_and_stops_nothing_else(tmp_path: Path) -> None:
     """Its notes are neither missing nor gone from the index, and a refused change holds up no other one."""
     (tmp_path / "vault/Closed").mkdir(parents=True)
     for path, text in {"A.md": "a", "B.md": "b", "Closed/C.md": "secret #t [[B]]"}.items():
@@ -226,7 +226,7 @@ def test_a_folder_that_may_not_be_entered_is_told_as_such_and_stops_nothing_else
     ], done.stderr
 
 
-def test_a_name_as_long_as_a_file_system_takes_can_be_made_looked_for_and_deleted(
+def test_the_longest_name_of_a_file_system_can_be_created_found_and_deleted(
     tmp_path: Path,
 ) -> None:
     """255 bytes: with two a letter, half as many letters. What we add to a name must not make it too long."""

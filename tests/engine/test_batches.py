@@ -41,7 +41,7 @@ def test_two_notes_exchange_their_names_and_their_links_follow(make_vault: MakeV
     assert contents(engine) == before
 
 
-def test_a_deleted_note_may_be_made_anew_in_the_same_batch(make_vault: MakeVault) -> None:
+def test_a_deleted_note_can_be_created_again_in_the_same_batch(make_vault: MakeVault) -> None:
     engine = make_vault({"F/k.md": "old", "F/l.md": "other"})
     before = contents(engine)
     change = engine.apply([Delete(note="F/"), Create(note="F/k", content="new")]).change_id
@@ -77,7 +77,7 @@ def test_a_note_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vaul
     assert (engine.root.folder / "Same.md").is_symlink()
 
 
-def test_every_moved_note_is_told_with_its_hash(make_vault: MakeVault) -> None:
+def test_every_moved_note_is_listed_with_its_hash(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "text", "B.md": "[[A]]"})
     for file in engine.apply([Move(note="A", to="C")]).files:
         assert file.hash == engine.view(file.path).hash
@@ -152,7 +152,7 @@ def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> Non
         engine.apply([RenameTag(tag="t", to="u")])
 
 
-def test_a_change_is_overtaken_by_another_process_of_ours_only_once(
+def test_another_vaultbridge_process_overtakes_a_change_only_once(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A busy neighbour that writes each time we have read: it must not go on for ever."""
@@ -176,7 +176,7 @@ def test_a_change_is_overtaken_by_another_process_of_ours_only_once(
     assert contents(ours)["A.md"] == b"start\ntheirs\nours"
 
 
-def test_a_refused_name_is_told_with_its_place_in_the_batch(make_vault: MakeVault) -> None:
+def test_a_refused_name_is_reported_with_its_place_in_the_batch(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "a"})
     for name in ("../Out", "a:b", "", ".obsidian/app"):
         with pytest.raises(VaultbridgeError, match="Operation 2 of 2: "):

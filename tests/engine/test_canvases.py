@@ -34,7 +34,7 @@ def test_an_edit_is_written_and_can_be_undone(make_vault: MakeVault) -> None:
     assert engine.view("C.canvas").hash == view.hash
 
 
-def test_an_edit_of_another_state_is_refused(make_vault: MakeVault) -> None:
+def test_an_edit_of_a_canvas_that_has_changed_is_refused(make_vault: MakeVault) -> None:
     engine = make_vault({"C.canvas": ""})
     with pytest.raises(StaleWrite):
         edit_canvas(engine, "C", card, expected="0" * 16)

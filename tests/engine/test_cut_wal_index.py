@@ -67,7 +67,7 @@ def test_a_process_outlives_a_cut_file_and_goes_on_right(tmp_path: Path, size: i
 
 
 @given(before=st.integers(1, 4), size=st.integers(0, 5 * REGION_BYTES))
-def test_a_file_is_whole_again_and_is_built_anew(
+def test_a_cut_file_is_restored_and_rebuilt(
     tmp_path_factory: pytest.TempPathFactory, before: int, size: int
 ) -> None:
     database = tmp_path_factory.mktemp("shm") / "x.sqlite"

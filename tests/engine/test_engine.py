@@ -196,7 +196,7 @@ def test_undo_refuses_when_the_note_has_changed_since_unless_forced(make_vault: 
     assert contents(engine)["Home.md"] == VAULT["Home.md"].encode()  # type: ignore[union-attr]
 
 
-def test_history_tells_who_did_what(make_vault: MakeVault) -> None:
+def test_history_says_who_did_what(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
     engine.apply([Append(note="Home", content="x")], actor="mcp:someone", label="a note")
     (entry,) = engine.history()
@@ -324,7 +324,7 @@ def test_a_note_with_bytes_that_are_no_text_is_read_with_the_problem_reported(ma
     assert [link.target for link in view.note.links] == ["B"]
 
 
-def test_a_note_that_icloud_has_not_downloaded_is_told_as_such(make_vault: MakeVault) -> None:
+def test_a_note_that_icloud_has_not_downloaded_is_reported_as_such(make_vault: MakeVault) -> None:
     engine = make_vault({".Far.md.icloud": b"bplist", "A.md": "[[Far]]"})
     assert engine.find("Far") == "Far.md"
     for action in (

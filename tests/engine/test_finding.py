@@ -18,7 +18,7 @@ def test_a_name_longer_than_any_path_is_refused_without_being_looked_for(make_va
         engine.find("x" * 1_000_000)
 
 
-def test_the_name_as_it_stands_comes_before_the_one_with_an_ending(make_vault: MakeVault) -> None:
+def test_an_exact_name_comes_before_one_with_an_extension(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "note", "Folder/B.md": ""})
     assert engine.find("A") == "A.md"
     (engine.root.folder / "A").write_text("a file without an ending", "utf-8")

@@ -45,7 +45,7 @@ def test_hidden_notes_are_not_looked_at(make_vault: MakeVault) -> None:
     assert (found.problems, found.duplicates, found.conflicts) == ({}, 0, 0)
 
 
-def test_names_that_are_not_utf8_are_told_of_once_and_by_scope(
+def test_names_that_are_not_utf8_are_reported_once_and_within_the_scope(
     make_vault: MakeVault, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = make_vault({"A.md": "x", "Private/B.md": "y"})

@@ -51,7 +51,7 @@ def refused(action: Callable[[], object]) -> VaultbridgeError:
     return caught.value
 
 
-def test_no_question_tells_of_a_hidden_note(make_vault: MakeVault) -> None:
+def test_no_query_reveals_a_hidden_note(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
     ask = engine.ask
     answers = {
@@ -91,7 +91,7 @@ def test_asking_for_a_hidden_note_is_answered_as_for_a_missing_one(make_vault: M
         assert str(error) == str(NoteNotFound(name))
 
 
-def test_a_rename_tells_nothing_of_the_hidden_notes_it_keeps_right(make_vault: MakeVault) -> None:
+def test_a_move_reveals_nothing_about_the_hidden_notes_it_rewrites(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
     for dry_run in (True, False):
         outcome = engine.apply([Move(note="Open", to="Moved")], dry_run=dry_run)
@@ -99,7 +99,7 @@ def test_a_rename_tells_nothing_of_the_hidden_notes_it_keeps_right(make_vault: M
     assert b"[[Moved#Part]]" in contents(engine)["Private/Hush.md"]
 
 
-def test_creating_deleting_and_renaming_parts_tell_nothing_of_hidden_notes(make_vault: MakeVault) -> None:
+def test_creating_deleting_and_renaming_reveal_nothing_about_hidden_notes(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
     for operation in (
         RenameHeading(note="Open", heading="Part", to="Piece"),
@@ -185,7 +185,7 @@ def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: Ma
     assert contents(engine) == before
 
 
-def test_a_change_that_made_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:
+def test_a_change_that_created_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:
     owner = make_vault(VAULT)
     change = int(
         owner.apply([Append(note="Open", content="x"), Move(note="Hush", to="Private/Hush 2")]).change_id
@@ -225,7 +225,7 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
     refused(lambda: engine.apply([Create(note="way/new", content="")]))
 
 
-def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_made_anew(make_vault: MakeVault) -> None:
+def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_rebuilt(make_vault: MakeVault) -> None:
     """Which files are such links is remembered for one state of the index; a new file must not seem to be in
     that state."""
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)

@@ -36,7 +36,7 @@ def assert_unknown(engine: Engine, *numbers: int) -> None:
             assert str(caught.value) == str(unknown.value).replace("999", str(number))
 
 
-def test_the_public_time_of_a_note_that_is_private_now_is_not_told(make_vault: MakeVault) -> None:
+def test_the_public_history_of_a_note_that_is_private_now_is_not_shown(make_vault: MakeVault) -> None:
     owner = make_vault({"Pub/plan.md": "first\n", "Other.md": "x"})
     edited = change(owner, Append(note="plan", content="zebra"))
     both = change(owner, Append(note="plan", content="zebra"), Append(note="Other", content="seen"))
@@ -55,7 +55,7 @@ def test_the_public_time_of_a_note_that_is_private_now_is_not_told(make_vault: M
     assert [entry.id for entry in engine.history("Pub/plan.md")] == [both, edited]
 
 
-def test_the_private_time_of_a_note_that_is_public_now_is_not_told(make_vault: MakeVault) -> None:
+def test_the_private_history_of_a_note_that_is_public_now_is_not_shown(make_vault: MakeVault) -> None:
     owner = make_vault({"Private/plan.md": "[[Other]] zebra\n", "Other.md": "x"})
     edited = change(owner, Append(note="plan", content="zebra"))
     moved = change(owner, Move(note="plan", to="Pub/plan"))
@@ -96,7 +96,7 @@ def test_a_note_that_was_deleted_while_it_was_visible_keeps_its_history(make_vau
     assert engine.view("plan").text == "text\nmore\n"
 
 
-def test_what_another_program_took_away_may_be_private_now(make_vault: MakeVault) -> None:
+def test_a_file_that_another_program_removed_may_be_private_now(make_vault: MakeVault) -> None:
     owner = make_vault({"plan.md": "zebra\n", "Private/x.md": ""})
     edited = change(owner, Append(note="plan", content="zebra"))
     folder: Path = owner.root.folder

@@ -163,7 +163,7 @@ def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
             child.wait(BOUND)
 
 
-def test_a_killed_keeper_is_replaced(make_vault: MakeVault) -> None:
+def test_a_killed_leader_is_replaced(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "alpha"})
     with leader_process(engine):
         engine.index_sync.start()
@@ -251,7 +251,7 @@ def test_indexing_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")} == before
 
 
-def test_the_first_question_of_a_keeper_knows_what_changed_while_nobody_watched(
+def test_a_new_leaders_first_query_knows_what_changed_while_nobody_watched(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "old"})
@@ -263,7 +263,7 @@ def test_the_first_question_of_a_keeper_knows_what_changed_while_nobody_watched(
     assert again.ask.search("entirely").total == 1
 
 
-def test_a_question_waits_for_another_process_that_compares(make_vault: MakeVault, tmp_path: Path) -> None:
+def test_a_query_waits_for_another_process_that_compares(make_vault: MakeVault, tmp_path: Path) -> None:
     """Two commands at once: the second must not answer from before the first one's comparison."""
     engine = make_vault({"A.md": "old"})
     assert engine.ask.search("old").total == 1
@@ -295,7 +295,7 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
     assert engine.ask.search("entirely").total == 1
 
 
-def test_a_keeper_fills_an_index_that_somebody_met_damaged_and_threw_away(make_vault: MakeVault) -> None:
+def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_vault: MakeVault) -> None:
     engine = keeping(make_vault({"A.md": "alpha"}))
     when_told(engine, engine.index_sync.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
 
@@ -414,7 +414,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
             told.get(timeout=BOUND)
 
 
-def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
+def test_an_unforeseen_failure_does_not_end_the_watch(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vaultbridge.index.sync.sync import Synchroniser, SyncReport
@@ -437,7 +437,7 @@ def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
-def test_questions_do_not_trust_a_keeper_that_was_stopped(make_vault: MakeVault) -> None:
+def test_queries_do_not_trust_a_stopped_leader(make_vault: MakeVault) -> None:
     """As by Ctrl-Z in the terminal where it serves: it holds the lock and follows nothing."""
     engine = make_vault({"A.md": "alpha"})
     with leader_process(engine) as child:
@@ -454,7 +454,7 @@ def test_questions_do_not_trust_a_keeper_that_was_stopped(make_vault: MakeVault)
             child.send_signal(signal.SIGCONT)
 
 
-def test_an_index_made_anew_right_after_a_look_at_the_disk_is_filled_before_it_is_asked(
+def test_an_index_replaced_right_after_a_comparison_is_filled_before_it_is_queried(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "[[B]]", "B.md": "beta"})

@@ -47,7 +47,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         ("yearly", "2020-02-29", date(2020, 2, 29)),
     ],
 )
-def test_the_day_that_is_meant(engine: Engine, period: Period, when: str, day: date) -> None:
+def test_a_word_or_number_names_a_day(engine: Engine, period: Period, when: str, day: date) -> None:
     assert find_periodic_note(engine, period, when).day == day
 
 
@@ -58,7 +58,7 @@ def test_what_is_no_date_is_refused(engine: Engine, when: str) -> None:
     assert caught.value.argument == "date"
 
 
-def test_a_new_note_is_made_from_its_template_before_it_is_added_to(engine: Engine) -> None:
+def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: Engine) -> None:
     note = find_periodic_note(engine, "daily", "2026-03-20")
     assert not note.exists
     made, notices = plan_addition(engine, note, "x", first=True)

@@ -36,7 +36,7 @@ def test_a_note_in_a_folder_is_found_as_a_link_would_find_it(make_vault: MakeVau
 
 
 @pytest.mark.usefixtures("building")
-def test_several_notes_of_one_name_are_told(make_vault: MakeVault) -> None:
+def test_several_notes_of_one_name_are_listed(make_vault: MakeVault) -> None:
     engine = make_vault({"A/Same.md": "1", "B/Same.md": "2"})
     with pytest.raises(AmbiguousName) as several:
         engine.find("Same")

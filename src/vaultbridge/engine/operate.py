@@ -178,8 +178,8 @@ def _check_text(path: VaultPath, data: bytes) -> None:
 
 
 def _keep_line_ends(content: str, old: str) -> str:
-    """A caller that only knows LF must not turn a CR LF note into another: the whole text is given the line
-    ends of the old one when those were all CR LF and the new text has none."""
+    """Writes CR LF line ends when the old text had only those and the new text has none: a caller that only
+    knows LF must not change them all."""
     if "\r\n" in old and "\r" not in content and old.count("\n") == old.count("\r\n"):
         return content.replace("\n", "\r\n")
     return content
@@ -265,9 +265,9 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
 
 
 def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationContext) -> str:
-    """`to` with a slash at its end when it names a folder that is there, as `mv` would take it: beside the
-    source, or from the vault's top. The folder that the source is in already is not meant: then it is a new
-    name. Raises EditRefused when two folders, or a folder and a note, could be meant."""
+    """Returns `to` with a slash at its end when it names an existing folder, beside the source or from the
+    vault's top, as `mv` would take it. The folder that the source is in does not count: then `to` is a new
+    name. Raises EditRefused when `to` may be two folders, or a folder and a note."""
     if to.endswith("/"):
         return to
     beside = join(folder_of(source), to) if "/" not in to else to
@@ -294,8 +294,8 @@ def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
 
 
 def _move_target(source: VaultPath, to: str) -> VaultPath:
-    """A name alone renames in place, a `/` at the end moves into that folder, all else is the new path. The
-    extension stays unless another one is written."""
+    """A bare name renames in place, a `/` at the end moves into that folder, anything else is the new path.
+    The extension stays unless another one is given."""
     if to.endswith("/"):
         return new_vault_path(to + name_of(source))
     extension = "." + name_of(source).rpartition(".")[2] if "." in name_of(source) else ""
@@ -356,7 +356,7 @@ def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> 
 
 
 def _note_links_left(draft: Draft, files: list[VaultPath], where: str, context: OperationContext) -> None:
-    """How many files will be left with links to those that are about to go."""
+    """Adds a notice that says how many files will still link to those that are deleted."""
     left = find_linking_files(draft, context.sources, files)
     if left:
         draft.notices.append(f"{len(left)} file(s) still link {where}.")
