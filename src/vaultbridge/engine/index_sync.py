@@ -22,6 +22,7 @@ from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.replace import remove_leftover
+from vaultbridge.vault.write.transaction import WRITER_LOCK
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
@@ -443,9 +444,20 @@ class IndexSync:
                 len(report.unusable_names),
             )
         self._unusable_names = len(report.unusable_names)
-        for leftover in report.leftovers:
-            remove_leftover(self._root, leftover, now=self._clock())
+        if report.leftovers:
+            self._remove_leftovers(report.leftovers)
         return report
+
+    def _remove_leftovers(self, leftovers: Iterable[str]) -> None:
+        """Only while no writer is at work: by a clock that is wrong, the file of a live one looks old."""
+        writer = FileLock(self._folder / WRITER_LOCK)
+        if not writer.try_acquire():
+            return
+        try:
+            for leftover in leftovers:
+                remove_leftover(self._root, leftover, now=self._clock())
+        finally:
+            writer.release()
 
     def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
         """Runs a comparison whose failure must not end the watch. None when it failed."""

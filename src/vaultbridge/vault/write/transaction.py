@@ -30,6 +30,9 @@ from vaultbridge.vault.write.replace import to_vault_error
 from vaultbridge.vault.write.steps import Act, Removed, Step, Written
 from vaultbridge.vault.write.trash import Trash
 
+WRITER_LOCK: Final = "writer.lock"
+"""The lock file in the cache folder that the one writer of a vault holds."""
+
 WRITER_SECONDS: Final = 10.0
 """How long a writer waits for another: longer than any transaction takes, shorter than a call may take."""
 
@@ -81,7 +84,7 @@ class Transactor:
         self.root = root
         self._refusal = refusal
         self.journal = Journal(folder)
-        self._lock_file = folder / "writer.lock"
+        self._lock_file = folder / WRITER_LOCK
         self._trash = trash
         self._clock = clock
         self._checkpoint = checkpoint
