@@ -79,25 +79,25 @@ class Served:
 Serving = Callable[..., AbstractAsyncContextManager[Served]]
 
 
-def surroundings(base: Path) -> dict[str, str]:
+def make_environ(base: Path) -> dict[str, str]:
     return {"HOME": str(base / "home"), "VAULTBRIDGE_CACHE": str(base / "cache"), "PATH": ""}
 
 
-def furnished(folder: Path) -> None:
+def make_vault(folder: Path) -> None:
     """A vault with a little in it."""
     write_vault(folder, {"Hello.md": "# Hello\n\nsome text\n", "Private/Diary.md": "secret\n"})
 
 
-def indexed(folder: Path) -> None:
+def build_index(folder: Path) -> None:
     """Before it is served: the end of a first build, which comes when it comes, is told to clients too."""
-    with open_engine(folder, environ=surroundings(folder.parent)) as engine:
+    with open_engine(folder, environ=make_environ(folder.parent)) as engine:
         engine.index_sync.refresh()
 
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
     """`async with serving(config_text, "Notes", …) as served`: vaults are made when they are not there."""
-    environ = surroundings(tmp_path)
+    environ = make_environ(tmp_path)
     home = tmp_path / "home"
     config_file = home / ".config" / "vaultbridge" / "config.toml"
 
@@ -106,7 +106,7 @@ def serving(tmp_path: Path) -> Serving:
         folders = [tmp_path / name for name in vaults or ("Notes",)]
         for folder in folders:
             if not folder.exists():
-                furnished(folder)
+                make_vault(folder)
         config_file.parent.mkdir(parents=True, exist_ok=True)
         listed = "".join(f"[[vaults]]\npath = {json.dumps(str(folder))}\n" for folder in folders)
         port = "" if "port" in config else "[server]\nport = 0\n" if "[server]" not in config else ""

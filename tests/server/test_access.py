@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from server.conftest import BOUND, Served, Serving, furnished, indexed
+from server.conftest import BOUND, Served, Serving, build_index, make_vault
 from support.http import BOTH, events
 from support.wire import MODERN, modern_meta
 from vaultbridge.server.tokens import FILE_NAME, AccessToken
@@ -25,8 +25,8 @@ HELLO = "obsidian://vault/Notes/Hello.md"
 
 @pytest.fixture(autouse=True)
 def vault(tmp_path: Path) -> None:
-    furnished(tmp_path / "Notes")
-    indexed(tmp_path / "Notes")
+    make_vault(tmp_path / "Notes")
+    build_index(tmp_path / "Notes")
 
 
 def bearer(secret: str) -> dict[str, str]:

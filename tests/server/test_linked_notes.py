@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from server.conftest import BOUND, Served, Serving, indexed
+from server.conftest import BOUND, Served, Serving, build_index
 from server.test_access import ask, bearer, initialized
 from support.files import write_vault
 from support.vault import VaultProcess
@@ -229,7 +229,7 @@ async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
 ) -> None:
     folder = tmp_path / "Notes"
     way = make_vault(folder, kind)
-    indexed(folder)
+    build_index(folder)
     async with serving("", "Notes") as served:
         # The owner has written through the link: what the journal holds of that is hidden as well.
         await served.call("edit_note", name=way.format(e=".md"), op="append", content="zebra")
@@ -265,7 +265,7 @@ async def _resources_and_prompts(served: Served, session: dict[str, str], way: s
 async def test_nor_does_any_tool_over_stdio(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "Notes"
     way = make_vault(folder, kind)
-    indexed(folder)
+    build_index(folder)
     async with VaultProcess(tmp_path, str(folder), "--deny", "Private/") as process:
         await process.begin()
 
@@ -284,7 +284,7 @@ async def test_a_link_that_comes_while_the_server_runs_is_hidden_too(
     make_vault(folder, "absolute")
     for link in [place for place in folder.rglob("*") if place.is_symlink()]:
         link.unlink()
-    indexed(folder)
+    build_index(folder)
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
         told = over_bridge(served, bearer(secret))
@@ -308,7 +308,7 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
     for kind in ("folder chain",):
         for path, target in LINKS[kind][0].items():
             (folder / f"{path}-folder").symlink_to(target if target != "hop" else "hop-folder")
-    indexed(folder)
+    build_index(folder)
     async with serving('[scope]\ndeny = ["Private/"]\n', "Notes") as served:
         before = state(folder)
         lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())

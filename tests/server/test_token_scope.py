@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from server.conftest import BOUND, Served, Serving, indexed
+from server.conftest import BOUND, Served, Serving, build_index
 from server.test_access import ask, bearer, initialized
 from support.files import write_vault
 from support.http import events
@@ -111,7 +111,7 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
     write_vault(tmp_path / "Notes", FILES)
-    indexed(tmp_path / "Notes")
+    build_index(tmp_path / "Notes")
     return tmp_path / "Notes"
 
 
