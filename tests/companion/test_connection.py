@@ -26,13 +26,12 @@ pytestmark = needs_node
 NOT_RUNNING = "No bridge is running for this vault. “vaultbridge serve” starts one."
 
 
-def new_vault(folder: Path) -> Path:
-    return write_vault(folder, {"Plain.md": "one\n"})
+VAULT = {"Plain.md": "one\n"}
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    return new_vault(tmp_path / "Other")
+    return write_vault(tmp_path / "Other", VAULT)
 
 
 @pytest.fixture
