@@ -22,7 +22,7 @@ async def test_messages_are_read_in_order_and_once() -> None:
     assert take_all(stream, ticket) == [b"a", b"b"]
     assert take_all(stream, ticket) == []
     assert stream.ended
-    assert stream.kept_bytes == 0, "what cannot be read again is not kept"
+    assert stream.buffered_bytes == 0, "what cannot be read again is not buffered"
 
 
 async def test_a_resumable_stream_is_read_again_from_any_point() -> None:
@@ -71,7 +71,7 @@ async def test_without_a_reader_the_oldest_go_by_count_and_by_size() -> None:
     big = Stream("2", resumable=True)
     for _ in range(5):
         big.push(b"x" * (BUFFER_BYTES // 2), final=False)
-    assert big.kept_bytes <= BUFFER_BYTES
+    assert big.buffered_bytes <= BUFFER_BYTES
     assert len(take_all(big, big.attach())) == 2
 
 
@@ -80,7 +80,7 @@ async def test_a_present_reader_loses_nothing_and_holds_the_producer_back() -> N
     ticket = stream.attach()
     for _ in range(5):
         stream.push(b"x" * (SLOW_BYTES // 2), final=False)
-    waiting = asyncio.ensure_future(stream.room())
+    waiting = asyncio.ensure_future(stream.wait_for_room())
     await asyncio.sleep(0)
     assert not waiting.done()
     assert len(take_all(stream, ticket)) == 5
@@ -93,18 +93,18 @@ async def test_a_reader_that_leaves_lets_the_producer_go_on() -> None:
     for _ in range(3):
         stream.push(b"x" * SLOW_BYTES, final=False)
     stream.detach(ticket)
-    await asyncio.wait_for(stream.room(), 5)
+    await asyncio.wait_for(stream.wait_for_room(), 5)
 
 
 async def test_waiting_for_a_change_ends_with_it_or_with_its_bound() -> None:
     stream = Stream("1")
-    assert not await stream.changed(0.01)
-    waiting = asyncio.ensure_future(stream.changed(5))
+    assert not await stream.wait_for_change(0.01)
+    waiting = asyncio.ensure_future(stream.wait_for_change(5))
     await asyncio.sleep(0)
     stream.push(b"a", final=False)
     assert await asyncio.wait_for(waiting, 5)
     stream.release()
-    assert await stream.changed(5)
+    assert await stream.wait_for_change(5)
     assert stream.released
     stream.attach()
     assert not stream.released

@@ -2,10 +2,9 @@
 
     add_mcp_routes(app, server, guard=HostGuard())
 
-`authorize` looks at each request after the Host and Origin rules and gives the server and the principal
-that it may speak as, or raises an aiohttp HTTPException (401, 403). This module decides which of the
-three ways a request goes; `mcp_http_stateless`, `mcp_http_sessions` and `mcp_http_legacy` go them. It
-knows no tokens, no TLS, no engine.
+`authorize` checks each request after the Host and Origin rules and returns the server and the principal that
+it may use, or raises an aiohttp HTTPException (401, 403). This module decides whether `stateless`, `sessions`
+or `legacy` answers a request. It knows no tokens, no TLS and no engine.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, MODERN_VERSIO
 ALLOWED_METHODS: Final = "GET, POST, DELETE, OPTIONS"
 
 ENDING_SECONDS: Final = 5.0
-"""How long calls in flight may go on when the server ends: somebody waits for it to be gone."""
+"""How long calls in flight may run on when the server ends: somebody waits for it to exit."""
 
 REVOKED_SECONDS: Final = 0.5
-"""The same for a caller who may no longer be here: enough to be told that a stream is over."""
+"""The same for a client whose access was revoked: enough time to learn that a stream is over."""
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What a request may speak to, and as whom."""
+    """Which server a request may use, and as which principal."""
 
     server: McpServer
     principal: str = ""
@@ -67,18 +66,18 @@ def add_mcp_routes(
     clock: Callable[[], float] = time.monotonic,
 ) -> EndExchanges:
     """Serve MCP on `path` and, when `legacy`, on `/sse` and `/messages`. Open exchanges end with the
-    application; the server itself stays the caller's. Gives what ends the exchanges of those who may no
-    longer be here: `authorize` sees nobody again who only listens."""
+    application; the caller closes the server. Returns a function that ends the exchanges of principals whose
+    access was revoked: a client that only listens is never authorized again."""
 
     async def allow(request: web.Request) -> Grant:
         return Grant(server)
 
-    # With a slash behind it, too: other servers have one there, and people copy addresses.
+    # With a trailing slash too: other servers have one, and people copy addresses.
     places = (path, f"{path}/")
     paths = {*places, "/sse", "/messages"} if legacy else {*places}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock)
     old = LegacyEndpoint(call_seconds=call_seconds)
-    answering = ActiveRequests()
+    active = ActiveRequests()
 
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def answered(request: web.Request) -> web.StreamResponse:
@@ -88,7 +87,7 @@ def add_mcp_routes(
                 return refuse(403, refusal)
             try:
                 grant = await (authorize or allow)(request)
-                with answering.one(request, grant.principal):
+                with active.track(request, grant.principal):
                     return await view(request, grant)
             except (web.HTTPException, BodyRefused) as error:
                 return refuse_as(error)
@@ -102,7 +101,7 @@ def add_mcp_routes(
         return handle
 
     async def preflight(request: web.Request) -> web.StreamResponse:
-        """A browser asks before it calls; this is answered without a token, which it may not send here."""
+        """Answer a browser that asks before it calls; it cannot send a token with this request."""
         origin = request.headers.get("Origin")
         refusal = guard.refusal(requested_host(request), origin)
         if refusal is not None:
@@ -115,16 +114,17 @@ def add_mcp_routes(
         return web.Response(status=204, headers=headers)
 
     async def add_cors(request: web.Request, response: web.StreamResponse) -> None:
-        """Here and not in the handlers, because a stream's headers leave before its handler returns."""
+        """Done here and not in the handlers, because the headers of a stream are sent before its handler
+        returns."""
         if request.path in paths:
             response.headers.update(guard.cors_headers(request.headers.get("Origin")))
 
-    async def dismiss(stays: MayStay, seconds: float = REVOKED_SECONDS) -> None:
+    async def end_exchanges(stays: MayStay, seconds: float = REVOKED_SECONDS) -> None:
         await asyncio.gather(endpoint.end(stays, seconds), old.end(stays, seconds))
-        await answering.hang_up(stays)
+        await active.disconnect(stays)
 
     async def shut_down(app: web.Application) -> None:
-        await dismiss(nobody_stays, ENDING_SECONDS)
+        await end_exchanges(nobody_stays, ENDING_SECONDS)
 
     for place in places:
         app.router.add_route("OPTIONS", place, preflight)
@@ -136,7 +136,7 @@ def add_mcp_routes(
             app.router.add_route("*", old_path, guarded(partial(_only, f"{method}, OPTIONS")))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
-    return dismiss
+    return end_exchanges
 
 
 class McpEndpoint:
@@ -160,7 +160,7 @@ class McpEndpoint:
                 return refuse(405, "Method not allowed", allow=ALLOWED_METHODS)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
-        """End what belongs to principals who may not stay; calls in flight get `seconds`."""
+        """End the exchanges of principals that may not stay; calls in flight get `seconds`."""
         await asyncio.gather(self._stateless.end(stays, seconds), self._sessions.end(stays, seconds))
 
     async def _post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
@@ -199,7 +199,7 @@ class McpEndpoint:
         if not _accepts(request, "text/event-stream"):
             return refuse(406, "Not acceptable: accept text/event-stream")
         if SESSION_HEADER not in request.headers:
-            # A client of 2024-11-05 looks for its own transport here, a modern one for nothing.
+            # A client of 2024-11-05 tries its own transport here; a 2026-07-28 client never sends GET.
             return refuse(405, "Method not allowed: a GET stream needs a session", allow="POST")
         session = self._session(request, grant)
         return session if isinstance(session, web.Response) else await session.get(request)
@@ -220,11 +220,11 @@ class McpEndpoint:
 
 
 async def _only(allow: str, request: web.Request, grant: Grant) -> web.StreamResponse:
-    return refuse(405, f"Method not allowed: here it is {allow}", allow=allow)
+    return refuse(405, f"Method not allowed: use {allow}", allow=allow)
 
 
 def _accepts(request: web.Request, wanted: str) -> bool:
-    """Whether the Accept header allows a type. None at all allows everything (RFC 9110)."""
+    """Whether the Accept header allows a type. Without the header everything is allowed (RFC 9110)."""
     header = ",".join(request.headers.getall("Accept", []))
     if not header:
         return True

@@ -1,6 +1,6 @@
 """The HTTP+SSE transport of 2024-11-05, for clients that know no other: `GET /sse` and `POST /messages`.
 
-The stream's first event tells where to post; every message comes on the stream. Closing the stream ends
+The first event of the stream says where to post; every message arrives on the stream. Closing the stream ends
 the session.
 """
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.http.endpoint import Grant
 
 MAX_STREAMS: Final = 64
-"""Open legacy streams. Each is a socket and a client of its own."""
+"""Open legacy streams. Each is a socket of its own."""
 
 
 PRINCIPAL_STREAMS: Final = 32
-"""The same for one principal, so that a single one cannot take every place."""
+"""The same for one principal, so that one cannot take them all."""
 
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
-"""A path of plain names: what a caller says of itself must not become another server's address."""
+"""A path of plain names: a header must not be able to make it the address of another server."""
 
 
 class _Legacy:
@@ -45,11 +45,11 @@ class _Legacy:
         )
 
     def send(self, item: Outgoing) -> None:
-        # Final for its request, never for the stream.
+        # Final for its request, but not for the stream.
         self.stream.push(item.data, final=False, notice=item.notice)
 
     async def drain(self) -> None:
-        await self.stream.room()
+        await self.stream.wait_for_room()
 
     def release(self, related: RequestId) -> None:
         pass
@@ -82,7 +82,7 @@ class LegacyEndpoint:
             await legacy.connection.close()
 
     async def post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
-        """`POST /messages?session_id=…`: the answer comes on the stream."""
+        """`POST /messages?session_id=…`: the answer arrives on the stream."""
         legacy = self._open.get(request.query.get("session_id", ""))
         if legacy is None or legacy.principal != grant.principal:
             return refuse(404, "Session not found; open the stream again")
@@ -90,7 +90,7 @@ class LegacyEndpoint:
         return web.Response(status=202, text="Accepted")
 
     async def end(self, stays: MayStay, seconds: float) -> None:
-        """End the streams of principals who may not stay; calls in flight get `seconds`."""
+        """End the streams of principals that may not stay; calls in flight get `seconds`."""
         leaving = {id_: legacy for id_, legacy in self._open.items() if not stays(legacy.principal)}
         for id_ in leaving:
             del self._open[id_]
@@ -98,6 +98,6 @@ class LegacyEndpoint:
 
 
 def _prefix(request: web.Request) -> str:
-    """The path at which a proxy shows us, when it takes one away and says so."""
+    """The path under which a proxy serves us, if it strips one and says so."""
     given = request.headers.get("X-Forwarded-Prefix", "")
     return given.rstrip("/") if _PREFIX.fullmatch(given) else ""

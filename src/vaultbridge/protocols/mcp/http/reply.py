@@ -1,9 +1,8 @@
-"""A stream of messages as an HTTP response: plain JSON when there is only the answer, Server-Sent Events
-otherwise.
+"""Sends a stream of messages as an HTTP response: as JSON if there is only the answer, else as Server-Sent
+Events.
 
-Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HTTP and streams, no MCP method.
-
-Server-Sent Events, as bytes: the few lines of the HTML standard that MCP needs, without I/O.
+Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HTTP and streams, but no MCP
+method.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES
 
 COMMENT: Final = b":\n\n"
-"""Carries nothing; keeps proxies and clients from giving up a silent stream."""
+"""Carries nothing; keeps proxies and clients from closing a silent stream."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
@@ -33,7 +32,7 @@ HEADERS: Final = {
 
 
 def event(data: bytes, *, name: str = "", id_: str = "", retry_ms: int | None = None) -> bytes:
-    """One event. `data` may hold several lines; names and ids are ours and hold none."""
+    """One event. `data` may have several lines; names and ids are ours and have one."""
     lines: list[bytes] = []
     if name:
         lines.append(b"event: " + name.encode())
@@ -46,35 +45,36 @@ def event(data: bytes, *, name: str = "", id_: str = "", retry_ms: int | None = 
 
 
 BODY_BYTES: Final = LINE_BYTES
-"""A message is as long over HTTP as over stdio."""
+"""The longest message, as over stdio."""
 
 BODY_SECONDS: Final = 30.0
-"""How long a body may take to arrive: the largest one over a slow line, but no client that sends a byte a
+"""How long a body may take to arrive: enough for the largest one over a slow line, not for a byte a
 second."""
 
 KEEPALIVE_SECONDS: Final = 15.0
-"""Silence after which a comment is sent: below the 30 s at which the more impatient proxies hang up."""
+"""Silence after which a comment is sent: below the 30 s after which impatient proxies disconnect."""
 
 DISCONNECT_CHECK_SECONDS: Final = 0.5
-"""How often a waiting response looks whether its client is still there; aiohttp has no event for it."""
+"""How often a waiting response checks whether its client is still connected; aiohttp has no event for
+that."""
 
 RETRY_MS: Final = 500
-"""When a client that was let go should come back for its answer."""
+"""When a client whose response was released should come back for its answer."""
 
 
 class ClientDisconnected(Exception):
-    """The client closed its side before the answer was complete."""
+    """The client disconnected before the answer was complete."""
 
 
 async def read_message(request: web.Request) -> bytes:
-    """Without the byte order mark that some shells put first. Raises BodyRefused."""
+    """The body without the byte order mark that some shells add. Raises BodyRefused."""
     body = await read_body(request, limit=BODY_BYTES, seconds=BODY_SECONDS)
     return body.removeprefix(codecs.BOM_UTF8)
 
 
 class Reply:
-    """How a stream is written. `prime` sends an empty first event with an id, so that a client can come
-    back even if it has seen nothing (2025-11-25). `event_ids` is off where streams cannot be resumed."""
+    """Writes a stream as a response. `prime` sends an empty first event with an id, so that a client can come
+    back even before the first message (2025-11-25). `event_ids` is off where streams cannot be resumed."""
 
     def __init__(
         self,
@@ -94,10 +94,10 @@ class Reply:
         self._map_status = map_status
 
     async def answer(self) -> web.StreamResponse:
-        """JSON if the first message is the last one, else events. Raises ClientGone."""
+        """JSON if the first message is the last one, else events. Raises ClientDisconnected."""
         ticket = self._stream.attach()
         try:
-            while not await self._stream.changed(DISCONNECT_CHECK_SECONDS):
+            while not await self._stream.wait_for_change(DISCONNECT_CHECK_SECONDS):
                 self._check_client()
             first = self._stream.take(ticket)
             if first is not None and first.final:
@@ -107,7 +107,8 @@ class Reply:
             self._stream.detach(ticket)
 
     async def events(self, *, after: int | None = None, opening: bytes = b"") -> web.StreamResponse:
-        """Events from the start. `after` is the number of the last one the client has. Raises ClientGone."""
+        """Events from the start. `after` is the number of the last one that the client has. Raises
+        ClientDisconnected."""
         ticket = self._stream.attach(after)
         try:
             return await self._events(ticket, None, opening)
@@ -150,7 +151,7 @@ class Reply:
                 silent = 0.0
             if self._stream.ended or self._stream.released or not self._stream.is_current(ticket):
                 return
-            if await self._stream.changed(DISCONNECT_CHECK_SECONDS):
+            if await self._stream.wait_for_change(DISCONNECT_CHECK_SECONDS):
                 continue
             self._check_client()
             silent += DISCONNECT_CHECK_SECONDS

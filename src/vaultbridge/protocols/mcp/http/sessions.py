@@ -1,8 +1,8 @@
-"""MCP 2025-03-26 to 2025-11-25 over HTTP: sessions, their streams, and coming back to them.
+"""MCP 2025-03-26 to 2025-11-25 over HTTP: sessions with resumable streams.
 
-A session is one connection whose messages leave on several streams: the answer to each POST on its own,
-everything else on the GET stream. Streams are kept for a while, so that a client that lost its TCP
-connection can read on with `Last-Event-ID`; losing it is not a cancellation.
+A session is one connection whose messages are sent on several streams: the answer to each POST on its own,
+everything else on the GET stream. Streams are buffered for a while, so that a client that lost its TCP
+connection can continue with `Last-Event-ID`; losing it does not cancel the request.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ MAX_SESSIONS: Final = 256
 """Sessions of one server. A user has a handful of clients; each session costs some kilobytes."""
 
 PRINCIPAL_SESSIONS: Final = 64
-"""Sessions of one principal. Beyond it a new session takes the place of another of the same principal, so
-that whoever opens sessions without end harms nobody else."""
+"""Sessions of one principal. After that a new session replaces another one of the same principal, so that a
+client that opens sessions without end harms nobody else."""
 
 USES_COUNTED: Final = 16
-"""Messages after which a session counts as well used. When one must go, it is the least used: a burst of
-handshakes pushes out its own sessions and not one that somebody works with and has left idle."""
+"""Messages after which a session counts as well used. The least used one is closed first: a burst of
+handshakes then replaces its own sessions and not an idle one that somebody works with."""
 
 IDLE_SECONDS: Final = 3600.0
-"""A session nobody has used for so long is closed: clients that vanish without DELETE are the rule."""
+"""A session that is unused for this long is closed: most clients disappear without a DELETE."""
 
 MAX_STREAMS: Final = 128
-"""Streams one session keeps, the open ones included."""
+"""Streams of one session, including the open ones."""
 
 SESSION_BYTES: Final = 8 * MIB
-"""What the finished streams of one session may hold for clients that come back."""
+"""What the finished streams of one session may buffer for clients that come back."""
 
 EVENT_DIGITS: Final = 15
-"""The longest number of an event that is read: more than any stream will ever carry."""
+"""The longest event number that is parsed: no stream will ever have that many."""
 
 _GET_STREAM: Final = "0"
 
@@ -64,7 +64,7 @@ class HttpSession:
         self.principal = principal
         self._clock = clock
         self._streams: OrderedDict[str, Stream] = OrderedDict()
-        self._of_request: dict[RequestId, Stream] = {}
+        self._by_request: dict[RequestId, Stream] = {}
         self._next_stream = 1
         self._readers = 0
         self.used = clock()
@@ -74,22 +74,22 @@ class HttpSession:
             mcp_dialect(server), self, principal=principal, call_seconds=call_seconds
         )
 
-    # The sink.
+    # `MessageSink`.
 
     def send(self, item: Outgoing) -> None:
-        stream = self._of_request.get(item.related) if item.related is not None else None
+        stream = self._by_request.get(item.related) if item.related is not None else None
         final = item.final and stream is not None
         (stream or self._streams[_GET_STREAM]).push(item.data, final=final, notice=item.notice)
         if item.final and item.related is not None:
-            self._of_request.pop(item.related, None)
+            self._by_request.pop(item.related, None)
 
     async def drain(self) -> None:
-        # Each stream has its own reader: a slow one must not hold up the others. What one may hold is bounded
-        # by `Stream` itself and by the one answer that ends it.
+        # Each stream has its own reader: a slow one must not delay the others. `Stream` limits what it
+        # buffers.
         return
 
     def release(self, related: RequestId) -> None:
-        stream = self._of_request.get(related)
+        stream = self._by_request.get(related)
         if stream is not None:
             stream.release()
 
@@ -106,7 +106,7 @@ class HttpSession:
 
     @property
     def worth(self) -> tuple[int, float]:
-        """What is compared when one of several idle sessions must go: the smallest goes."""
+        """Of several idle sessions, the one with the smallest value is closed first."""
         return self._uses, self.used
 
     def _use(self) -> None:
@@ -114,7 +114,7 @@ class HttpSession:
         self._uses = min(self._uses + 1, USES_COUNTED)
 
     async def post(self, request: web.Request, message: Message | Batch | Malformed) -> web.StreamResponse:
-        """Take in a message; the response carries the answers to its requests, if it has any."""
+        """Process a message; the response has the answers to its requests, if there are any."""
         self._use()
         ids = _request_ids(message)
         if any(self.connection.session.is_in_flight(id_) for id_ in ids):
@@ -123,7 +123,7 @@ class HttpSession:
             return refuse(400, f"Invalid Request: {why}")
         stream = self._open_stream(ids) if ids else None
         await self.connection.receive_message(message)
-        self._settle_cancelled()
+        self._end_cancelled()
         if stream is None:
             return web.Response(status=202)
         reply = Reply(
@@ -136,14 +136,14 @@ class HttpSession:
         return await self._read(reply.answer)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """The stream of everything that answers nothing, or the rest of an earlier one."""
+        """The stream of all messages that answer no request, or the rest of an earlier stream."""
         self._use()
         name, after = _GET_STREAM, None
         if last := request.headers.get("Last-Event-ID"):
             name, _, number = last.rpartition("-")
             after = _event_number(number)
             if name not in self._streams or after is None or after > self._streams[name].last:
-                return refuse(404, "Not found: no such event; the stream is no longer kept")
+                return refuse(404, "Not found: there is no such event; the stream has expired")
         reply = Reply(request, self._streams[name], headers={SESSION_HEADER: self.id}, event_ids=True)
         return await self._read(lambda: reply.events(after=after))
 
@@ -166,7 +166,7 @@ class HttpSession:
             self.used = self._clock()
 
     def _unfit(self, batch: Batch, ids: list[RequestId]) -> str:
-        """Why a batch cannot be taken; its answer would belong to no request, and so to no stream."""
+        """Why a batch is refused: its answer would belong to no request, and so to no stream."""
         if not self.connection.session.batches:
             return "batches are not part of this protocol version"
         if not ids and any(isinstance(member, Malformed) for member in batch.members):
@@ -178,31 +178,31 @@ class HttpSession:
         self._next_stream += 1
         self._streams[stream.name] = stream
         for id_ in ids:
-            self._of_request[id_] = stream
+            self._by_request[id_] = stream
         self._forget_streams()
         return stream
 
     def _forget_streams(self) -> None:
-        """Keep to the bounds by letting the oldest finished streams go."""
+        """Enforce the limits by forgetting the oldest finished streams."""
         finished = [
             stream for stream in self._streams.values() if stream.ended and stream.name != _GET_STREAM
         ]
-        kept = sum(stream.kept_bytes for stream in finished)
+        buffered = sum(stream.buffered_bytes for stream in finished)
         for stream in finished:
-            if len(self._streams) <= MAX_STREAMS and kept <= SESSION_BYTES:
+            if len(self._streams) <= MAX_STREAMS and buffered <= SESSION_BYTES:
                 return
-            kept -= stream.kept_bytes
+            buffered -= stream.buffered_bytes
             del self._streams[stream.name]
 
-    def _settle_cancelled(self) -> None:
+    def _end_cancelled(self) -> None:
         """A cancelled request gets no answer: end the stream that waits for it."""
-        for id_, stream in tuple(self._of_request.items()):
+        for id_, stream in tuple(self._by_request.items()):
             if not self.connection.session.is_in_flight(id_):
-                del self._of_request[id_]
+                del self._by_request[id_]
                 stream.give_up(id_)
 
     def _primes(self) -> bool:
-        """Older clients cannot read an event without data."""
+        """Older clients cannot parse an event without data."""
         dialect = self.connection.dialect
         return isinstance(dialect, McpDialect) and dialect.client.version.name >= "2025-11-25"
 
@@ -214,8 +214,8 @@ class Sessions:
         self._sessions: dict[str, HttpSession] = {}
 
     async def open(self, server: McpServer, principal: str) -> HttpSession | None:
-        """A new session; None when there are too many that are in use."""
-        await self._sweep()
+        """A new session; None when too many are in use."""
+        await self._close_expired()
         own = [session for session in self._sessions.values() if session.principal == principal]
         if len(own) >= PRINCIPAL_SESSIONS or len(self._sessions) >= MAX_SESSIONS:
             idle = [session for session in own or self._sessions.values() if session.is_idle]
@@ -227,7 +227,7 @@ class Sessions:
         return session
 
     def find(self, id_: str, principal: str) -> HttpSession | None:
-        """A session of this principal. Another's is as unknown as none."""
+        """A session of this principal; None for an unknown id and for another principal's session."""
         session = self._sessions.get(id_)
         return session if session is not None and session.principal == principal else None
 
@@ -236,13 +236,13 @@ class Sessions:
         await session.close()
 
     async def end(self, stays: MayStay, seconds: float) -> None:
-        """End the sessions of principals who may not stay; calls in flight get `seconds`."""
+        """End the sessions of principals that may not stay; calls in flight get `seconds`."""
         leaving = [session for session in self._sessions.values() if not stays(session.principal)]
         for session in leaving:
             del self._sessions[session.id]
         await asyncio.gather(*(session.close(seconds) for session in leaving))
 
-    async def _sweep(self) -> None:
+    async def _close_expired(self) -> None:
         limit = self._clock() - IDLE_SECONDS
         for session in tuple(self._sessions.values()):
             if session.is_idle and session.used < limit:

@@ -1,11 +1,10 @@
-"""MCP 2026-07-28 over HTTP: every POST is one request that stands for itself.
+"""MCP 2026-07-28 over HTTP: every POST is a single request without a session.
 
-A connection of its own answers it and is gone with the response; a client that hangs up has cancelled.
+Each request gets a connection of its own, which ends with the response; a client that disconnects has
+cancelled it.
 
-The headers that 2026-07-28 mirrors from a message, checked against it, without I/O.
-
-Whoever stands between client and server may route by these headers, so a message must not say one thing in
-its headers and another in its body (Streamable HTTP, Server Validation).
+2026-07-28 repeats parts of a message in headers, and proxies may route by them. So the headers must agree
+with the body (Streamable HTTP, Server Validation); the `check_*` functions compare them.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ PARAM_PREFIX: Final = "Mcp-Param-"
 _NAME_SOURCE: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ANNOTATION: Final = "x-mcp-header"
 _MAX_DEPTH: Final = 16
-"""How deep annotated properties are looked for: schemas of tools are shallow, a hostile one need not be."""
+"""How deep annotated properties are searched for: our schemas are shallow, a hostile one may not be."""
 
 
 def check_version(headers: Mapping[str, str], declared: object) -> None:
@@ -84,7 +83,7 @@ def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: 
         given, value = headers.get(header), _at(arguments, path)
         if value is None:
             if given is not None:
-                raise _mismatch(f"{header} is given, but the body has no value for it")
+                raise _mismatch(f"{header} is present, but the body has no value for it")
         elif given is None:
             raise _mismatch(f"{header} is missing")
         elif not _equal(_decoded(header, given), value):
@@ -127,16 +126,16 @@ def _equal(given: str, value: object) -> bool:
 
 
 def _decoded(header: str, value: str) -> str:
-    """A header value, out of its base64 wrapping if it has one. Raises RpcError for what no client may
+    """A header value, decoded from base64 if it is wrapped. Raises RpcError for what no client may
     send."""
     if any(not (" " <= character <= "~" or character == "\t") for character in value):
-        raise _mismatch(f"{header} holds a character that a header may not hold")
+        raise _mismatch(f"{header} has a character that headers may not have")
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:
         return base64.b64decode(value[9:-2], validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        raise _mismatch(f"{header} holds invalid base64") from None
+        raise _mismatch(f"{header} has invalid base64") from None
 
 
 def _mismatch(what: str) -> RpcError:
@@ -144,12 +143,12 @@ def _mismatch(what: str) -> RpcError:
 
 
 MAX_OPEN: Final = 512
-"""Exchanges at once: more than any number of clients has calls in flight and streams to listen on, and below
-the 1024 files that a process may have open on most systems."""
+"""Open exchanges: more than clients need for calls in flight and listening streams, and fewer than the 1024
+files that a process may open on most systems."""
 
 
 class StatelessEndpoint:
-    """Holds the open exchanges, to end them gracefully with the server."""
+    """Tracks the open exchanges, to end them gracefully with the server."""
 
     def __init__(self, *, call_seconds: float) -> None:
         self._call_seconds = call_seconds
@@ -166,7 +165,7 @@ class StatelessEndpoint:
             case Request():
                 pass
             case Notification():
-                # The core protocol has none over HTTP: taken and without effect.
+                # The core protocol has none over HTTP: accepted without effect.
                 return web.Response(status=202)
             case _:
                 return refuse(400, "Invalid Request: 2026-07-28 has no answers from clients")
@@ -178,8 +177,8 @@ class StatelessEndpoint:
         return await self._exchange(request, message, server, principal)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
-        """End the exchanges of principals who may not stay: calls get `seconds` to finish, listening streams
-        their closing result."""
+        """End the exchanges of principals that may not stay: calls get `seconds` to finish, listening streams
+        get their closing result."""
 
         async def end_one(connection: Connection, stream: Stream) -> None:
             await connection.drain(seconds)
@@ -213,7 +212,7 @@ class StatelessEndpoint:
 
 
 class _StreamSink:
-    """Everything a stateless connection says belongs to its one request."""
+    """All messages of a stateless connection belong to its one request."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -222,16 +221,15 @@ class _StreamSink:
         self._stream.push(item.data, final=item.final, notice=item.notice)
 
     async def drain(self) -> None:
-        await self._stream.room()
+        await self._stream.wait_for_room()
 
     def release(self, related: RequestId) -> None:
-        # 2026-07-28 has no way back to a stream: the client keeps waiting.
+        # 2026-07-28 cannot resume a stream: the client keeps waiting.
         pass
 
 
 def is_stateless(request: web.Request, message: object) -> bool:
-    """Whether a POST is a 2026-07-28 one: its header or its body says so, or the header names no version
-    we know of the older ones."""
+    """Whether a POST is of 2026-07-28: its header or its body says so."""
     header = request.headers.get(VERSION_HEADER)
     declared = None
     if isinstance(message, Request | Notification):
@@ -250,7 +248,7 @@ def _check_envelope(request: web.Request, message: Request) -> None:
         raise RpcError(INVALID_PARAMS, what, {"argument": VERSION_KEY})
     check_version(request.headers, declared)
     if declared in MODERN_VERSIONS:
-        # For other versions the dialect says which there are.
+        # For other versions the dialect reports which ones are supported.
         check_routing(request.headers, message)
 
 
@@ -260,7 +258,7 @@ async def _check_arguments(request: web.Request, message: Request, server: McpSe
     try:
         tool = (await server.tools()).get(str(message.params.get("name")))
     except VaultbridgeError:
-        # The call itself will meet the same error and tell it.
+        # The call itself will fail with the same error and report it.
         return
     if tool is not None:
         check_arguments(request.headers, tool.input_schema, message.params)

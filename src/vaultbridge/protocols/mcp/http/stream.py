@@ -1,13 +1,12 @@
-"""The MCP requests that are being answered now, by whom they are asked.
+"""Streams of messages to HTTP clients, and the requests that are being answered.
 
-A stream may stay open for days. When its caller may no longer be here, or the server ends, its endpoint ends
-it; whoever then does not take the last bytes is hung up on by this module, so that nobody who reads slowly,
-or not at all, can stay. It knows no sessions and no streams.
+A `Stream` is filled by a connection and read by one response after another: the answer to a POST, the GET
+stream of a session, a legacy SSE connection. It buffers what has not been read and, when `resumable`, what
+has been, up to a limit. It knows no HTTP.
 
-One stream of messages towards an HTTP client: filled by a connection, read by one response after another.
-
-A POST's answer, the GET stream of a session and a legacy SSE connection are each one. It keeps what has not
-been read and, when `resumable`, what has been, up to a bound. It knows no HTTP.
+A response may stay open for days. When the access of its client is revoked, or the server ends, its endpoint
+ends it;
+`ActiveRequests` then disconnects the clients that do not read the last bytes in time.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.limits import MIB
 
 BUFFER_BYTES: Final = 1 * MIB
-"""What one stream keeps for a client that comes back, and for one that has not come yet."""
+"""What one stream buffers for a client that reconnects, or that has not connected yet."""
 
 BUFFER_EVENTS: Final = 1024
 """The same, counted: a thousand small progress messages."""
 
 SLOW_BYTES: Final = 1 * MIB
-"""Unread bytes at which the connection stops producing for a reader that is there but slow."""
+"""Unread bytes at which the connection pauses for a slow reader."""
 
 
 class StreamItem(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class StreamItem(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """`waiting` are the requests it owes an answer; it ends by itself when all are answered or given up."""
+    """`waiting` are the requests to be answered; the stream ends when all are answered or cancelled."""
 
     def __init__(self, name: str, waiting: Iterable[RequestId] = (), *, resumable: bool = False) -> None:
         self.name = name
@@ -61,10 +60,9 @@ class Stream:
         self._room.set()
 
     def push(self, data: bytes, *, final: bool, notice: bool = False) -> None:
-        """Add a message; a final one is the last. The oldest go when the bound is reached and nobody
-        reads."""
+        """Add a message; a final one is the last. Without a reader, the oldest are dropped at the limit."""
         if self.ended or (notice and not self._room.is_set()):
-            # A reader that is there and too slow misses notifications, never answers.
+            # A slow reader misses notifications, but never answers.
             return
         self._number += 1
         self._items.append(StreamItem(self._number, data, final))
@@ -79,25 +77,25 @@ class Stream:
         self._changed.set()
 
     def give_up(self, id_: RequestId) -> None:
-        """No answer to this request will come."""
+        """This request will not be answered."""
         self.waiting.discard(id_)
         if not self.waiting:
             self.end()
 
     def end(self) -> None:
-        """Nothing more will come; what is there may still be read."""
+        """No more messages will be added; those that are there may still be read."""
         self.ended = True
         self._changed.set()
         self._room.set()
 
     def release(self) -> None:
-        """Ask the reader to let go after what is there; the stream lives on."""
+        """Ask the reader to end its response after the messages that are there; the stream stays open."""
         self.released = True
         self._changed.set()
 
     def attach(self, after: int | None = None) -> int:
-        """Become the reader, in place of any other; gives the ticket for `take`. `after` is the last
-        number already seen by the client."""
+        """Become the reader, replacing any other; returns the ticket for `take`. `after` is the last number
+        that the client has."""
         self._reader += 1
         self._attached = True
         self.released = False
@@ -116,7 +114,7 @@ class Stream:
             self._room.set()
 
     def take(self, ticket: int) -> StreamItem | None:
-        """The next message for this reader, if it is there."""
+        """The next message for this reader, if there is one."""
         if ticket != self._reader:
             return None
         if not self._peek():
@@ -130,8 +128,8 @@ class Stream:
             self._room.set()
         return item
 
-    async def changed(self, seconds: float) -> bool:
-        """Wait until there may be something new; False when nothing came within `seconds`."""
+    async def wait_for_change(self, seconds: float) -> bool:
+        """Wait until there may be something new; False after `seconds`."""
         if self._peek() or self.ended or self.released:
             return True
         self._changed.clear()
@@ -142,25 +140,25 @@ class Stream:
             return False
         return True
 
-    async def room(self) -> None:
-        """Wait while a reader is there and too far behind."""
+    async def wait_for_room(self) -> None:
+        """Wait while an attached reader is too far behind."""
         await self._room.wait()
 
     @property
     def last(self) -> int:
-        """The number of the message that came last, 0 before the first."""
+        """The number of the last message, 0 before the first."""
         return self._number
 
     @property
-    def kept_bytes(self) -> int:
+    def buffered_bytes(self) -> int:
         return self._bytes
 
     def _peek(self) -> bool:
         return bool(self._items) and self._items[-1].number >= self._cursor
 
     def _trim(self) -> None:
-        """Keep to the bounds. What a present reader has not read yet is never taken: `room` holds that
-        back."""
+        """Enforce the limits. What an attached reader has not read yet is never dropped: `wait_for_room`
+        prevents that."""
         while len(self._items) > 1 and (self._bytes > BUFFER_BYTES or len(self._items) > BUFFER_EVENTS):
             oldest = self._items[0]
             if oldest.number >= self._cursor:
@@ -176,14 +174,14 @@ class Stream:
 
 
 FLUSH_SECONDS: Final = 1.0
-"""How long a caller may take to read the end of its answer: it waits in the buffers of both machines."""
+"""How long a client may take to read the end of its response, which is in the buffers of both machines."""
 
 MayStay = Callable[[str], bool]
-"""Whether a principal may stay."""
+"""Whether a principal may stay connected."""
 
 
 def nobody_stays(principal: str) -> bool:
-    """At the end of the server."""
+    """For the end of the server."""
     return False
 
 
@@ -192,8 +190,8 @@ class ActiveRequests:
         self._open: dict[asyncio.Future[None], tuple[web.Request, str]] = {}
 
     @contextmanager
-    def one(self, request: web.Request, principal: str) -> Iterator[None]:
-        """While a request is being answered."""
+    def track(self, request: web.Request, principal: str) -> Iterator[None]:
+        """Wrap the answering of a request."""
         done = asyncio.get_running_loop().create_future()
         self._open[done] = request, principal
         try:
@@ -203,8 +201,8 @@ class ActiveRequests:
             if not done.done():
                 done.set_result(None)
 
-    async def hang_up(self, stays: MayStay) -> None:
-        """Wait for those who may not stay, and cut off who is still there then."""
+    async def disconnect(self, stays: MayStay) -> None:
+        """Wait for the responses to principals that may not stay, and abort those that do not end in time."""
         leaving = {done: request for done, (request, who) in self._open.items() if not stays(who)}
         if not leaving:
             return

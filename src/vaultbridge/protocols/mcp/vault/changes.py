@@ -1,9 +1,9 @@
-"""What changed in the vaults, as MCP tells it: a resource, the list of resources, the list of prompts.
+"""Announces changes of the vaults over MCP: of a resource, of the list of resources, of the list of prompts.
 
-The engines tell of changed files, from their own threads and often in bursts; this gathers the news for a
-moment, looks once, and announces only what a client can see to be different. A process that does not watch
-its vault itself, because another one keeps the index, hears nothing from the engine: it asks the shared index
-once a second whether anything has moved.
+The engines report changed files from their own threads and often in bursts. The reports are collected for a
+moment, the files are compared once, and only what looks different to a client is announced. A process that
+does not watch its vault itself, because another process leads the index, gets no reports: it polls the shared
+index once a second.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from vaultbridge.system import FileStat
     from vaultbridge.vault.paths import VaultPath
 
-GATHER_SECONDS: Final = 0.2
-"""How long news is gathered after the first word of it: an editor that saves touches a file several times."""
+COLLECT_SECONDS: Final = 0.2
+"""How long reports are collected after the first one: an editor that saves touches a file several times."""
 
 BURST_SECONDS: Final = 1.0
-"""The least time between two looks: a client that fetches a list for every file of a checkout helps
-nobody."""
+"""The least time between two comparisons, so that a checkout does not make clients fetch a list for every
+file."""
 
-ASK_SECONDS: Final = 1.0
-"""How often the index is asked while another process keeps it: one short read."""
+POLL_SECONDS: Final = 1.0
+"""How often the index is polled while another process leads it: one short read."""
 
 UNKNOWN: Final = -1
-"""Stands for a version and a list of files that cannot be compared with any."""
+"""A version and a list of files that equal no other."""
 
 log = logging.getLogger(__name__)
 
@@ -55,24 +55,24 @@ class VaultChanges:
         self._announce = announce
         self._engines: dict[str, Engine] = {}
         self._stops: list[Callable[[], None]] = []
-        self._news: dict[str, set[VaultPath] | None] = {}
-        """Per vault: the paths that may have changed; None for any."""
+        self._reports: dict[str, set[VaultPath] | None] = {}
+        """Per vault: the paths that may have changed; None for all."""
         self._watched: dict[str, tuple[LocatedFile, FileStat | None]] = {}
         self._files: dict[str, tuple[int, int]] = {}
         self._generations: dict[str, int] = {}
         self._prompt_list: list[PromptInfo] | None = None
-        self._looking: asyncio.Task[None] | None = None
-        self._asking: asyncio.Task[None] | None = None
+        self._comparing: asyncio.Task[None] | None = None
+        self._polling: asyncio.Task[None] | None = None
         self._prompts: Prompts | None = None
         self._closed = False
 
-    # From the threads.
+    # Called in other threads.
 
     def attach(self, name: str, engine: Engine) -> None:
         """Listen to a vault that has just been opened."""
 
         def heard(paths: frozenset[VaultPath] | None) -> None:
-            self._in_loop(lambda: self._hear(name, paths))
+            self._in_loop(lambda: self._add_report(name, paths))
 
         self._stops.append(engine.index_sync.listen(heard))
         self._in_loop(lambda: self._begin(name, engine))
@@ -84,15 +84,15 @@ class VaultChanges:
             # The loop has closed: nobody listens any more.
             return
 
-    # In the loop.
+    # Called in the event loop.
 
     def watch_prompts(self, prompts: Prompts, listed: list[PromptInfo]) -> None:
-        """Somebody was given this list of prompts: tell when it is another."""
+        """A client got this list of prompts: announce when it changes."""
         self._prompts = prompts
         self._prompt_list = listed
 
     async def watch(self, uri: str, find: Callable[[], LocatedFile]) -> None:
-        """Tell of changes of one file from now on. Raises what `find` raises."""
+        """Announce changes of one file from now on. Raises what `find` raises."""
 
         def look() -> tuple[LocatedFile, FileStat | None]:
             found = find()
@@ -104,11 +104,11 @@ class VaultChanges:
         self._watched.pop(uri, None)
 
     def close(self) -> None:
-        """Tell nothing any more, also of vaults that are still being opened."""
+        """Announce nothing any more, not even of vaults that are still being opened."""
         self._closed = True
         for stop in self._stops:
             stop()
-        for task in (self._looking, self._asking):
+        for task in (self._comparing, self._polling):
             if task is not None:
                 task.cancel()
 
@@ -116,36 +116,36 @@ class VaultChanges:
         if self._closed:
             return
         self._engines[name] = engine
-        if self._asking is None:
-            self._asking = self._loop.create_task(self._ask())
-        # The first look sets what later ones are compared with; it announces nothing.
-        self._hear(name, frozenset())
+        if self._polling is None:
+            self._polling = self._loop.create_task(self._poll_index())
+        # The first comparison only records what later ones are compared with.
+        self._add_report(name, frozenset())
 
-    def _hear(self, name: str, paths: frozenset[VaultPath] | None) -> None:
+    def _add_report(self, name: str, paths: frozenset[VaultPath] | None) -> None:
         if self._closed:
             return
-        known = self._news.get(name, set())
+        known = self._reports.get(name, set())
         if known is None or paths is None:
-            self._news[name] = None
+            self._reports[name] = None
         else:
             known.update(paths)
-            self._news[name] = known
-        if self._looking is None:
-            self._looking = self._loop.create_task(self._gather())
+            self._reports[name] = known
+        if self._comparing is None:
+            self._comparing = self._loop.create_task(self._collect())
 
-    async def _gather(self) -> None:
+    async def _collect(self) -> None:
         try:
-            delay = GATHER_SECONDS
-            while self._news:
+            delay = COLLECT_SECONDS
+            while self._reports:
                 await asyncio.sleep(delay)
-                news, self._news = self._news, {}
-                for change in await self._look(news):
+                news, self._reports = self._reports, {}
+                for change in await self._compare(news):
                     self._announce(change)
                 delay = BURST_SECONDS
         finally:
-            self._looking = None
+            self._comparing = None
 
-    async def _look(self, news: dict[str, set[VaultPath] | None]) -> list[Change]:
+    async def _compare(self, news: dict[str, set[VaultPath] | None]) -> list[Change]:
         changes: list[Change] = []
         engines = {name: self._engines[name] for name in news if name in self._engines}
         watched = {
@@ -172,29 +172,29 @@ class VaultChanges:
                     self._prompt_list = listed
                     changes.append(PromptsChanged())
         except VaultbridgeError as error:
-            log.warning("What changed in the vault could not be told: %s", error)
+            log.warning("Changes of the vault could not be announced: %s", error)
         return changes
 
     def _files_differ(self, engines: dict[str, Engine]) -> bool:
-        """Whether files that may be seen came or went since the last look. In a worker."""
+        """Whether visible files were added or removed since the last comparison. Runs in a worker."""
         differ = False
         for name, engine in engines.items():
             before = self._files.get(name)
             if not engine.ask.status.complete:
-                # What was listed meanwhile came from the disk; when the index knows all, that is news.
+                # Until then files are listed from disk, so a complete index counts as a change.
                 self._files[name] = (UNKNOWN, UNKNOWN)
                 continue
             version = read_files_version(engine)
             if before is not None and before[0] == version:
                 continue
-            # Compared by what is visible: the coming and going of hidden notes is nobody's business.
+            # Only visible files are compared: clients must not learn about hidden notes.
             seen = hash(tuple(file.path for file in engine.ask.files()))
             self._files[name] = (version, seen)
             differ |= before is not None and before[1] != seen
         return differ
 
-    async def _ask(self) -> None:
-        """While another process keeps an index: notice by its counter that something was written."""
+    async def _poll_index(self) -> None:
+        """While another process leads an index: poll its counter of writes."""
         while True:
             for name, engine in tuple(self._engines.items()):
                 if engine.index_sync.is_leader:
@@ -204,15 +204,16 @@ class VaultChanges:
                 except VaultbridgeError as error:
                     log.debug("the index cannot be asked: %s", error)
                     continue
-                # The first answer counts as news: something may have been written since the opening.
+                # The first value counts as a change: something may have been written since the vault was
+                # opened.
                 if self._generations.get(name) != now:
                     self._generations[name] = now
-                    self._hear(name, None)
-            await asyncio.sleep(ASK_SECONDS)
+                    self._add_report(name, None)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 def read_files_version(engine: Engine) -> int:
-    """The index's counter of files that came and went."""
+    """The index's counter of added and removed files."""
     from vaultbridge.index.store.database import read_meta
 
     with engine.index_sync.index.reading() as db:

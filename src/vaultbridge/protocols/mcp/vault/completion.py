@@ -1,8 +1,7 @@
-"""Suggestions while somebody types: names of notes, paths, folders, tags, properties and vaults.
+"""Completes arguments while somebody types: names of notes, paths, folders, tags, properties and vaults.
 
-What may be suggested is read from the index once and kept until the index changes, folded as searches are, so
-that a keystroke costs a millisecond in a vault of ten thousand notes. Functions block and are run in a worker
-thread.
+The values are read from the index once and cached, folded as in searches, until the index changes, so that a
+keystroke costs a millisecond in a vault of ten thousand notes. Functions block and run in a worker thread.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SUGGESTIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
 
 TYPED_CHARS: Final = 200
-"""What is looked at of the text typed so far: no name that is typed is longer."""
+"""How much of the typed text is used: nobody types a longer name."""
 
 
 class _Choices(Struct, frozen=True):
@@ -38,17 +37,17 @@ class _Choices(Struct, frozen=True):
 
 
 class Completions:
-    """Any thread may use it."""
+    """May be used from any thread."""
 
     def __init__(self, engines: VaultEngines) -> None:
         self._engines = engines
-        self._kept: dict[tuple[str, str], _Choices] = {}
+        self._cache: dict[tuple[str, str], _Choices] = {}
         self._guard = threading.Lock()
 
     def suggest(self, kind: str, typed: str, vault: str = "") -> Completion:
         """Values of a kind (note, path, folder, tag, property, vault) that fit what was typed, best first:
-        those that begin with it, those with a word that does, those that hold it anywhere. An unknown kind
-        has none."""
+        those that begin with it, those with a word that does, those that contain it. An unknown kind has
+        none."""
         if kind == "vault":
             return _best(_folded(0, tuple(self._engines)), typed)
         if kind not in _READERS:
@@ -62,7 +61,8 @@ class Completions:
                 newest = kind == "note" and not typed.strip()
                 part = _newest(self._engines[name], choices) if newest else _best(choices, typed)
             except VaultbridgeError:
-                # A vault that cannot be opened has nothing to suggest; calls say what is wrong with it.
+                # A vault that cannot be opened has nothing to suggest; tool calls report what is wrong with
+                # it.
                 continue
             found.update(dict.fromkeys(part.values))
             total += part.total or 0
@@ -71,21 +71,21 @@ class Completions:
 
     def _choices(self, vault: str, kind: str) -> _Choices:
         engine = self._engines[vault]
-        # An edit changes no name of a file; tags and properties it may.
+        # An edit may change tags and properties, but not the names of files.
         named = kind in ("note", "path", "folder") and engine.ask.status.complete
         version = read_files_version(engine) if named else engine.ask.status.generation
-        kept = self._kept.get((vault, kind))
-        if kept is None or kept.version != version:
-            kept = _folded(version, _READERS[kind](engine))
+        cached = self._cache.get((vault, kind))
+        if cached is None or cached.version != version:
+            cached = _folded(version, _READERS[kind](engine))
             with self._guard:
-                self._kept[vault, kind] = kept
-        return kept
+                self._cache[vault, kind] = cached
+        return cached
 
 
 def _folded(version: int, values: tuple[str, ...]) -> _Choices:
     from vaultbridge.index.fold import fold_text
 
-    # Folded in one go, which is far cheaper than one by one; names hold no line ends.
+    # Folding all at once is far cheaper than one by one; names have no line ends.
     return _Choices(version, values, tuple(fold_text("\n".join(values)).split("\n")) if values else ())
 
 
@@ -112,7 +112,7 @@ def _best(choices: _Choices, typed: str) -> Completion:
 
 
 def _newest(engine: Engine, choices: _Choices) -> Completion:
-    """For somebody who has not typed anything: the notes that were changed last."""
+    """The notes that were changed last, for somebody who has not typed anything."""
     paths = (file.path[:-3] for file in engine.ask.recent(limit=SUGGESTIONS, kinds=("note",)))
     known = frozenset(choices.values)
     values = tuple(path if path in known else path.rpartition("/")[2] for path in paths)

@@ -1,8 +1,8 @@
-"""The vaults of one server by name, each opened when something first needs it.
+"""The engines of a server's vaults by name, each opened on first use.
 
-Opening a vault loads the engine, recovers what a killed process left and may fail; a server must have
-answered before. A vault that cannot be opened is tried again by the next call, because a drive may be mounted
-or a folder restored in the meantime. How a vault is opened is given from outside.
+Opening a vault loads the engine, recovers what a killed process left behind, and may fail; a server must be
+able to answer before that. If a vault cannot be opened, the next call tries again, because a drive may have
+been mounted or a folder restored. The caller passes in how a vault is opened.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class VaultEngines(Mapping[str, "Engine"]):
-    """Any thread may use it. `engines[name]` raises what opening raises, VaultNotFound above all."""
+    """May be used from any thread. `engines[name]` raises what opening raises, above all VaultNotFound."""
 
     def __init__(self, openers: Mapping[str, Callable[[], Engine]]) -> None:
         self._openers = dict(openers)
@@ -24,7 +24,7 @@ class VaultEngines(Mapping[str, "Engine"]):
         self._locks = {name: threading.Lock() for name in self._openers}
         self._closed = False
         self.on_open: Callable[[str, Engine], None] | None = None
-        """Told of each vault once, in the thread that opened it, before anybody works with it."""
+        """Called once per vault, in the thread that opened it, before anything uses it."""
 
     def __getitem__(self, name: str) -> Engine:
         engine = self._opened.get(name)
@@ -55,12 +55,12 @@ class VaultEngines(Mapping[str, "Engine"]):
         return len(self._openers)
 
     def opened(self) -> dict[str, Engine]:
-        """Those that are open already."""
+        """The vaults that are open already."""
         return dict(self._opened)
 
     @property
     def all_open(self) -> bool:
-        """Whether asking for any of them opens nothing."""
+        """Whether all vaults are open."""
         return len(self._opened) == len(self._openers)
 
     def close(self) -> None:

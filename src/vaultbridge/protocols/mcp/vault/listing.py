@@ -1,16 +1,14 @@
-"""The list of tools at hand: what the catalog would say, written down beforehand.
+"""The generated list of tools, and the instructions for the model: what a client gets before anything is
+loaded.
 
-A client asks for the tools right after its first answer. Importing every tool and deriving its schema costs
-more than all the rest of that answer, so the result for each way to look at the tools is kept in
-`vault_tools.json`; the catalog itself is loaded a moment later. A test holds the file to the catalog, and a
-running server compares the two and announces a changed list should they ever differ. After a change of a
-tool:
+A client asks for the tools right after its first answer. Importing every tool and deriving its schema would
+cost more than the rest of that answer, so the lists are generated into `vault_tools.json`, and the catalog is
+loaded a moment later. A test compares the file with the catalog; a running server does too, and announces a
+changed list if they differ. After changing a tool, run `make generate` or
 
     python -m vaultbridge.protocols.mcp.vault.listing
 
-What a model is told about the vault before its first call: a few lines, known without loading anything.
-
-A client puts them into every conversation, so each sentence must save more than it costs.
+Clients put the instructions into every conversation, so each sentence must save more than it costs.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ _SEVERAL: Final = "Several vaults are open: every call names one as `vault`."
 
 
 def render_instructions(*, read_only: bool = False, restricted: bool = False, several: bool = False) -> str:
-    """`restricted`: only some folders may be seen. `several`: there are several vaults."""
+    """`restricted`: only some folders are visible. `several`: there are several vaults."""
     lines = [_ABOUT, _DATA, _NAMES, _READING, _SEARCH, _READ_ONLY if read_only else _WRITING]
     if restricted:
         lines.append(_PART)
@@ -78,8 +76,7 @@ _FILE: Final = __file__.removesuffix("listing.py") + "vault_tools.json"
 def load_tool_list(
     profile: Profile, *, read_only: bool, vaults: tuple[str, ...]
 ) -> tuple[ToolInfo, ...] | None:
-    """The tools without loading the catalog; None when there is no such file, as in a tree being worked
-    on."""
+    """The tools, without loading the catalog; None when the file has not been generated."""
     try:
         with open(_FILE, "rb") as file:
             data = file.read()
@@ -106,14 +103,14 @@ def tool_info(tool: ListedTool) -> ToolInfo:
 
 
 def render_tool_list(catalog: Catalog) -> bytes:
-    """What the file should hold."""
+    """The content of the generated file."""
     lists: dict[str, list[ToolInfo]] = {}
     profiles: tuple[Profile, ...] = ("full", "core", "read-only")
     for profile in profiles:
         for read_only in (False, True):
             listing = catalog.list_tools(profile=profile, read_only=read_only)
             lists[_key(profile, read_only=read_only)] = [tool_info(tool) for tool in listing]
-    # A tool a line, so that a change of one shows as one.
+    # One tool per line, so that a diff shows which one changed.
     rows = (
         msgspec.json.encode(key) + b":[\n" + b",\n".join(map(msgspec.json.encode, tools)) + b"\n]"
         for key, tools in lists.items()
@@ -122,7 +119,7 @@ def render_tool_list(catalog: Catalog) -> bytes:
 
 
 def _key(profile: Profile, *, read_only: bool) -> str:
-    # Without changes, all tools and the read-only ones are the same.
+    # When nothing may be changed, the full profile is the read-only one.
     if profile == "core":
         return "core, read-only" if read_only else "core"
     return "read-only" if read_only else profile

@@ -1,11 +1,10 @@
-"""The prompts that come with the server: questions people put to any vault.
+"""The prompts: those that come with the server, and notes that are read as prompts.
 
-Prompts that people keep as notes: a note's text with `{{placeholders}}` is a prompt with arguments.
-
-The note's properties may say `description` and `arguments` (a list of names, a list of objects with name,
-description, required and complete, or an object of names and descriptions). A placeholder that no argument
-declares is a required argument of its own, except `{{date}}`, `{{time}}` and `{{title}}`, which are filled in
-as in a template. Pure: where the notes lie is `vault_prompts`' duty.
+The text of a prompt note has `{{placeholders}}`, which are its arguments. Its properties may have a
+`description` and
+`arguments` (a list of names, a list of objects with name, description, required and complete, or an object of
+names and descriptions). A placeholder that is not declared is a required argument, except `{{date}}`,
+`{{time}}` and `{{title}}`, which are filled in as in a template. Pure: `prompts` finds the notes.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import expand_template
 
 ARGUMENTS: Final = 32
-"""The most arguments of one prompt: a person fills them in one by one."""
+"""Arguments of one prompt: a person fills them in one by one."""
 
 DESCRIPTION_CHARS: Final = 500
-"""What is shown of a description: it stands in a menu."""
+"""How much of a description is listed: clients show it in a menu."""
 
 _PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\W_][\w -]{0,63}?)[ \t]*(?::[^{}\r\n]*)?\}\}")
 _TEMPLATE_WORDS: Final = frozenset({"date", "time", "title"})
 
 
 class Argument(Struct, frozen=True):
-    """`complete` says what kind of value is suggested: note, tag, folder, property or nothing."""
+    """`complete` is the kind of value to suggest: note, tag, folder, property or nothing."""
 
     name: str
     description: str = ""
@@ -48,8 +47,8 @@ class NotePrompt(Struct, frozen=True):
 
 
 def parse_prompt(title: str, text: str) -> NotePrompt:
-    """The prompt that a note is. Properties that make no sense are left out, never an error: the note is a
-    person's, and they may be in the middle of writing it."""
+    """Read a note as a prompt. Properties that make no sense are ignored: somebody may be in the middle of
+    writing the note."""
     note = parse(text)
     values: Mapping[str, Any] = note.properties.values if note.properties is not None else {}
     body = text[note.properties.end :] if note.properties is not None else text
@@ -68,8 +67,8 @@ def parse_prompt(title: str, text: str) -> NotePrompt:
 
 
 def fill(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
-    """The prompt's text for these arguments; an optional one that is not given leaves nothing behind. Raises
-    InvalidArgument for a missing or unknown one."""
+    """The prompt's text with these arguments filled in; an optional one that is missing becomes empty. Raises
+    InvalidArgument for a missing required one and for an unknown one."""
     check_arguments(prompt.title, prompt.arguments, given)
     names = {argument.name for argument in prompt.arguments}
 
@@ -127,14 +126,15 @@ _KINDS: Final = {"note": "note", "tag": "tag", "folder": "folder", "property": "
 
 
 def _kind(name: str, wanted: Any) -> str:
-    """What to suggest for an argument: as it says, else what its name means."""
+    """What to suggest for an argument: what it declares, else what its name says."""
     chosen = wanted if isinstance(wanted, str) and wanted else name.lower()
     return _KINDS.get(chosen, "")
 
 
 class BuiltIn(Struct, frozen=True, kw_only=True):
-    """`wording` has `{argument}` where an argument's value belongs, `defaults` stand in for those not given.
-    `brings` names the argument whose note is sent along. `changes`: the work ends in changes of the vault."""
+    """`wording` has `{argument}` where the value of an argument goes; `defaults` replace missing ones.
+    `attaches` names the argument whose note is attached. `changes`: following the prompt changes the
+    vault."""
 
     name: str
     title: str
@@ -142,12 +142,12 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...]
     wording: str
     defaults: Mapping[str, str] = {}
-    brings: str = ""
+    attaches: str = ""
     changes: bool = False
 
     def text(self, given: Mapping[str, str]) -> str:
         values = {one.name: given.get(one.name) or self.defaults.get(one.name, "") for one in self.arguments}
-        # Not str.format: a value or the wording may hold braces of its own.
+        # Not str.format: values and the wording may contain braces.
         text = self.wording
         for name in values:
             text = text.replace(f"{{{name}}}", f"\0{name}\0")
@@ -164,7 +164,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         title="Summarize a note",
         description="The gist of a note, its open questions and its tasks",
         arguments=(_NOTE, Argument("focus", "What the summary should be about")),
-        brings="note",
+        attaches="note",
         defaults={"focus": "what matters most in it"},
         wording=(
             "Summarize the note [[{note}]], which follows. Focus: {focus}.\n\n"
@@ -178,7 +178,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         title="Find related notes",
         description="Notes that belong together with a note, linked or not",
         arguments=(_NOTE,),
-        brings="note",
+        attaches="note",
         wording=(
             "Find the notes that belong together with [[{note}]], which follows.\n\n"
             "Look at its links and backlinks (obsidian_links), at the notes that share its tags, and "

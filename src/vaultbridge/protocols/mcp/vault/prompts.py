@@ -1,7 +1,7 @@
 """The prompts of a server: a few built-in ones, and every note of each vault's prompt folder.
 
-A built-in prompt that concerns one note brings the note along, so that the model need not ask for it.
-Functions block and are run in a worker thread. What a prompt note says is read by `vault_prompt_notes`.
+A built-in prompt about one note attaches that note, so that the model need not read it first. Functions block
+and run in a worker thread. `prompt_notes` parses the notes.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 PROMPT_FOLDER: Final = "Prompts"
 
 PROMPT_NOTES: Final = 200
-"""The most prompt notes of one vault: clients show them in one menu."""
+"""Prompt notes of one vault: clients show them in one menu."""
 
 PROMPT_BYTES: Final = 256 * KIB
-"""A larger note is no prompt, whatever its folder."""
+"""A larger note is not a prompt, whatever its folder."""
 
 FOLDER_DEPTH: Final = 4
-"""How deep the prompt folder is looked through."""
+"""How deep the prompt folder is searched."""
 
 
 class VaultPrompt(Struct, frozen=True):
@@ -64,7 +64,7 @@ Prompt = BuiltIn | VaultPrompt
 
 
 class Prompts:
-    """Any thread may use it. Nothing is kept: prompt notes are few, and may have been edited since."""
+    """May be used from any thread. Nothing is cached: prompt notes are few, and may be edited at any time."""
 
     def __init__(
         self, engines: VaultEngines, *, folder: str = PROMPT_FOLDER, read_only: bool = False
@@ -74,7 +74,7 @@ class Prompts:
         self.limit(read_only=read_only)
 
     def limit(self, *, read_only: bool) -> None:
-        """Without those that would change something, from now on, or with them."""
+        """From now on, leave out the prompts that change the vault, or include them again."""
         self._built_in = [prompt for prompt in BUILT_IN if not (read_only and prompt.changes)]
 
     def infos(self) -> list[PromptInfo]:
@@ -86,20 +86,20 @@ class Prompts:
         ]
 
     def get(self, name: str, given: Mapping[str, str]) -> PromptResult:
-        """Raises InvalidArgument for an unknown prompt or argument and for a missing one, NoteNotFound for a
-        note that it should bring along."""
-        match self.named(name):
+        """Raises InvalidArgument for an unknown prompt or argument and for a missing one, NoteNotFound for
+        the note to attach."""
+        match self.find(name):
             case VaultPrompt(vault=vault, prompt=prompt):
                 text = fill(prompt, given, self._engines[vault].now())
                 return PromptResult((_user_message(TextContent(text=text)),), prompt.description)
             case BuiltIn() as prompt:
                 return self._built(prompt, given)
 
-    def named(self, name: str) -> Prompt:
+    def find(self, name: str) -> Prompt:
         found = self._all().get(name)
         if found is None:
             raise InvalidArgument(
-                f"There is no prompt {name!r}.", argument="name", hint="prompts/list gives those there are."
+                f"There is no prompt {name!r}.", argument="name", hint="prompts/list has all of them."
             )
         return found
 
@@ -111,12 +111,12 @@ class Prompts:
         vault_argument = (_VAULT,) if len(self._engines) > 1 else ()
         check_arguments(prompt.name, (*prompt.arguments, *vault_argument), given)
         messages = [_user_message(TextContent(text=prompt.text(given)))]
-        if prompt.brings and (name := given.get(prompt.brings)):
+        if prompt.attaches and (name := given.get(prompt.attaches)):
             messages.append(_user_message(self._note(name, given.get("vault", ""))))
         return PromptResult(tuple(messages), prompt.description)
 
     def _note(self, name: str, vault: str) -> Content:
-        """A note to bring along, cut to what one reading gives."""
+        """A note to attach, cut to the size of one read."""
         if not vault and len(self._engines) > 1:
             raise InvalidArgument(
                 "vault is missing: several vaults are open.",
@@ -137,9 +137,9 @@ class Prompts:
         cut = excerpt(decode(data).text, Note())
         rest = f"[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
         text = cut.text + (rest if cut.next_start is not None else "")
-        # As text, because a popular adapter refuses a whole prompt for a resource in it. The words around it
-        # say where the note begins and ends: what it says is not what the person asks.
-        # No text can hold its own hash, so none can pretend to end early.
+        # As text, because a popular adapter rejects a prompt that contains a resource. The marks around it
+        # say where the note begins and ends, because its text is data and not a request of the person. No
+        # text contains its own hash, so no note can fake its end.
         mark = f"note-{content_hash(data)}"
         return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{replace_surrogates(text)}\n</{mark}>")
 
@@ -149,14 +149,14 @@ class Prompts:
             try:
                 engine = self._engines[vault]
             except VaultbridgeError:
-                # The built-in prompts are still there; calls say what is wrong with the vault.
+                # The built-in prompts still work; tool calls report what is wrong with the vault.
                 continue
             for path, prompt in self._notes(engine):
                 found[_free_name(path.removeprefix(f"{self._folder}/"), found)] = VaultPrompt(vault, prompt)
         return found
 
     def _notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
-        """The prompt notes, straight from the disk: they are wanted before any index is built."""
+        """The prompt notes, read from disk: they are needed before the index is built."""
         from vaultbridge.markdown.text import decode, replace_surrogates
 
         paths = sorted(self._paths(engine))
@@ -164,7 +164,7 @@ class Prompts:
             try:
                 data = engine.read_bytes(path)
             except VaultbridgeError:
-                # Hidden by the scope, or gone while we looked.
+                # Hidden by the scope, or deleted in the meantime.
                 continue
             if len(data) <= PROMPT_BYTES:
                 title = path.rpartition("/")[2].removesuffix(".md")
@@ -208,7 +208,8 @@ def _info(name: str, prompt: Prompt, *, several: bool) -> PromptInfo:
 
 
 def _free_name(path: str, taken: Mapping[str, object]) -> str:
-    """A name that clients can make a command of: the note's path in lower case, words joined by `_`."""
+    """An unused name that clients can turn into a command: the note's path in lower case, words joined by
+    `_`."""
     name = re.sub(r"\W+", "_", path.lower().removesuffix(".md")).strip("_") or "prompt"
     number = 2
     free = name

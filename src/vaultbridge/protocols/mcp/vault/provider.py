@@ -1,14 +1,11 @@
 """What vaults offer over MCP: the tools of the catalog, files as resources, prompts and suggestions.
 
-Implements `mcp_provider.Provider`. It is made at once and loads nothing: the list of tools, which every
-client asks for first, is at hand; the engine is loaded and the vaults are opened a moment later or when
-something needs them. Everything that blocks runs in worker threads. It knows no protocol version and no
-transport.
+Implements `provider.Provider`. Creating it loads nothing: the list of tools, which every client asks for
+first, is a generated file; the engine is loaded and the vaults are opened a moment later, or when something
+needs them. Whatever blocks runs in worker threads. It knows no protocol version and no transport.
 
     engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
     server = McpServer(offer_for(settings), lambda: make_provider(engines, settings))
-
-From a tool's thread to the client: what it answers, and how far it has come.
 """
 
 from __future__ import annotations
@@ -62,7 +59,7 @@ if TYPE_CHECKING:
 
 
 class ProgressRelay:
-    """Called by a tool in its thread; of many reports only the newest is sent."""
+    """Passes progress from the thread of a tool to the client; of many reports only the newest is sent."""
 
     __slots__ = ("_context", "_loop", "_newest")
 
@@ -87,9 +84,9 @@ class ProgressRelay:
 
 
 def to_content(part: AnswerPart) -> Content:
-    """One part of an answer. A file comes with the address under which it is also a resource."""
-    # Told apart by their fields, because importing the classes is too dear before the first answer and
-    # inside of every call.
+    """One part of an answer as MCP content. A file carries its URI as a resource."""
+    # Distinguished by their fields, because importing the classes is too slow before the first answer and in
+    # every call.
     if hasattr(part, "text"):
         return TextContent(text=part.text)
     from vaultbridge.protocols.mcp.vault.resources import make_uri
@@ -102,28 +99,28 @@ def to_content(part: AnswerPart) -> Content:
 
 
 SERVER_NAME: Final = "obsidian-mcp"
-"""As seed 004 shows it."""
+"""The name in seed 004."""
 
 WARM_SECONDS: Final = 0.05
-"""How long after the start the engine is loaded when nothing has asked for it: a client sends its first
-requests within a few milliseconds, and loading must not get between."""
+"""How long after the start the engine is loaded if nothing needed it before: a client sends its first
+requests within a few milliseconds, and loading must not delay them."""
 
 CLOSE_SECONDS: Final = 5.0
-"""How long the end waits for the vaults to close: they have files and a thread to let go of."""
+"""How long `close` waits for the vaults: they have files and a thread to close."""
 
 FIRST_BUILD_SECONDS: Final = 1.0
-"""How long a question waits for the first build of an index. Programs ask right after the start: most vaults
-are indexed by then, and "no files" is not what they hear of them. A large one answers in part after it."""
+"""How long a query waits for the first build of an index. Programs ask right after the start; most vaults are
+indexed within this time, so that they do not answer "no files". A large vault answers in part after it."""
 
 ACTION_CHARS: Final = 20
-"""The longest action that tells calls of one tool apart: ours are shorter, a caller may write anything."""
+"""The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
 log = logging.getLogger(__name__)
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes fresh.
-    `quick_list`: until the catalog is loaded, the standard tools may be listed."""
+    """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes up to date.
+    `quick_list`: until the catalog is loaded, list the standard tools."""
 
     profile: Profile = "full"
     read_only: bool = False
@@ -134,7 +131,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
 
 
 def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
-    """What `initialize` says, before anything is loaded."""
+    """What `initialize` answers, before anything is loaded."""
     return Offer(
         name=name or SERVER_NAME,
         description="An Obsidian vault: read, search, edit, link.",
@@ -151,7 +148,7 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
 
 
 class VaultProvider:
-    """Made and used in one event loop. `make_catalog` is called in a worker, once."""
+    """Created and used in one event loop. `make_catalog` is called once, in a worker."""
 
     def __init__(
         self,
@@ -176,8 +173,8 @@ class VaultProvider:
         self._warmer: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
         self._closed = False
-        self._shown: tuple[ToolInfo, ...] | None = None
-        """The tools as they were last listed."""
+        self._listed: tuple[ToolInfo, ...] | None = None
+        """The tools as last listed."""
         engines.on_open = self._opened
         self._warming = self._loop.call_later(WARM_SECONDS, self._warm)
 
@@ -188,11 +185,11 @@ class VaultProvider:
             read_only = self._settings.read_only
             ready = load_tool_list(self._settings.profile, read_only=read_only, vaults=tuple(self._engines))
             if ready is not None:
-                self._shown = ready
+                self._listed = ready
                 return ready
         loaded = await self._load()
-        self._shown = loaded.tools(self._settings)
-        return self._shown
+        self._listed = loaded.tools(self._settings)
+        return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
         prepared = self._prepare(name, arguments)
@@ -234,8 +231,8 @@ class VaultProvider:
         return await self._workers.run(call, kind=kind, caller=context.principal or actor)
 
     def _kind(self, name: str, arguments: dict[str, Any]) -> str:
-        """Calls that take about as long as each other. Changes are of none: they are short, or wait for one
-        another, and should not wait for questions as well."""
+        """Groups calls that take about as long as each other. Changes have no kind: they are short or wait
+        for one another, and should not wait for queries as well."""
         tool = None if self._loaded is None else self._loaded.catalog.get(name)
         if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
             return ""
@@ -305,7 +302,7 @@ class VaultProvider:
         return lambda: self._listeners.remove(listener)
 
     async def close(self) -> None:
-        """Close the vaults, as far as that is possible in CLOSE_SECONDS."""
+        """Close the vaults; after CLOSE_SECONDS they are left as they are."""
         self._closed = True
         if self._at_close is not None:
             self._at_close()
@@ -326,15 +323,15 @@ class VaultProvider:
             closer.close()
 
     def limit(self, *, read_only: bool) -> None:
-        """Whether nothing may be changed, from now on. From any thread; whoever was shown other tools or
-        prompts is told."""
+        """Set whether changes are forbidden from now on, and announce changed lists. May be called from any
+        thread."""
         with self._loading:
             if read_only == self._settings.read_only:
                 return
             self._settings = replace(self._settings, read_only=read_only)
             if self._loaded is not None:
                 self._loaded.limit(self._settings)
-        self._tools_moved()
+        self._announce_tools()
         self._in_loop(lambda: self._announce(PromptsChanged()))
 
     def _announce(self, change: Change) -> None:
@@ -350,7 +347,7 @@ class VaultProvider:
                 try:
                     await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
                 except VaultNotFound as error:
-                    # Told to its owner already, with the path; a caller is told when it asks.
+                    # Its owner has been told, with the path; a client learns it with its first call.
                     log.debug("The vault %s is not there: %s", name, error)
                 except VaultbridgeError as error:
                     log.warning("The vault %s cannot be opened: %s", name, error)
@@ -364,41 +361,41 @@ class VaultProvider:
         return await self._workers.run(self._load_now)
 
     def _load_now(self) -> _Loaded:
-        """The catalog and all that stands on the engine. In a worker."""
+        """Load the catalog and everything that needs the engine. Runs in a worker."""
         if self._loaded is not None:
             return self._loaded
         with self._loading:
             first = self._loaded is None
-            loaded = self._loaded or self._made()
+            loaded = self._loaded or self._load_parts()
             self._loaded = loaded
         if first:
-            self._tools_moved()
+            self._announce_tools()
         return loaded
 
-    def _made(self) -> _Loaded:
+    def _load_parts(self) -> _Loaded:
         loaded = _Loaded(self._engines, self._settings, self._make_catalog)
         if self._furnish is not None:
             loaded.shop = self._furnish(loaded.shop)
-        # Others may use the same catalog, and it may outlive us.
-        self._unlisten = loaded.catalog.listen(self._tools_moved)
+        # The catalog may be shared, and may outlive us.
+        self._unlisten = loaded.catalog.listen(self._announce_tools)
         return loaded
 
     def _opened(self, name: str, engine: Engine) -> None:
-        """A vault was opened, in a worker: from now on its changes are told."""
+        """Called in a worker when a vault was opened: from now on its changes are announced."""
         for left in engine.recovered:
-            log.warning("%s: an interrupted change was put right: %s", name, left)
+            log.warning("%s: recovered an interrupted change: %s", name, left)
         self._changes.attach(name, engine)
         if self._settings.keep:
             engine.index_sync.start()
 
-    def _tools_moved(self) -> None:
-        """The list of tools may be another; from any thread."""
+    def _announce_tools(self) -> None:
+        """Announce the list of tools if it has changed. May be called from any thread."""
 
         def compare() -> None:
-            if self._shown is not None and self._loaded is not None and not self._closed:
+            if self._listed is not None and self._loaded is not None and not self._closed:
                 now = self._loaded.tools(self._settings)
-                if now != self._shown:
-                    self._shown = now
+                if now != self._listed:
+                    self._listed = now
                     self._announce(ToolsChanged())
 
         self._in_loop(compare)
@@ -412,7 +409,7 @@ class VaultProvider:
 
 
 class _Loaded:
-    """What needs the engine's modules."""
+    """The parts that need the engine's modules."""
 
     def __init__(
         self,
@@ -452,7 +449,7 @@ class _Loaded:
         """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
         from vaultbridge.protocols.mcp.vault.prompts import arguments_of
 
-        found = (one.complete for one in arguments_of(self.prompts.named(prompt)) if one.name == argument)
+        found = (one.complete for one in arguments_of(self.prompts.find(prompt)) if one.name == argument)
         return "vault" if argument == "vault" else next(found, "")
 
 

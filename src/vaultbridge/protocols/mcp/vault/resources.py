@@ -1,19 +1,16 @@
-"""The vault's files as MCP resources: listed in pages, read as text or bytes.
+"""Offers the files of a vault as MCP resources: their URIs, lists in pages, and their content as text or
+bytes.
 
-Every visible file is a resource: notes, canvases, bases, attachments. Functions here block and are run in a
-worker thread. When a file has changed is `vault_changes`' duty.
+Every visible file is a resource: notes, canvases, bases, attachments. Functions block and run in a worker
+thread.
+`changes` announces changed files.
 
-Long lists in pages, with cursors that survive changes of the list.
+A URI is `obsidian://vault/VAULT/PATH`, the app's own short form of a link to a note, so that a click on it
+opens Obsidian. Every character except letters, digits, `-._~` and the slashes between folders is
+percent-encoded as UTF-8. Parsing is lenient: a client that fills in a template may encode more, or less.
 
-A cursor holds the key of the last item given, not its position: an item added or removed before it
-neither repeats nor skips anything. It is opaque to the client, and it is not trusted: any text that is no
-cursor is refused.
-
-The addresses of a vault's files as MCP resources: `obsidian://vault/VAULT/PATH`.
-
-It is the app's own short form of a link to a note, so an address that a client shows can be clicked and opens
-Obsidian. Every character but letters, digits, `-._~` and the slashes between folders is percent-encoded as
-UTF-8. Reading is forgiving: a client that fills in a template may encode more, or less.
+The cursor of a page holds the key of the last item, not its position, so that items added or removed before
+it neither repeat nor skip anything. It is opaque to the client and not trusted: any other text is refused.
 """
 
 from __future__ import annotations
@@ -52,11 +49,10 @@ if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
 PAGE_ITEMS: Final = 500
-"""Items of one page: about 100 KB of resources, which a client reads in one go, and 20 pages for a large
-vault."""
+"""Items of one page: about 100 KB of resources, and 20 pages for a large vault."""
 
 CURSOR_CHARS: Final = 8192
-"""The longest cursor that is looked at: several times the longest path."""
+"""The longest cursor that is decoded: several times the longest path."""
 
 _MARK: Final = b"k"
 
@@ -72,7 +68,7 @@ def paginate(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int
 
 
 def make_page(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
-    """The page that `items` begin with, of which there is one more when there is another page."""
+    """The first page of `items`; one more item than the page holds means that another page follows."""
     found = tuple(items[:size])
     return Page(found, _encode_cursor(key(found[-1])) if len(items) > size else "")
 
@@ -80,7 +76,7 @@ def make_page(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEM
 def _encode_cursor(key: str) -> str:
     from base64 import urlsafe_b64encode
 
-    # The mark keeps the cursor of an empty key from being empty, which would mean the beginning.
+    # Without the mark, the cursor of an empty key would be empty, which means the first page.
     return urlsafe_b64encode(_MARK + key.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
@@ -99,18 +95,18 @@ def decode_cursor(cursor: str) -> str:
         return raw.removeprefix(_MARK).decode("utf-8", "surrogatepass")
     except ValueError:
         raise InvalidArgument(
-            "cursor is not one that this list gave.", argument="cursor", hint="Begin again without a cursor."
+            "cursor was not issued by this list.", argument="cursor", hint="Begin again without a cursor."
         ) from None
 
 
 SCHEME: Final = "obsidian://vault/"
 
 URI_CHARS: Final = len(SCHEME) + 12 * PATH_CHARS
-"""The longest address that is looked at: a path of the longest length, each character four bytes encoded."""
+"""The longest URI that is parsed: a path of the longest length, with four encoded bytes per character."""
 
 
 class ResourceAddress(Struct, frozen=True):
-    """What an address names: a vault by name, and a path in it that nobody has checked yet."""
+    """What a URI names: a vault, and a path in it that has not been checked yet."""
 
     vault: str
     path: str
@@ -121,17 +117,17 @@ def make_uri(vault: str, path: str) -> str:
 
 
 def make_uri_template(vault: str = "") -> str:
-    """The address of any file, of one vault or, without a name, of one still to be chosen."""
+    """The URI template of any file; without a vault's name, the vault is a variable too."""
     return f"{SCHEME}{quote(vault, safe='') if vault else '{vault}'}/{{+path}}"
 
 
 def parse_uri(uri: str) -> ResourceAddress:
-    """Raises NoteNotFound for an address that is not of this kind: there is nothing there."""
+    """Raises NoteNotFound for a URI of another kind: there is no such resource."""
     head, rest = uri[: len(SCHEME)], uri[len(SCHEME) :]
     if head.lower() != SCHEME or len(uri) > URI_CHARS:
         raise NoteNotFound(uri[:URI_CHARS], what="resource")
     vault, slash, path = rest.partition("/")
-    # A template filled in with the plain operator has its slashes encoded too.
+    # A client that expands the template with the plain operator encodes the slashes too.
     vault, path = unquote(vault), unquote(path)
     if not slash or not vault or not path:
         raise NoteNotFound(uri, what="resource")
@@ -139,14 +135,14 @@ def parse_uri(uri: str) -> ResourceAddress:
 
 
 RESOURCE_BYTES: Final = 10 * MIB
-"""The largest file given as a resource. A client takes it in one message and into its memory; a larger film
-or archive is of no use there."""
+"""The largest file that can be read as a resource. A client gets it in one message and holds it in memory; a
+larger video or archive is of no use there."""
 
 _TEXTUAL: Final = ("text/", "application/json", "application/yaml", "image/svg+xml")
 
 
 class LocatedFile(Struct, frozen=True):
-    """A file that an address was found to name."""
+    """The file that a URI names."""
 
     vault: str
     path: VaultPath
@@ -154,8 +150,8 @@ class LocatedFile(Struct, frozen=True):
 
 
 def locate(uri: str, engines: VaultEngines) -> LocatedFile:
-    """The file an address names: by its path or, from a template filled in by a person, by a note's name.
-    Raises NoteNotFound with the address, and what opening the vault raises."""
+    """Find the file that a URI names, by its path or, if a person filled in the template, by the name of a
+    note. Raises NoteNotFound with the URI, and what opening the vault raises."""
     place = parse_uri(uri)
     if place.vault not in engines:
         raise NoteNotFound(uri, what="resource")
@@ -168,7 +164,8 @@ def locate(uri: str, engines: VaultEngines) -> LocatedFile:
 
 
 def list_page(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
-    """One page of all files, by vault and path. Raises InvalidArgument for a cursor that is not ours."""
+    """One page of all files, sorted by vault and path. Raises InvalidArgument for a cursor that we did not
+    issue."""
     after = decode_cursor(cursor)
     files: list[tuple[str, str, IndexedFile]] = []
     failed: list[VaultbridgeError] = []
@@ -187,8 +184,8 @@ def list_page(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
 
 
 def _files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
-    """The files whose addresses come after this one: as many as a page can need, and one to tell that there
-    are more. A vault's files stand together in the list, so `after` is before, within or behind them."""
+    """The files after this key: as many as a page needs, and one that shows that there are more. The files of
+    a vault are adjacent in the list, so `after` is before, among or behind them."""
     prefix = f"{vault}/"
     if not after.startswith(prefix) and after > prefix:
         return ()
@@ -230,7 +227,7 @@ def _info(vault: str, file: IndexedFile) -> ResourceInfo:
 
 
 def list_templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
-    """One template: the vault's name stands in it unless there are several."""
+    """One template, with the vault's name in it unless there are several."""
     return Page(
         (
             TemplateInfo(

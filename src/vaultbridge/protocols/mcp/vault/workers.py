@@ -1,14 +1,13 @@
-"""Threads for work that blocks, beside an event loop: the engine's calls.
+"""Runs blocking work, the calls of the engine, in threads next to the event loop.
 
-One thread works through the jobs in order, and another joins in when something has had to wait: many short
-jobs are done fastest by one thread, because several would only pass the interpreter to and fro. Jobs of a
-kind that was seen to compute for long have a lane of their own, which never has all threads: a read or an
-edit does not queue behind searches. Within a lane callers take turns.
+One thread processes the jobs in order, and another one helps when a job has had to wait: many short jobs are
+fastest in one thread, because several would only pass the interpreter lock around. Kinds of jobs that take
+long to compute have a lane of their own, which never gets all threads, so that a read or an edit does not
+queue behind searches. Within a lane callers take turns.
 
-Who waits for a job may stop waiting (its time is over, the client cancelled): a job that has not begun is
-then dropped, and one that has is left to end by itself while another thread takes the place of its own, so
-that a stuck file system cannot use the threads up. All are daemons: a process that ends waits for none of
-them.
+A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
+that has is abandoned: it ends by itself while another thread takes its place, so that a stuck file system
+cannot use up the threads. All threads are daemons: the process does not wait for them at its end.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 THREADS: Final = 4
-"""Jobs worked on at once. The engine waits for disks and locks, not for processors: more threads would only
+"""Jobs that run at once. The engine waits for disks and locks, not for processors: more threads would only
 wait together."""
 
 HELP_SECONDS: Final = 0.002
-"""How long a job waits before another thread joins in: twenty short reads, or the beginning of a search."""
+"""How long a job waits before another thread helps: twenty short reads, or the beginning of a search."""
 
 MOST_THREADS: Final = 32
-"""All threads, those left behind included. When so many are stuck, new work waits for them."""
+"""All threads, including those with abandoned jobs. When this many are stuck, new work waits for them."""
 
 LONG_THREADS: Final = 2
 """Of the threads, how many may do long jobs at once. Long jobs compute, and only one thread of the
@@ -48,7 +47,7 @@ T = TypeVar("T")
 
 
 class _Job(Generic[T]):
-    __slots__ = ("begun", "future", "kind", "left", "long", "work")
+    __slots__ = ("abandoned", "begun", "future", "kind", "long", "work")
 
     def __init__(self, work: Callable[[], T], future: asyncio.Future[T], kind: str, *, long: bool) -> None:
         self.work = work
@@ -56,13 +55,13 @@ class _Job(Generic[T]):
         self.kind = kind
         self.long = long
         self.begun = False
-        self.left = False
-        """Nobody waits any more, and the thread's place has been taken."""
+        self.abandoned = False
+        """The job is abandoned: nobody waits for it, and another thread has taken the place of its own."""
 
 
 class _Lane:
-    """Waiting jobs. Each caller's are done in order; callers take turns, so that one with a hundred jobs does
-    not keep another with one waiting."""
+    """Waiting jobs. Those of one caller run in order; callers take turns, so that one with a hundred jobs
+    does not delay another with a single one."""
 
     __slots__ = ("_callers",)
 
@@ -88,93 +87,95 @@ class _Lane:
 
 
 class Workers:
-    """Belongs to the event loop it was made in; `run` is called there."""
+    """Belongs to the event loop it was created in; call `run` there."""
 
     def __init__(self, threads: int = THREADS, *, most: int = MOST_THREADS) -> None:
         self._loop = asyncio.get_running_loop()
         self._threads = threads
         self._most = most
-        self._guard = threading.Lock()
-        self._called = threading.Condition(self._guard)
+        self._lock = threading.Lock()
+        self._called = threading.Condition(self._lock)
         self._short = _Lane()
         self._long = _Lane()
         self._long_threads = max(1, min(LONG_THREADS, threads - 1))
         self._long_working = 0
-        """Threads at a long job, without those left behind."""
+        """Threads that run a long job, without abandoned ones."""
         self._computing: dict[str, float] = {}
         """How long jobs of a kind compute, on average."""
         self._idle = 0
         self._working = 0
-        """Threads at work or called to it, without those left behind."""
-        self._left = 0
+        """Threads that run a job or are about to, without abandoned ones."""
+        self._abandoned = 0
         self._help_coming = False
         self._ended: deque[tuple[_Job[Any], Any, BaseException | None]] = deque()
-        self._told = False
+        self._scheduled = False
         self._closed = False
 
     async def run(self, work: Callable[[], T], *, kind: str = "", caller: str = "") -> T:
-        """What `work` returns or raises, done in a thread. Jobs of one `kind` take about the same time; a
-        `caller` is whoever should not have to wait for another's many jobs."""
+        """Run `work` in a thread; returns or raises what it does. Jobs of one `kind` take about the same
+        time; jobs of one
+        `caller` do not delay those of another."""
         if self._closed:
-            raise RuntimeError("the threads have been dismissed")
+            raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
         job = _Job(work, future, kind, long=self._computing.get(kind, 0.0) > LONG_SECONDS)
-        with self._guard:
+        with self._lock:
             (self._long if job.long else self._short).add(caller, job)
             if self._working == self._long_working and self._waiting():
-                # Nobody is at work, or only at work that takes its time.
-                self._call()
+                # No thread is running, or all of them run long jobs.
+                self._add_thread()
             elif not self._help_coming:
                 self._help_coming = True
                 self._loop.call_later(HELP_SECONDS, self._help)
         try:
             return await future
         except asyncio.CancelledError:
-            self._leave(job)
+            self._abandon(job)
             raise
         finally:
-            # The future holds the error, its traceback this frame, and this frame the future: a circle that
-            # would keep all the frames of a failed call, whole notes in them, until the collector comes.
+            # The future holds the error, its traceback this frame, and this frame the future: a cycle that
+            # would keep all frames of a failed call, with whole notes in them, until the garbage collector
+            # runs.
             del future, job
 
     def close(self) -> None:
-        """Take no more work. Threads end when what was given to them is done."""
-        with self._guard:
+        """Accept no more work. Threads end when the jobs they have are done."""
+        with self._lock:
             self._closed = True
             self._called.notify_all()
 
-    def _call(self) -> None:
-        """Get one more thread to work, if there is one to be had. With the guard held."""
+    def _add_thread(self) -> None:
+        """Wake or start one more thread, if allowed. Call with the lock held."""
         if self._idle:
             self._idle -= 1
             self._working += 1
             self._called.notify()
-        elif self._working < self._threads and self._working + self._left < self._most:
+        elif self._working < self._threads and self._working + self._abandoned < self._most:
             self._working += 1
             # A daemon: a stuck call must not keep the process alive.
             threading.Thread(target=self._work, name="vault-work", daemon=True).start()
 
     def _help(self) -> None:
-        """Something has waited: let another thread join in."""
-        with self._guard:
+        """A job has had to wait: let another thread help."""
+        with self._lock:
             self._help_coming = self._waiting() and not self._closed
             if self._help_coming:
-                self._call()
+                self._add_thread()
                 self._loop.call_later(HELP_SECONDS, self._help)
 
     def _waiting(self) -> bool:
-        """Whether there is a job that may begin. With the guard held."""
+        """Whether there is a job that may start. Call with the lock held."""
         return bool(self._short or (self._long and self._long_working < self._long_threads))
 
-    def _leave(self, job: _Job[Any]) -> None:
-        with self._guard:
-            if job.begun and not job.left:
-                job.left = True
+    def _abandon(self, job: _Job[Any]) -> None:
+        with self._lock:
+            if job.begun and not job.abandoned:
+                job.abandoned = True
                 self._working -= 1
                 self._long_working -= job.long
-                self._left += 1
+                self._abandoned += 1
                 if self._waiting():
-                    self._call()
+                    self._add_thread()
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -182,13 +183,13 @@ class Workers:
             result, error = _outcome(job.work)
             self._learn(job.kind, time.thread_time() - begun)
             self._ended.append((job, result, error))
-            if not self._told:
-                self._told = True
-                self._tell()
-            with self._guard:
+            if not self._scheduled:
+                self._scheduled = True
+                self._schedule_delivery()
+            with self._lock:
                 job.begun = False
-                if job.left:
-                    self._left -= 1
+                if job.abandoned:
+                    self._abandoned -= 1
                     if self._working >= self._threads:
                         # Its place has been taken.
                         return
@@ -205,8 +206,8 @@ class Workers:
             self._computing[kind] = seconds
 
     def _next(self) -> _Job[Any] | None:
-        """The next job that somebody still waits for; None when there will be no more."""
-        with self._guard:
+        """The next job that somebody still waits for; None after `close`."""
+        with self._lock:
             while True:
                 job = self._take()
                 if job is not None:
@@ -222,8 +223,8 @@ class Workers:
                     return None
 
     def _take(self) -> _Job[Any] | None:
-        """A short job before a long one, except that one thread is always left to the long ones: neither
-        lane can hold the other up for ever. With the guard held."""
+        """A short job before a long one, except that one thread is always left to the long ones, so that
+        neither lane can starve the other. Call with the lock held."""
         first, second = self._short, self._long
         if self._long_threads < self._threads and not self._long_working:
             first, second = second, first
@@ -234,7 +235,7 @@ class Workers:
                     return job
         return None
 
-    def _tell(self) -> None:
+    def _schedule_delivery(self) -> None:
         try:
             self._loop.call_soon_threadsafe(self._deliver)
         except RuntimeError:
@@ -242,8 +243,8 @@ class Workers:
             return
 
     def _deliver(self) -> None:
-        # Cleared before looking: whatever is added while we look is either seen now or told again.
-        self._told = False
+        # Cleared first: whatever is added meanwhile is either seen now or scheduled again.
+        self._scheduled = False
         while self._ended:
             job, result, error = self._ended.popleft()
             if job.future.done():
