@@ -207,3 +207,21 @@ def test_the_documents_example_is_a_good_configuration(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(example, "utf-8")
     assert load_config(file) != EMPTY
+
+
+def test_a_file_cut_anywhere_is_loaded_or_refused_with_its_line_and_never_changed(tmp_path: Path) -> None:
+    """A disk that was full, or an editor that crashed, leaves the beginning of a file."""
+    whole = b'[[vaults]]\npath = "~/Notes"\n\n[scope]\ndeny = ["Private/"]\n\n[server]\nport = 3000\n'
+    file = tmp_path / "config.toml"
+    refused = 0
+    for end in range(len(whole) + 1):
+        file.write_bytes(whole[:end])
+        try:
+            load_config(file)
+        except InvalidArgument as error:
+            refused += 1
+            line = error.details["line"]
+            assert isinstance(line, int) and 1 <= line <= whole[:end].count(b"\n") + 1
+            assert str(error).startswith(f"config.toml, line {line}: ")
+        assert file.read_bytes() == whole[:end]
+    assert refused > len(whole) // 2
