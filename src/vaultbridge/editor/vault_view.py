@@ -169,7 +169,7 @@ class EngineView:
         if not is_text_file(path, data):
             # A client would write back the text it was given, and the file would be lost.
             raise EngineFailure(
-                f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
+                f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool returns it unchanged."
             )
         return replace_surrogates(decode(data).text)
 

@@ -171,7 +171,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ValueError):
         return "it is not HTTP"
     number = getattr(error, "errno", None)
-    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "nobody answers"
+    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "there is no answer"
 
 
 def _encode_head(to: Address, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:

@@ -102,7 +102,7 @@ def _lock_content(file: Path, lock: LockFile, port: int, vault: Path) -> Check:
     if not listed:
         wrong.append('"workspaceFolders" is empty')
     elif not all(Path(folder).is_absolute() for folder in listed):
-        wrong.append('"workspaceFolders" holds a relative path')
+        wrong.append('"workspaceFolders" contains a relative path')
     elif os.path.realpath(vault) not in listed:
         wrong.append('"workspaceFolders" does not name the vault\'s real folder')
     if wrong:

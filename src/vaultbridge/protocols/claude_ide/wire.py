@@ -67,7 +67,7 @@ def at_mentioned(mention: Mention, paths: IdePaths, *, client_folder: str = "") 
 
 
 def quote_path(absolute: str, client_folder: str, first: int | None, last: int | None) -> str | None:
-    """The trick that makes Claude Code attach a note whose path holds a space.
+    """The trick that makes Claude Code attach a note whose path contains a space.
 
     The client inserts `@` and the path relative to its folder, without quotes, and later reads the mention
     only up to the first space. It reads a quoted mention whole, so we put quotes into the path, after the
