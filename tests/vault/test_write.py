@@ -125,7 +125,7 @@ def test_only_our_old_temporary_files_are_removed(root: Root, folder: Path) -> N
     ("number", "kind", "words"),
     [
         (errno.EACCES, PermissionDenied, "may not be changed"),
-        (errno.EROFS, PermissionDenied, "a disk that is read-only"),
+        (errno.EROFS, PermissionDenied, "a read-only disk"),
         (errno.ENOSPC, EngineFailure, "the disk is full"),
         (errno.EDQUOT, EngineFailure, "the disk is full"),
         (errno.ENAMETOOLONG, InvalidPath, "too long"),

@@ -1,1 +1,1 @@
-"""Files: the vault as it lies on disk, Obsidian's settings beside it, and every way to change it."""
+"""Files: the vault on disk, Obsidian's settings in it, and every way to change it."""

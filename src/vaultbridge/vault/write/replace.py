@@ -202,9 +202,7 @@ def to_vault_error(error: OSError, path: str) -> VaultbridgeError:
             f"{path} may not be changed by this user.", hint="Nothing was changed.", paths=(path,)
         )
     if error.errno == errno.EROFS:
-        return PermissionDenied(
-            f"{path} lies on a disk that is read-only.", hint="Nothing was changed.", paths=(path,)
-        )
+        return PermissionDenied(f"{path} is on a read-only disk.", hint="Nothing was changed.", paths=(path,))
     if error.errno in _FULL:
         return EngineFailure(
             f"{path} could not be written: the disk is full.", hint="Nothing was changed.", paths=(path,)
