@@ -169,7 +169,7 @@ async def test_auto_finds_the_newest_version(transport: str) -> None:
 
 @BOTH_WAYS
 @BOTH_ERAS
-async def test_a_call_given_up_by_the_client_does_not_harm_the_next(transport: str, mode: str) -> None:
+async def test_a_call_cancelled_by_the_client_does_not_harm_the_next(transport: str, mode: str) -> None:
     async with connect(transport, mode) as client:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):

@@ -82,7 +82,7 @@ def test_invalid_utf8_is_a_parse_error_and_never_replaced(data: bytes) -> None:
     assert error_of(codec.decode(data)) == (None, PARSE_ERROR)
 
 
-def test_invalid_utf8_is_told_to_the_request_that_held_it() -> None:
+def test_invalid_utf8_is_reported_with_the_id_of_its_request() -> None:
     """Our choice: with a null id its sender would wait in vain."""
     data = b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"caf\xe9"}}'
     assert error_of(codec.decode(data)) == (7, PARSE_ERROR)

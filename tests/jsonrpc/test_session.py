@@ -185,7 +185,7 @@ def test_our_own_requests_are_matched_with_their_answers() -> None:
     assert [event.id for event in events[:2]] == [second, first]
 
 
-def test_a_withdrawn_request_is_told_to_the_peer_and_its_late_answer_ignored() -> None:
+def test_withdrawing_a_request_cancels_it_and_a_late_answer_is_ignored() -> None:
     session = Session()
     id_ = session.request("roots/list", {})
     session.take_outgoing()

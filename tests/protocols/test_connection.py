@@ -77,7 +77,7 @@ async def test_reading_stops_when_too_many_wait_and_goes_on_when_there_is_room()
     await wire.until(lambda message: message["id"] == total)
 
 
-async def test_who_waits_for_room_is_let_go_at_the_end() -> None:
+async def test_a_receive_that_waits_for_room_returns_at_the_end() -> None:
     _, wire = gated()
     for _ in range(MAX_RUNNING + MAX_WAITING - 1):
         await wire.start("gate")
@@ -225,7 +225,7 @@ async def test_a_notification_that_fails_is_logged_and_harms_nothing(
     assert (await wire.ask("ping"))["result"] == {}
 
 
-async def test_work_beside_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_background_task_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         raise KeyError("oops")
 

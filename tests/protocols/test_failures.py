@@ -51,7 +51,7 @@ def test_details_travel_for_machines() -> None:
     assert "Did you mean: Ada Lovelace?" in found.message
 
 
-def test_a_refusal_is_told_exactly() -> None:
+def test_an_rpc_error_is_sent_exactly() -> None:
     assert failures.to_error(RpcError(-32601, "Method not found: x")) == ErrorObject(
         -32601, "Method not found: x"
     )

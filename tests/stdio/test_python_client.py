@@ -89,7 +89,7 @@ async def test_a_whole_session_in_every_version(
 
 
 @pytest.mark.parametrize("version", [version for version in EVERY_VERSION if version != MODERN])
-async def test_a_subscriber_hears_of_an_edit_made_outside(
+async def test_a_subscriber_is_notified_of_an_edit_made_outside(
     tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: asyncio.Queue[Any] = asyncio.Queue()
@@ -117,7 +117,7 @@ async def test_a_stateless_listener_hears_of_it_too(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
-async def test_a_failed_call_is_told_with_the_closest_names(
+async def test_a_failed_call_is_reported_with_the_closest_names(
     tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp.shared.exceptions import MCPError

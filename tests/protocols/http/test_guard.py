@@ -80,7 +80,7 @@ def test_further_hosts_and_origins_can_be_named() -> None:
     assert guard.refusal("page.example", None) is not None
 
 
-def test_the_origin_rule_can_be_given_up_but_not_the_host_rule() -> None:
+def test_the_origin_rule_can_be_turned_off_but_not_the_host_rule() -> None:
     guard = HostGuard(any_origin=True)
     assert guard.refusal("localhost", "http://evil.example") is None
     assert guard.refusal("evil.example", "http://evil.example") is not None
@@ -104,7 +104,7 @@ def test_a_name_of_a_server_is_a_name_or_an_address(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["http://nas", "nas:3000", "[::1]:3000", "nas/", "*", "*.home", "a b", "b\xfccher.de"]
 )
-def test_a_name_that_no_request_can_bear_is_told(name: str) -> None:
+def test_a_host_name_that_no_request_can_have_is_reported(name: str) -> None:
     """Otherwise it would be in the list and let nobody in."""
     assert "without" in explain_bad_host(name)
 
@@ -120,7 +120,7 @@ def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
 @pytest.mark.parametrize(
     "origin", ["notes.example", "https://", "https://a/page", "https://me@a", "https://*.a", "*", "null", ""]
 )
-def test_an_origin_that_no_page_has_is_told(origin: str) -> None:
+def test_an_origin_that_no_page_can_have_is_reported(origin: str) -> None:
     assert explain_bad_origin(origin)
 
 

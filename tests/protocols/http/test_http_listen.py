@@ -166,7 +166,7 @@ async def test_an_answer_that_has_begun_is_broken_off_and_not_followed_by_anothe
     assert answer.count(b"HTTP/1.") == 1
 
 
-async def test_at_the_end_nobody_new_comes_in() -> None:
+async def test_at_the_end_no_new_connection_is_accepted() -> None:
     async with AsyncExitStack() as connection:
         async with served() as port:
             await connection.enter_async_context(kept_port(port))
@@ -208,7 +208,7 @@ async def test_many_requests_sent_at_once_let_others_in_between() -> None:
     assert 0 < most <= 2 * REQUESTS_PER_TURN
 
 
-async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
+async def test_connections_are_limited_and_one_too_many_is_answered_503() -> None:
     request = f"POST /here HTTP/1.1\r\n{HOST}Content-Length: 1\r\n\r\n".encode()
     async with served(connections=2) as port, asyncio.timeout(BOUND):
         inside = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
@@ -232,7 +232,7 @@ async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
         inside[1][1].close()
 
 
-async def test_who_does_not_shake_hands_over_tls_is_hung_up_on(
+async def test_a_client_that_never_finishes_the_tls_handshake_is_disconnected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultbridge.protocols.http.listen.HANDSHAKE_SECONDS", 0.1)

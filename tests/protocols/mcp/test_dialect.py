@@ -296,7 +296,7 @@ async def test_a_failed_tool_with_an_output_schema_keeps_structured_content_free
     assert (facts["errorCode"], facts["hint"]) == ("SERVER_ERROR", "Give n.")
 
 
-async def test_a_bad_argument_is_told_as_its_version_wants() -> None:
+async def test_a_bad_argument_is_reported_as_the_version_demands() -> None:
     old = await (await fixture_wire("2024-11-05")).error("tools/call", {"name": "test_invalid_argument"})
     assert old["code"] == -32602
     assert "count" in old["message"]
@@ -327,7 +327,7 @@ async def test_a_crash_is_an_internal_error_that_leaks_nothing(
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
-async def test_a_call_beyond_its_time_is_ended_and_told(version: str) -> None:
+async def test_a_call_beyond_its_time_limit_is_ended_and_reported(version: str) -> None:
     """Seed 004: -32006, "Operation exceeded 30s"; the bound is given here to be short."""
     wire = await fixture_wire(version, call_seconds=0.05)
     answer = await wire.ask("tools/call", {"name": "test_wait"})
@@ -354,7 +354,7 @@ async def test_a_cancelled_call_is_stopped_and_never_answered() -> None:
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
-async def test_progress_is_told_to_whoever_asked(version: str) -> None:
+async def test_progress_is_sent_to_clients_that_asked_for_it(version: str) -> None:
     wire = await fixture_wire(version)
     meta = modern_meta(progressToken="t") if version == MODERN else {"progressToken": "t"}
     await wire.result("tools/call", {"name": "test_tool_with_progress", "_meta": meta})
@@ -618,7 +618,7 @@ async def test_the_provider_is_made_after_the_first_answer_and_only_once() -> No
     assert count == 1
 
 
-async def test_a_provider_that_cannot_be_made_is_told_and_tried_again() -> None:
+async def test_a_provider_that_cannot_be_created_is_reported_and_tried_again() -> None:
     tries = 0
 
     async def make() -> FixtureProvider:

@@ -45,7 +45,9 @@ async def body(response: Any) -> Any:
         ({"Content_Type": "application/json; charset=utf-8"}, 200),
     ],
 )
-async def test_the_headers_decide_who_may_come_in(headers: dict[str, str | None], status: int) -> None:
+async def test_the_host_and_origin_headers_decide_who_may_connect(
+    headers: dict[str, str | None], status: int
+) -> None:
     async with (
         http_server() as client,
         client.start("initialize", {"protocolVersion": "2025-11-25"}, **headers) as response,
@@ -298,7 +300,7 @@ async def test_a_lost_stream_is_read_on_from_the_last_event() -> None:
 
 
 @pytest.mark.parametrize("last", ["9-1", "nonsense", "0-x", "-", "0-²", "0-1", "0-" + "9" * 5000])
-async def test_an_event_that_is_not_kept_or_never_was_is_404(last: str) -> None:
+async def test_an_event_that_has_expired_or_never_existed_is_404(last: str) -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25")
         headers = client.headers()
@@ -318,7 +320,7 @@ async def test_an_event_from_nowhere_does_not_silence_the_stream() -> None:
             assert (await anext(events(response))).message["method"] == "notifications/tools/list_changed"
 
 
-async def test_long_work_can_let_go_of_its_connection() -> None:
+async def test_long_work_can_release_its_connection() -> None:
     let_go = asyncio.Event()
 
     async def long_work(arguments: Any, context: Any) -> Any:
@@ -676,7 +678,7 @@ async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() ->
         ("PUT", "/messages", "POST, OPTIONS"),
     ],
 )
-async def test_the_old_transport_tells_which_methods_it_has_as_every_refusal_is_told(
+async def test_the_old_transport_names_its_methods_in_the_usual_form_of_refusals(
     method: str, path: str, allow: str
 ) -> None:
     async with http_server() as client:
@@ -694,7 +696,7 @@ async def test_the_old_transport_can_be_left_out() -> None:
         assert response.status == 404
 
 
-async def test_a_body_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_reply, "BODY_SECONDS", 0.05)
     async with http_server() as client:
         port = int(client.url.rpartition(":")[2])

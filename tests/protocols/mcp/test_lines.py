@@ -35,7 +35,7 @@ def test_a_line_of_exactly_the_bound_passes_and_one_more_byte_does_not() -> None
     assert split(b"x" * 11 + b"\nok\n", bound=10) == [TOO_LONG, b"ok"]
 
 
-def test_a_long_line_in_pieces_is_reported_once_and_not_kept() -> None:
+def test_a_long_line_in_pieces_is_reported_once_and_not_buffered() -> None:
     splitter = LineSplitter(10)
     for _ in range(100):
         assert splitter.feed(b"y" * 7) == []

@@ -138,7 +138,7 @@ async def test_several_questions_are_asked_at_once_and_only_missing_ones_again()
     assert third["content"][0]["text"] == "Name: Ada; Greeting: Hi; Roots: 0"
 
 
-async def test_answers_of_earlier_rounds_are_kept() -> None:
+async def test_answers_of_earlier_rounds_are_remembered() -> None:
     first, second, third = await rounds(
         "test_input_required_result_multi_round", {"step1": form(name="Ada")}, {"step2": form(color="red")}
     )
@@ -216,7 +216,7 @@ async def test_state_expires() -> None:
     assert "expired" in error["message"]
 
 
-async def test_the_stream_of_long_work_can_be_let_go() -> None:
+async def test_the_stream_of_long_work_can_be_released() -> None:
     wire = await fixture_wire("2025-11-25")
     id_ = await call(wire, "test_reconnection")
     assert "completed" in await text_of(wire, id_)

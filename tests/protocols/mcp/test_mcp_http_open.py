@@ -104,7 +104,7 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
                 assert response.status == (200 if stays else 404)
 
 
-async def test_a_call_in_flight_of_who_may_not_stay_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_in_flight_of_a_revoked_principal_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http, "REVOKED_SECONDS", 0.0)
     async with endpoints() as opened, asyncio.timeout(BOUND):
         begun, stopped = asyncio.Event(), asyncio.Event()
@@ -133,7 +133,9 @@ async def test_a_call_in_flight_of_who_may_not_stay_is_given_up(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("ends", ["the caller", "the server"])
-async def test_who_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
     monkeypatch.setattr(mcp_http, "ENDING_SECONDS", 0.1)
     async with endpoints() as opened:
         with opened.stalled() as line:

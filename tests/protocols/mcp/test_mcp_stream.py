@@ -47,7 +47,7 @@ async def test_a_new_reader_takes_the_place_of_the_old_one() -> None:
     assert take_all(stream, new) == [b"a"]
 
 
-async def test_a_stream_ends_when_all_its_requests_are_given_up() -> None:
+async def test_a_stream_ends_when_all_its_requests_are_cancelled() -> None:
     stream = Stream("1", [1, 2])
     stream.give_up(1)
     assert not stream.ended

@@ -34,7 +34,7 @@ async def listen(wire: Wire, **notifications: Any) -> int:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-async def test_a_changed_list_is_told_on_every_connection(version: str) -> None:
+async def test_a_changed_list_is_announced_on_every_connection(version: str) -> None:
     one, two, _ = await two_clients(version, "2025-11-25")
     await one.result("tools/call", {"name": "test_trigger_tool_change"})
     await one.result("tools/call", {"name": "test_trigger_prompt_change"})
@@ -46,7 +46,7 @@ async def test_a_changed_list_is_told_on_every_connection(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-async def test_an_update_is_told_to_subscribers_until_they_unsubscribe(version: str) -> None:
+async def test_an_update_is_sent_to_subscribers_until_they_unsubscribe(version: str) -> None:
     one, two, fixture = await two_clients(version, "2025-11-25")
     uri = "test://watched-resource"
     assert await one.result("resources/subscribe", {"uri": uri}) == {}
@@ -73,7 +73,7 @@ async def test_an_unknown_resource_cannot_be_watched() -> None:
     assert fixture.watched == set()
 
 
-async def test_the_provider_is_told_of_the_first_and_the_last_watcher() -> None:
+async def test_the_first_and_the_last_subscriber_are_passed_on_to_the_provider() -> None:
     one, two, fixture = await two_clients("2025-11-25", "2025-06-18")
     uri = "test://watched-resource"
     await one.result("resources/subscribe", {"uri": uri})
@@ -115,7 +115,7 @@ async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
     assert acknowledged["notifications"] == {"toolsListChanged": True}
 
 
-async def test_a_listener_hears_nothing_after_it_cancelled() -> None:
+async def test_a_listener_gets_nothing_after_it_cancelled() -> None:
     one, two, fixture = await two_clients(MODERN, MODERN)
     id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
     await one.notify("notifications/cancelled", requestId=id_)
@@ -136,7 +136,7 @@ async def test_the_end_of_the_connection_ends_listening_with_a_result() -> None:
     assert answer["result"]["resultType"] == "complete"
 
 
-async def test_several_subscriptions_are_told_apart() -> None:
+async def test_several_subscriptions_are_distinguished() -> None:
     one, two, _ = await two_clients(MODERN, MODERN)
     first, second = await listen(one, toolsListChanged=True), await listen(one, toolsListChanged=True)
     await two.result("tools/call", {"name": "test_trigger_tool_change"})

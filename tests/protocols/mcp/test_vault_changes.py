@@ -66,7 +66,7 @@ async def followed(
         yield wire
 
 
-async def test_a_note_changed_by_another_program_is_told_to_who_watches_it(tmp_path: Path) -> None:
+async def test_a_note_changed_by_another_program_is_announced_to_its_subscriber(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
@@ -78,7 +78,7 @@ async def test_a_note_changed_by_another_program_is_told_to_who_watches_it(tmp_p
         assert updated(wire) <= {A}
 
 
-async def test_a_note_changed_by_a_tool_is_told_once(tmp_path: Path) -> None:
+async def test_a_note_changed_by_a_tool_is_announced_once(tmp_path: Path) -> None:
     small_vault(tmp_path, {"A.md": "a\n", "B.md": "b"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
@@ -90,7 +90,7 @@ async def test_a_note_changed_by_a_tool_is_told_once(tmp_path: Path) -> None:
         assert await wire.notification(UPDATED) == {"uri": "obsidian://vault/Notes/B.md"}
 
 
-async def test_after_unsubscribing_nothing_is_told(tmp_path: Path) -> None:
+async def test_after_unsubscribing_nothing_is_announced(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
     async with followed(tmp_path) as wire:
         for uri in (A, "obsidian://vault/Notes/B.md"):
@@ -102,7 +102,7 @@ async def test_after_unsubscribing_nothing_is_told(tmp_path: Path) -> None:
         assert A not in updated(wire)
 
 
-async def test_a_deleted_note_is_told_to_who_watched_it(tmp_path: Path) -> None:
+async def test_a_deleted_note_is_announced_to_its_subscriber(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path) as wire:
         await wire.result("resources/subscribe", {"uri": A})
@@ -123,7 +123,7 @@ async def test_new_and_removed_files_change_the_list_and_edits_do_not(tmp_path: 
         assert len((await wire.result("resources/list"))["resources"]) == 3
 
 
-async def test_many_new_files_are_told_in_few_words(tmp_path: Path) -> None:
+async def test_many_new_files_are_announced_in_few_notifications(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path) as wire:
         for number in range(200):
@@ -135,7 +135,7 @@ async def test_many_new_files_are_told_in_few_words(tmp_path: Path) -> None:
         assert heard < 20
 
 
-async def test_the_coming_and_going_of_hidden_notes_is_not_told(tmp_path: Path) -> None:
+async def test_added_and_removed_hidden_notes_are_not_announced(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a", "Secret/S.md": "s"})
     async with followed(tmp_path, scope=Scope(deny=("Secret",))) as wire:
         await wire.result("resources/subscribe", {"uri": A})
@@ -147,7 +147,7 @@ async def test_the_coming_and_going_of_hidden_notes_is_not_told(tmp_path: Path) 
         assert not [message for message in wire.messages if message.get("method") == LIST]
 
 
-async def test_prompts_that_come_change_and_go_are_told(tmp_path: Path) -> None:
+async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a", "Prompts/P.md": "p {{x}}"})
     async with followed(tmp_path) as wire:
 

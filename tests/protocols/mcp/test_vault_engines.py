@@ -22,7 +22,7 @@ def test_nothing_is_opened_before_it_is_asked_for(tmp_path: Path) -> None:
     engines.close()
 
 
-def test_a_vault_is_opened_once_and_told_of_once_by_many_threads(tmp_path: Path) -> None:
+def test_a_vault_used_by_many_threads_is_opened_and_announced_once(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}))
     told: list[Engine] = []
     engines.on_open = lambda name, engine: told.append(engine)

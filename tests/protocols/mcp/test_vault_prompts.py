@@ -99,7 +99,7 @@ def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
     engines.close()
 
 
-def test_a_built_in_prompt_brings_its_note_along(tmp_path: Path) -> None:
+def test_a_built_in_prompt_attaches_its_note(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
     result = Prompts(engines).get("summarize_note", {"note": "M82", "focus": "the core"})
     assert "[[M82]]" in said(result)
@@ -122,7 +122,7 @@ def test_a_long_note_is_brought_along_in_part_and_says_how_to_go_on(tmp_path: Pa
     engines.close()
 
 
-def test_unknown_prompts_notes_and_arguments_are_told(tmp_path: Path) -> None:
+def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
     prompts = Prompts(engines)
     with pytest.raises(InvalidArgument, match="no prompt 'nope'"):

@@ -126,7 +126,7 @@ async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
         assert called["content"][0]["text"] == "from a plugin"
 
 
-async def test_errors_are_told_as_the_version_wants_with_code_and_closest_names(tmp_path: Path) -> None:
+async def test_errors_have_the_form_of_the_version_with_code_and_closest_names(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"Moth.md": "a", "X/Same.md": "1", "Y/Same.md": "2"})
     async with vault_wire(tmp_path, vault, version="2024-11-05") as wire:
         call = {"name": "obsidian_read_note", "arguments": {"name": "Moht"}}
@@ -146,7 +146,7 @@ async def test_errors_are_told_as_the_version_wants_with_code_and_closest_names(
         assert "Moth.md" in result["content"][0]["text"]
 
 
-async def test_a_vault_that_is_missing_is_told_by_every_tool_until_it_is_there(tmp_path: Path) -> None:
+async def test_every_tool_reports_a_missing_vault_until_it_exists(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, tmp_path / "Notes", version="2024-11-05") as wire:
         assert (await wire.result("tools/list"))["tools"]
         call = {"name": "obsidian_read_note", "arguments": {"name": "A"}}
@@ -156,7 +156,7 @@ async def test_a_vault_that_is_missing_is_told_by_every_tool_until_it_is_there(t
         assert "here" in await wire.text("read_note", name="A")
 
 
-async def test_the_time_limit_is_told_even_when_a_thread_is_stuck(tmp_path: Path) -> None:
+async def test_the_time_limit_is_reported_even_when_a_thread_is_stuck(tmp_path: Path) -> None:
     gate = Gate()
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with vault_wire(tmp_path, vault, version="2024-11-05", **with_tool(gate)) as wire:
@@ -249,7 +249,7 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(tmp_path
             assert "error" in answer or answer["result"]["isError"]
 
 
-async def test_several_vaults_are_told_apart_by_name(tmp_path: Path) -> None:
+async def test_several_vaults_are_distinguished_by_name(tmp_path: Path) -> None:
     one, two = small_vault(tmp_path, {"A.md": "first"}, "One"), small_vault(tmp_path, {"A.md": "2nd"}, "Two")
     async with vault_wire(tmp_path, one, two) as wire:
         for tool in (await wire.result("tools/list"))["tools"]:
@@ -301,7 +301,7 @@ async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -
             assert (error["code"], error["data"]["uri"]) == (code, "obsidian://vault/Notes/B.md")
 
 
-async def test_a_vault_is_loaded_without_being_asked_and_kept_fresh(tmp_path: Path) -> None:
+async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) -> None:
     small_vault(tmp_path, {"A.md": "a"})
     settings = ProviderSettings(keep=True)
     loop = asyncio.get_running_loop()

@@ -21,7 +21,7 @@ NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_character
 
 
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4))
-def test_an_address_leads_back_to_what_it_was_made_of(vault: str, parts: list[str]) -> None:
+def test_parsing_a_uri_inverts_making_it(vault: str, parts: list[str]) -> None:
     path = "/".join(parts)
     uri = make_uri(vault, path)
     assert parse_uri(uri) == ResourceAddress(vault, path)

@@ -39,7 +39,7 @@ async def test_work_gives_what_it_returns_and_raises_what_it_raises() -> None:
     workers.close()
 
 
-async def test_work_is_done_beside_the_loop_and_side_by_side() -> None:
+async def test_work_runs_in_parallel_threads_next_to_the_loop() -> None:
     workers = Workers(4)
     meeting = threading.Barrier(4, timeout=BOUND)
     loop_thread = threading.get_ident()
@@ -75,7 +75,7 @@ async def test_a_stuck_job_is_left_behind_and_its_place_taken() -> None:
     workers.close()
 
 
-async def test_a_job_nobody_waits_for_any_more_is_never_begun() -> None:
+async def test_a_job_that_nobody_waits_for_never_starts() -> None:
     workers = Workers(1)
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate))

@@ -43,7 +43,7 @@ def listed(item: Any, version: Version) -> Any:
     return msgspec.json.decode(msgspec.json.encode(mcp_wire.render_item(item, version)))
 
 
-def test_a_resource_keeps_its_annotations_but_not_what_came_later() -> None:
+def test_a_resource_keeps_its_annotations_but_not_later_additions() -> None:
     info = ResourceInfo(
         uri="a:b",
         name="b",

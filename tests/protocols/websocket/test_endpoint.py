@@ -237,7 +237,7 @@ async def test_a_peer_that_stays_silent_is_removed(caplog: pytest.LogCaptureFixt
     assert "Removing dead connection" in caplog.text
 
 
-async def test_nobody_is_judged_by_the_silence_of_a_sleeping_machine() -> None:
+async def test_silence_while_the_machine_slept_drops_nobody() -> None:
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
@@ -273,7 +273,7 @@ async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pyt
 # slow readers
 
 
-async def test_news_for_a_reader_that_never_reads_drops_it_at_one_mebibyte_and_harms_nobody() -> None:
+async def test_notifications_drop_a_peer_that_never_reads_at_one_mebibyte_and_harm_nobody() -> None:
     """Seed 000, Buffer Size; DESIGN: at most 1 MiB waits per connection towards a slow reader."""
     async with served() as server:
         slow, good = await connect(server.port, **AUTH), await connect(server.port, **AUTH)
@@ -358,7 +358,7 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
 # ends
 
 
-async def test_shutting_down_says_goodbye_with_1001_and_lets_nobody_in() -> None:
+async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> None:
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
@@ -385,7 +385,9 @@ async def test_what_waits_is_sent_before_the_goodbye() -> None:
         await client.close()
 
 
-async def test_a_peer_that_never_answers_the_goodbye_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_peer_that_never_answers_the_close_frame_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(ws_connection, "CLOSE_SECONDS", 0.05)
     async with served() as server:
         client = await connect(server.port, **AUTH)
