@@ -66,7 +66,7 @@ def test_an_added_attachment_does_not_take_over_the_embeds_of_another(make_vault
     engine = make_vault({"A.md": "![[p.png]]", "img/p.png": b"1"})
     outcome = engine.apply([AddFile(path="p.png", data=b"2")])
     assert contents(engine)["A.md"] == b"![[img/p.png]]"
-    assert "pinned" in " ".join(outcome.notices)
+    assert "they were rewritten to keep their target, in: A.md" in " ".join(outcome.notices)
 
 
 def test_a_note_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vault: MakeVault) -> None:
