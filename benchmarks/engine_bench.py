@@ -170,7 +170,7 @@ for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]"
     search(index, query)
 graph = LinkGraph(index)
 graph.backlinks(VaultPath("Hub.md")); graph.unresolved(); graph.orphans()
-NameLookup(index).find("no such note"); listing.tags(index); listing.tasks(index); index.table()
+NameLookup(index).find("no such note"); listing.list_tags(index); listing.list_tasks(index); index.table()
 for line in open("/proc/self/status"):
     if line.startswith("VmRSS"):
         print(int(line.split()[1]) / 1024)
