@@ -3,7 +3,7 @@
     python tests/conformance/product.py VAULT [OPTIONS OF serve …]
 
 The suite calls its tools by name, so a server must have them. Everything else is the product: the command,
-the configuration, the check of Host and Origin, who may come without a token, the sessions, and the vault's
+the configuration, the check of Host and Origin, who needs no token, the sessions, and the vault's
 own tools, resources and prompts in the same lists.
 """
 

@@ -46,7 +46,7 @@ def test_the_public_history_of_a_note_that_is_private_now_is_not_shown(make_vaul
     assert listed(engine) == [both]
     assert "seen" in engine.diff(both) and "zebra" not in engine.diff(both)
     assert engine.history("Pub/plan.md") == []
-    # Back again, its public times are told, and its private ones are not.
+    # Back again, its public times are shown, and its private ones are not.
     private = change(owner, Append(note="plan", content="secret"))
     back = change(owner, Move(note="Private/plan", to="Pub/plan"))
     assert listed(engine) == [both, edited]
