@@ -74,7 +74,7 @@ transports accept. Assistants accept pictures of up to 5 MB."""
 
 
 class Attachment(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"max_bytes", "max_chars"})
+    UNLISTED = frozenset({"action", "max_bytes", "max_chars"})
 
     name: Annotated[str, Meta(description="File name or path")]
     action: Annotated[Literal["get", "info"], Meta(description="Action")] = "get"
@@ -152,7 +152,7 @@ def _decode_base64(text: str) -> bytes:
 
 ATTACHMENT = Tool(
     name="attachment",
-    description="Get an image or other file, or its size and type",
+    description="Get an image or other file",
     arguments=Attachment,
     run=run,
     group="attachments",

@@ -39,7 +39,7 @@ class Canvas(Arguments, frozen=True, kw_only=True):
 
 
 class EditCanvas(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"around", "width", "height", "expected", "dry_run"})
+    UNLISTED = frozenset({"around", "x", "y", "width", "height", "expected", "dry_run"})
 
     name: CanvasName
     action: Annotated[Literal["create", "add", "connect", "update", "remove"], Meta(description="Action")]

@@ -85,7 +85,9 @@ BatchItem = msgspec.defstruct(
     ],
     bases=(Arguments,),
     module=__name__,
-    namespace={"UNLISTED": frozenset({"all", "text", "overwrite", "template", "properties"})},
+    namespace={
+        "UNLISTED": frozenset({"all", "block", "diff", "overwrite", "properties", "template", "text"})
+    },
     frozen=True,
     kw_only=True,
 )

@@ -20,7 +20,7 @@ PATHS_SHOWN: Final = 5
 
 
 class History(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"start", "max_chars"})
+    UNLISTED = frozenset({"limit", "start", "max_chars"})
 
     id: Annotated[int, Meta(ge=0, description="Show this change")] = 0
     name: Annotated[str, Meta(description="Changes of this note")] = ""

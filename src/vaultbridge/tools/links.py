@@ -24,7 +24,7 @@ SOURCES_SHOWN: Final = 5
 
 
 class Links(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit"})
+    UNLISTED = frozenset({"depth", "limit"})
 
     kind: Annotated[LinkQuestion, Meta(description="Which question")] = "backlinks"
     name: NoteName = ""
@@ -117,8 +117,8 @@ def _find_path(context: VaultContext, arguments: Links) -> list[str]:
 LINKS = Tool(
     name="links",
     description=(
-        "Backlinks, outgoing links or neighbourhood of a note; path between two notes; unresolved links, "
-        "orphans and dead ends of the vault"
+        "Backlinks, outgoing links or neighbourhood of a note; path between two; unresolved links, orphans, "
+        "dead ends"
     ),
     arguments=Links,
     run=run,

@@ -25,6 +25,8 @@ LEVELS: Final = 100
 
 
 class ListFiles(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"limit"})
+
     folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
     kind: Annotated[FileKind, Meta(description="Only these")] = "any"

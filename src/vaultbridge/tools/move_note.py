@@ -14,6 +14,8 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class MoveNote(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"expected"})
+
     name: FileName
     to: Annotated[str, Meta(description="New name or path, or folder/ to move into")]
     expected: Expected = ""
@@ -21,7 +23,7 @@ class MoveNote(Arguments, frozen=True, kw_only=True):
 
 
 class DeleteNote(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"dry_run"})
+    UNLISTED = frozenset({"dry_run", "expected"})
 
     name: FileName
     expected: Expected = ""

@@ -35,7 +35,7 @@ every character is escaped or takes four bytes."""
 
 
 class ReadNote(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"frontmatter"})
+    UNLISTED = frozenset({"frontmatter", "raw"})
 
     name: NoteName = ""
     path: Annotated[str, Meta(description="Same as name")] = ""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 class Search(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"context", "limit"})
+
     query: Annotated[str, Meta(description="As above")]
     context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
     matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 3

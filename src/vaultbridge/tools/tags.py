@@ -13,7 +13,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class Tags(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"sort"})
+    UNLISTED = frozenset({"limit", "name", "sort"})
 
     action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
     tag: Annotated[str, Meta(description="With or without #")] = ""

@@ -20,6 +20,8 @@ _STATUS: Final = {"": "any", "todo": "open"}
 
 
 class Tasks(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"limit"})
+
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
     text: Annotated[str, Meta(description="Part of its text")] = ""
