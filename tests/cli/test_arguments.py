@@ -101,7 +101,10 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
 
 def meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
     # The order of an option that may be given several times is its own.
-    found = vars(parser.parse(argv))
+    try:
+        found = vars(parser.parse(argv))
+    except SystemExit:
+        return {"refused": True}  # as `index -v V W`, in any order
     repeated = {action.dest for action in parser._actions if isinstance(action, argparse._AppendAction)}
     return {name: sorted(value) if name in repeated else value for name, value in found.items()}
 
@@ -119,10 +122,21 @@ def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[st
         ("links", "V --depth 2 NAME", {"vault": "V", "depth": 2, "note": "NAME"}),
         ("connect", "cursor --dry-run V", {"assistant": "cursor", "dry_run": True, "vault": "V"}),
         ("connect", "cursor --name n V -- --read-only", {"vault": "V", "options": ["--read-only"]}),
-        ("search", "V one --limit 3 two", {"query": ["one", "two"], "limit": 3}),
-        ("search", "V --limit 3 -- -one --two", {"query": ["-one", "--two"], "limit": 3}),
+        ("search", "./V one --limit 3 two", {"vault": "./V", "query": ["one", "two"], "limit": 3}),
+        ("search", "~/V --limit 3 -- -one --two", {"query": ["-one", "--two"], "limit": 3}),
         ("history", "V --limit 2 NAME", {"note": "NAME", "limit": 2}),
-        ("undo", "V --force 3", {"id": 3, "force": True}),
+        ("undo", "V --force 3", {"vault": "V", "id": 3, "force": True}),
+        ("undo", "3", {"vault": None, "id": 3}),
+        ("undo", "3 -v V", {"vault": "V", "id": 3}),
+        ("search", "one two", {"vault": None, "query": ["one", "two"]}),
+        ("search", "-v V one two", {"vault": "V", "query": ["one", "two"]}),
+        ("search", "/a.*b/ two", {"vault": None, "query": ["/a.*b/", "two"]}),
+        ("search", "/not/there two", {"vault": "/not/there", "query": ["two"]}),
+        ("read", "Note", {"vault": None, "note": "Note"}),
+        ("read", "V Note", {"vault": "V", "note": "Note"}),
+        ("rename", "A B", {"vault": None, "old": "A", "new": "B"}),
+        ("links", "Note", {"vault": None, "note": "Note"}),
+        ("links", "../V --orphans", {"vault": "../V", "note": None}),
         ("companion", "install --enable V", {"action": "install", "vault": "V", "enable": True}),
         ("serve", "V --port 0 W", {"vaults": ["V", "W"], "port": 0}),
     ],

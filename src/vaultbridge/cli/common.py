@@ -84,7 +84,89 @@ class Parser(SuggestingParser):
         self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
 
     def add_vault(self) -> None:
-        self.add_argument("vault", metavar="VAULT", help="a vault's folder, or its name in Obsidian")
+        """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it."""
+        self.add_argument(
+            "vault",
+            metavar="VAULT",
+            nargs="?",
+            help="a vault's folder, or its name in Obsidian; by default the one you are in, or the only one",
+        )
+        self.add_argument(
+            "-v", "--vault", dest="vault_option", metavar="VAULT", help="the same, as an option"
+        )
+
+    def parse(self, argv: list[str]) -> argparse.Namespace:
+        args = super().parse(argv)
+        if "vault_option" in args:
+            self._place_vault(args)
+        return args
+
+    def _place_vault(self, args: argparse.Namespace) -> None:
+        """argparse gives the first word to VAULT, unless others need it. When that word is no vault, or `-v`
+        names the vault, every word belongs to the argument before the one that has it."""
+        positional = [action for action in self._actions if not action.option_strings]
+        after = positional[[action.dest for action in positional].index("vault") + 1 :]
+        option = args.vault_option
+        if args.vault is not None and (option is not None or not _names_vault(args.vault)):
+            if self._give_words(args, after):
+                args.vault = None
+            elif option is not None:
+                self.error(f"unrecognized arguments: {args.vault}")
+        elif args.vault is None and option is None and after and after[0].nargs in (None, "+"):
+            held = getattr(args, after[0].dest)
+            only = held[0] if isinstance(held, list) else held
+            if _is_vault_folder(only):  # `search ~/Notes`: the vault is there, the query is missing
+                self.error(f"the following arguments are required: {after[0].metavar}")
+        if option is not None:
+            args.vault = option
+
+    def _give_words(self, args: argparse.Namespace, after: list[argparse.Action]) -> bool:
+        """Hand out the words anew, VAULT's among them; returns whether there is a place for all of them."""
+        words = [args.vault]
+        for action in after:
+            held = getattr(args, action.dest)
+            words += held if isinstance(held, list) else [held] if held != action.default else []
+        takes_rest = any(action.nargs in ("+", "*") for action in after)
+        if len(words) > len(after) and not takes_rest:
+            return False
+        for action in after:
+            if action.nargs in ("+", "*"):
+                setattr(args, action.dest, [self._convert(action, word) for word in words])
+                words = []
+            elif words:
+                setattr(args, action.dest, self._convert(action, words.pop(0)))
+        return True
+
+    def _convert(self, action: argparse.Action, word: Any) -> Any:
+        try:
+            return self._get_value(action, word)
+        except argparse.ArgumentError as error:
+            self.error(str(error))
+
+
+def _names_vault(word: str) -> bool:
+    """Whether a first word is meant as the vault: it reads like a folder, is one, or Obsidian knows it.
+
+    A pattern (`/a.*b/`) also begins with a slash; a folder that ends with one must exist to count."""
+    if word in (".", "..") or word.startswith(("~", "./", "../")):
+        return True
+    if Path(word).is_absolute() and not word.endswith("/"):
+        return True
+    if _is_vault_folder(word):
+        return True
+    from vaultbridge.vault.obsidian import list_known_vaults
+
+    return any(word in (vault.id, vault.name) for vault in list_known_vaults(os.environ))
+
+
+def _is_vault_folder(word: str) -> bool:
+    """Whether the word is a folder, written as a path or opened in Obsidian before."""
+    place = Path(word).expanduser()
+    written_as_path = "/" in word or os.sep in word
+    try:
+        return place.is_dir() and (written_as_path or (place / ".obsidian").is_dir())
+    except (OSError, ValueError):
+        return False
 
 
 def parse_integer(text: str) -> int:
@@ -112,6 +194,10 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
+        if "vault_option" in args:
+            args.vault_given = args.vault is not None
+            if not args.vault_given:
+                args.vault = find_default_vault()
         try:
             code = command(args)
         except VaultbridgeError as error:
@@ -171,6 +257,20 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def find_default_vault() -> str:
+    """Find the vault of a command that names none. Raises VaultNotFound."""
+    from vaultbridge.server.vault_choice import choose_vault
+
+    return choose_vault(os.environ, str(Path.cwd()))
+
+
+def repeat_vault(args: argparse.Namespace) -> str:
+    """Write the vault as the next command needs it: not at all if this one did without."""
+    from shlex import quote
+
+    return f"{quote(args.vault)} " if args.vault_given else ""
+
+
 def open_vault(name: str, **options: Any) -> Engine:
     """Open the engine of the vault that the user named; the caller closes it (`with`)."""
     from vaultbridge.server.wiring import open_engine
@@ -199,13 +299,11 @@ def refresh(engine: Engine) -> SyncReport:
     return report
 
 
-def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
+def show_outcome(outcome: Outcome, args: argparse.Namespace) -> None:
     """Print what a change did: a line per file, the diff of a dry run, and notices."""
-    if as_json:
+    if args.json:
         emit(outcome)
         return
-    from shlex import quote
-
     marks = {"created": "+", "changed": "~", "moved": ">", "deleted": "-"}
     if outcome.dry_run and outcome.diff:
         say(outcome.diff.rstrip("\n"))
@@ -222,7 +320,7 @@ def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
     elif outcome.change_id:
         # With its number: `undo` without one reverts the newest change, but never an undo.
         number = outcome.change_id
-        say(f"Change {number}. `vaultbridge undo {quote(vault)} {number}` reverts it.")
+        say(f"Change {number}. `vaultbridge undo {repeat_vault(args)}{number}` reverts it.")
 
 
 def find_cache(vault: str) -> Path:

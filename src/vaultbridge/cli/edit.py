@@ -42,7 +42,7 @@ def _edit(args: argparse.Namespace) -> int:
         data = sys.stdin.buffer.read() if text == "-" else text.encode()
         operations += parse_operations(_parse_json(data))
     with open_vault(args.vault) as engine:
-        show_outcome(engine.apply(operations, dry_run=args.dry_run), args.vault, as_json=args.json)
+        show_outcome(engine.apply(operations, dry_run=args.dry_run), args)
     return OK
 
 

@@ -25,5 +25,5 @@ def _rename(args: argparse.Namespace) -> int:
 
     with open_vault(args.vault) as engine:
         outcome = engine.apply([Move(note=args.old, to=args.new)], dry_run=args.dry_run)
-    show_outcome(outcome, args.vault, as_json=args.json)
+    show_outcome(outcome, args)
     return OK

@@ -24,5 +24,5 @@ def main(argv: list[str]) -> int:
 def _undo(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         number = args.id if args.id is not None else engine.last_change()
-        show_outcome(engine.undo(number, force=args.force), args.vault, as_json=args.json)
+        show_outcome(engine.undo(number, force=args.force), args)
     return OK

@@ -1,9 +1,12 @@
-"""Decides which vaults a server opens when none, one or several places name them.
+"""Decides which vaults are meant when none, one or several places name them.
 
-The first place that names any decides: the command line, `VAULTBRIDGE_VAULT` and the configuration file
-(which
-`server.config.model` has already merged), and then Obsidian's own list. From that list it takes the vaults
-that are open in the app, or else the one opened last: whoever names none means the one they work in.
+For a server the first place that names any decides: the command line, `VAULTBRIDGE_VAULT` and the
+configuration file (which `server.config.model` has already merged), and then Obsidian's own list. From that
+list it takes the vaults that are open in the app, or else the one opened last: whoever names none means the
+one they work in.
+
+A command at a terminal works on one vault, and may change it, so it never guesses between two: see
+`choose_vault`.
 """
 
 from __future__ import annotations
@@ -56,3 +59,44 @@ def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
             hint="Start with the vault's folder: vaultbridge stdio FOLDER, or set VAULTBRIDGE_VAULT.",
         )
     return [str(vault.folder) for vault in chosen]
+
+
+def choose_vault(environ: Mapping[str, str], here: str) -> str:
+    """Return the vault of a command that was given none: the one that `here` lies in, the one that
+    `VAULTBRIDGE_VAULT` names, the only one of the configuration, or the only one in Obsidian's list. Raises
+    VaultNotFound, which says how to name one."""
+    from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config
+
+    if around := find_vault_around(here):
+        return around
+    if named := [one for one in environ.get(VAULT_VARIABLE, "").split(os.pathsep) if one]:
+        return _only(named, f"{VAULT_VARIABLE} names")
+    if described := [vault.path for vault in load_config(config_file(environ)).vaults]:
+        return _only(described, "The configuration names")
+    from vaultbridge.vault.obsidian import list_known_vaults
+
+    if known := [str(vault.folder) for vault in list_known_vaults(environ) if vault.folder.is_dir()]:
+        return _only(known, "Obsidian knows")
+    raise VaultNotFound(
+        "No vault was named, this folder is in none, and Obsidian knows none on this machine.",
+        hint=f"Name one with -v FOLDER, stand in its folder, or set {VAULT_VARIABLE}.",
+    )
+
+
+def find_vault_around(here: str) -> str:
+    """Return the nearest folder at or above `here` that Obsidian has opened as a vault, or ""."""
+    folder = os.path.abspath(here)  # noqa: PTH100 - a symlinked folder keeps the name the person knows
+    while True:
+        if os.path.isdir(os.path.join(folder, ".obsidian")):  # noqa: PTH112, PTH118
+            return folder
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return ""
+        folder = above
+
+
+def _only(vaults: Sequence[str], who: str) -> str:
+    if len(vaults) == 1:
+        return vaults[0]
+    names = ", ".join(name_vaults(vaults))
+    raise VaultNotFound(f"{who} {len(vaults)} vaults: {names}.", hint="Say which one with -v NAME.")
