@@ -19,8 +19,10 @@ from aiohttp import web
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.http.guard import requested_host
 from vaultbridge.protocols.mcp.http.endpoint import Grant
+from vaultbridge.web.api.routes import PageGrant
 
 if TYPE_CHECKING:
+    from vaultbridge.protocols.mcp.server import McpServer
     from vaultbridge.server.servers import Servers
     from vaultbridge.server.tokens import AccessToken, TokenStore
 
@@ -75,6 +77,16 @@ class Access:
         server served the page. Raises 401, 403 or 503."""
         return self._grant(request, pages=False)
 
+    async def authorize_page(self, request: web.Request) -> PageGrant:
+        """Authorize a request to the page's API, which needs a token always. Raises 401, 403 or 503."""
+        secret = _read_bearer(request)
+        if secret is None:
+            raise _unauthorized("The page's token is required; `vaultbridge page` prints a link with it.")
+        if self._is_own(secret):
+            return PageGrant(self._servers.full, self._servers.engines, OWNER, owner=True)
+        token, server = self._admit(secret)
+        return PageGrant(server, self._servers.engines_for(token), token.principal, owner=False)
+
     def list_valid_principals(self) -> tuple[str, ...]:
         """List the principals of all valid tokens; empty when the tokens cannot be read."""
         try:
@@ -100,13 +112,21 @@ class Access:
         return Grant(self._servers.full, LOCAL)
 
     def _grant_token(self, secret: str) -> Grant:
-        if hmac.compare_digest(secret.encode("utf-8", "surrogateescape"), self._own_token.encode()):
+        if self._is_own(secret):
             return Grant(self._servers.full, OWNER)
+        token, server = self._admit(secret)
+        return Grant(server, token.principal)
+
+    def _is_own(self, secret: str) -> bool:
+        return hmac.compare_digest(secret.encode("utf-8", "surrogateescape"), self._own_token.encode())
+
+    def _admit(self, secret: str) -> tuple[AccessToken, McpServer]:
+        """Find the access token with this text, and its server. Raises 401, 403 or 503."""
         try:
             token: AccessToken | None = self._tokens.check(secret)
             if token is None:
                 raise _unauthorized("The bearer token is not valid.", error="invalid_token")
-            return Grant(self._servers.for_token(token), token.principal)
+            return token, self._servers.for_token(token)
         except PermissionDenied as error:
             raise web.HTTPForbidden(text=str(error)) from None
         except VaultbridgeError as error:

@@ -46,6 +46,7 @@ from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.web.api.routes import PageApi
 from vaultbridge.web.page import add_page_routes, page_link
 
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
@@ -323,6 +324,7 @@ def _make_app(
         call_seconds=config.limits.call_seconds,
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
+    PageApi(app, guard=guard, authorize=access.authorize_page)
     add_no_oauth_route(app)
     return app, end_exchanges
 

@@ -138,12 +138,19 @@ class Servers:
     def for_token(self, token: AccessToken) -> McpServer:
         """Return the server for a token. Raises PermissionDenied when none of the token's vaults is served
         here."""
+        return self._scope(token).server
+
+    def engines_for(self, token: AccessToken) -> VaultEngines:
+        """Return the engines of that server. Raises PermissionDenied."""
+        return self._scope(token).engines
+
+    def _scope(self, token: AccessToken) -> _ScopedServer:
         if token.unrestricted:
-            return self.full
+            return self._full
         scoped = self._narrow.get(token.principal)
         if scoped is None:
             scoped = self._narrow[token.principal] = self._make(token)
-        return scoped.server
+        return scoped
 
     def update_scopes(self, config: Config) -> None:
         """Apply changed scopes: every engine uses them from its next call on. Tools that write disappear when

@@ -1,0 +1,298 @@
+"""What every route of the page's API shares: who may call it, how it reads a request, how it answers.
+
+    api = PageApi(app, guard=guard, authorize=access.authorize_page)
+    api.get("/graph", show_graph)                       # /page/api/graph
+
+    async def show_graph(call: PageCall) -> Any:
+        depth = call.number("depth", 1, least=1, most=5)
+        return await call.on_vault(lambda engine: make_graph(engine, depth))
+
+A handler gets a `PageCall` and returns a value that becomes JSON, or a response of its own. It raises the
+errors of `errors.py`; here they become a status and an object `error`. A token is required always, also from
+this machine: what an assistant may do without one must not include resuming itself.
+
+`grant.engines` are limited to what the caller's token shows, so a handler that asks only these cannot reveal
+more. `owner=True` on a route admits only the bridge's own token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+from aiohttp import web
+
+from vaultbridge.errors import (
+    JSON_ERRORS,
+    AmbiguousName,
+    EditRefused,
+    InvalidArgument,
+    NoteNotFound,
+    PermissionDenied,
+    TimedOut,
+    VaultbridgeError,
+    VaultNotFound,
+    describe_json_error,
+)
+from vaultbridge.limits import MIB
+from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
+from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.web.page import BASE, HEADERS
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.server import McpServer
+
+PREFIX: Final = f"{BASE}/api"
+
+BODY_BYTES: Final = 16 * MIB
+"""The longest body: a note that is saved, which may be as large as one that a tool writes."""
+
+BODY_SECONDS: Final = 30.0
+"""How long a body may take to arrive: enough for the largest one over a slow line."""
+
+NUMBER_DIGITS: Final = 15
+"""The longest number in a query that is parsed: a double holds no more exactly."""
+
+log = logging.getLogger("vaultbridge.page")
+
+T = TypeVar("T")
+
+
+class PageGrant(msgspec.Struct, frozen=True):
+    """What a caller may use. `principal` identifies the token; `owner` means that it is the bridge's own."""
+
+    server: McpServer
+    engines: Mapping[str, Engine]
+    principal: str
+    owner: bool
+
+
+class ApiFailure(Exception):
+    """A refusal that is no error of the vault: it has a status and a code of its own."""
+
+    def __init__(self, status: int, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.hint = hint
+
+
+STATUS: Final[tuple[tuple[type[VaultbridgeError], int], ...]] = (
+    (InvalidArgument, 400),
+    (PermissionDenied, 403),
+    (NoteNotFound, 404),
+    (VaultNotFound, 404),
+    (AmbiguousName, 409),
+    (EditRefused, 409),
+    (TimedOut, 503),
+)
+"""The status of each kind of error; any other is 500."""
+
+
+class PageCall:
+    """One request. Methods that read it raise InvalidArgument, which names the argument."""
+
+    def __init__(self, request: web.Request, grant: PageGrant) -> None:
+        self.request = request
+        self.grant = grant
+
+    def text(self, name: str, default: str = "") -> str:
+        """An argument of the query."""
+        return self.request.query.get(name, default)
+
+    def part(self, name: str) -> str:
+        """A part of the path, decoded."""
+        return self.request.match_info[name]
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = 2**53) -> int:
+        given = self.text(name)
+        if not given:
+            return default
+        fits = given.isascii() and given.isdigit() and len(given) <= NUMBER_DIGITS
+        if not fits or not least <= int(given) <= most:
+            raise InvalidArgument(
+                f"{name} is {given[:40]!r}.",
+                argument=name,
+                hint=f"It is a whole number from {least} to {most}.",
+            )
+        return int(given)
+
+    def time(self, name: str) -> float | None:
+        """Seconds since the epoch; None if it is not given."""
+        given = self.text(name)
+        if not given:
+            return None
+        try:
+            seconds = float(given)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < 1e12:
+            raise InvalidArgument(f"{name} is {given[:40]!r}.", argument=name, hint="Seconds since 1970.")
+        return seconds
+
+    def flag(self, name: str) -> bool:
+        given = self.text(name)
+        if given not in ("", "0", "1", "false", "true"):
+            raise InvalidArgument(f"{name} is {given[:40]!r}.", argument=name, hint="It is 1 or 0.")
+        return given in ("1", "true")
+
+    async def body(self, kind: type[T]) -> T:
+        """The body as a Struct, which should forbid unknown fields: a mistyped member must not be
+        ignored."""
+        data = await read_body(self.request, limit=BODY_BYTES, seconds=BODY_SECONDS)
+        try:
+            return msgspec.json.decode(data or b"{}", type=kind)
+        except msgspec.ValidationError as error:
+            message, _, where = str(error).partition(" - at `$")
+            raise InvalidArgument(f"{message}.", argument=where.rstrip("`").lstrip(".")) from None
+        except JSON_ERRORS as error:
+            raise InvalidArgument(f"The body is not JSON: {describe_json_error(error)}.") from None
+
+    @property
+    def vault(self) -> str:
+        """The name of the vault that the query names; without one, the first. Raises VaultNotFound."""
+        name = self.text("vault")
+        names = tuple(self.grant.engines)
+        if name and name not in names:
+            raise VaultNotFound(f"No vault named {name!r} is open.", hint=f"Open vaults: {', '.join(names)}.")
+        return name or names[0]
+
+    async def on_vault(self, work: Callable[[Engine], T]) -> T:
+        """Run `work` with the engine of this call's vault, in a thread: engines block."""
+        name = self.vault
+        return await asyncio.to_thread(lambda: work(self.grant.engines[name]))
+
+
+Authorize = Callable[[web.Request], Awaitable[PageGrant]]
+ApiHandler = Callable[[PageCall], Awaitable[Any]]
+
+
+class PageApi:
+    def __init__(self, app: web.Application, *, guard: HostGuard, authorize: Authorize) -> None:
+        self._app = app
+        self._guard = guard
+        self._authorize = authorize
+        self._methods: dict[str, dict[str, tuple[ApiHandler, bool]]] = {}
+        app.router.add_route("*", f"{PREFIX}/{{rest:.*}}", self._wrap(_no_such_address, owner=False))
+
+    def get(self, path: str, handler: ApiHandler, *, owner: bool = False) -> None:
+        self._add("GET", path, handler, owner=owner)
+
+    def post(self, path: str, handler: ApiHandler, *, owner: bool = False) -> None:
+        self._add("POST", path, handler, owner=owner)
+
+    def put(self, path: str, handler: ApiHandler, *, owner: bool = False) -> None:
+        self._add("PUT", path, handler, owner=owner)
+
+    def delete(self, path: str, handler: ApiHandler, *, owner: bool = False) -> None:
+        self._add("DELETE", path, handler, owner=owner)
+
+    def _add(self, method: str, path: str, handler: ApiHandler, *, owner: bool) -> None:
+        known = self._methods.setdefault(path, {})
+        if not known:
+            self._app.router.add_route(
+                "*", PREFIX + path, self._dispatch(known), expect_handler=defer_continue
+            )
+        known[method] = handler, owner
+
+    def _dispatch(self, known: Mapping[str, tuple[ApiHandler, bool]]) -> Any:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            method = "GET" if request.method == "HEAD" else request.method
+            if method not in known:
+                wanted = ", ".join(sorted(known))
+                return await self._wrap(_not_allowed(wanted), owner=False)(request)
+            handler, owner = known[method]
+            return await self._wrap(handler, owner=owner)(request)
+
+        return handle
+
+    def _wrap(
+        self, handler: ApiHandler, *, owner: bool
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            response = await self._answer(request, handler, owner=owner)
+            if not response.prepared:
+                close_if_body_unread(request, response)
+            return response
+
+        return handle
+
+    async def _answer(self, request: web.Request, handler: ApiHandler, *, owner: bool) -> web.StreamResponse:
+        """The one place where a failure becomes a response."""
+        try:
+            refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
+            if refusal is not None:
+                raise ApiFailure(403, "FORBIDDEN", refusal)
+            grant = await self._authorize(request)
+            if owner and not grant.owner:
+                raise ApiFailure(
+                    403,
+                    "OWNER_ONLY",
+                    "Only the bridge's own token may do this.",
+                    hint="`vaultbridge page VAULT` prints the link that has it.",
+                )
+            # Before an engine is opened: the provider keeps the indexes of what it saw opening.
+            await grant.server.provider()
+            answer = await handler(PageCall(request, grant))
+            return answer if isinstance(answer, web.StreamResponse) else render_json(answer)
+        except ApiFailure as failure:
+            return _refuse(failure.status, failure.code, str(failure), hint=failure.hint)
+        except BodyRefused as body:
+            return _refuse(body.status, "BODY_REFUSED", body.why)
+        except web.HTTPException as refused:
+            return _refuse_as(refused)
+        except VaultbridgeError as error:
+            return _render_error(error)
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _refuse(500, "SERVER_ERROR", "The server failed; its log says why.")
+
+
+def render_json(value: Any, *, status: int = 200) -> web.Response:
+    return web.Response(
+        status=status,
+        body=msgspec.json.encode(value),
+        content_type="application/json",
+        headers={**HEADERS, "Cache-Control": "no-store"},
+    )
+
+
+async def _no_such_address(call: PageCall) -> Any:
+    raise ApiFailure(404, "NOT_FOUND", "There is nothing at this address.", hint="docs/page.md lists all.")
+
+
+def _not_allowed(wanted: str) -> ApiHandler:
+    async def refuse(call: PageCall) -> web.Response:
+        response = _refuse(405, "METHOD_NOT_ALLOWED", f"Use {wanted} here.")
+        response.headers["Allow"] = wanted
+        return response
+
+    return refuse
+
+
+def _render_error(error: VaultbridgeError) -> web.Response:
+    status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    argument = {"argument": error.argument} if isinstance(error, InvalidArgument) and error.argument else {}
+    return _refuse(
+        status, error.code, error.message, hint=error.hint, reason=error.reason, **argument, **error.details
+    )
+
+
+def _refuse(status: int, code: str, message: str, *, hint: str = "", **more: Any) -> web.Response:
+    return render_json({"error": {**more, "code": code, "message": message, "hint": hint}}, status=status)
+
+
+def _refuse_as(refused: web.HTTPException) -> web.Response:
+    """What `authorize` raised."""
+    codes = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND"}
+    response = _refuse(
+        refused.status, codes.get(refused.status, "SERVER_ERROR"), refused.text or refused.reason
+    )
+    for name in ("WWW-Authenticate", "Retry-After"):
+        if name in refused.headers:
+            response.headers[name] = refused.headers[name]
+    return response
