@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -410,3 +410,36 @@ def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(
         with pytest.raises(EngineFailure, match="could not be read: Input/output error"):
             vault.full()
     assert not vault.index.status().complete
+
+
+PARTS = {
+    "front": (
+        "",
+        "---\ndone: true\n---\n",
+        "---\ndone: 1   \n---\n",
+        "---\ndone: 1.0\naliases: [Ölberg]\n---\n",
+    ),
+    "head": ("", "# Überschrift\n", "# Überschrift #x\n", "## заголовок\n"),
+    "links": ("", "see [[other]]\n", "see [[other#h|o]] and [[מסמך]]\n"),
+    "task": ("", "- [ ] water\n", "- [x] water 📅 2026-01-02\n"),
+    "tail": ("", "another paragraph\n", "もう一つの段落\n", "%% unclosed"),
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(versions=st.lists(st.tuples(*map(st.sampled_from, PARTS.values())), min_size=2, max_size=4))
+def test_an_edited_note_has_the_rows_of_a_new_one(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[tuple[str, ...]]
+) -> None:
+    """Whichever parts of it stay as they were."""
+    vault = Vault(tmp_path_factory.mktemp("edited"))
+    try:
+        vault.write({"note.md": "".join(versions[0]), "other.md": "x"})
+        vault.full()
+        for number, parts in enumerate(versions[1:], 1):
+            vault.write({"note.md": "".join(parts)})
+            os.utime(vault.folder / "note.md", ns=(number * 10**12, number * 10**12))
+            vault.paths("note.md")
+            assert vault.dump() == vault.rebuilt()
+    finally:
+        vault.close()

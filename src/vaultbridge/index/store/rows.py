@@ -49,6 +49,7 @@ _DATETIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
+_decode_sections = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _encode_json = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -100,6 +101,29 @@ def decode_note(blob: bytes) -> Note:
         tuple(InlineField(*item) for item in lists[7]),
         tuple(Problem(*item) for item in lists[8]),
     )
+
+
+_SECTIONS: Final = {
+    "properties": 0,
+    "aliases": 1,
+    "headings": 2,
+    "tags": 3,
+    "links": 4,
+    "tasks": 5,
+    "problems": 10,
+}
+"""Where the parts of a note that have rows of their own, or words that rank higher, are in its encoded
+form."""
+
+HEAD_SECTIONS: Final = frozenset({"headings", "tags", "aliases"})
+"""Those whose words `join_heads` joins."""
+
+
+def find_changed_sections(before: bytes, after: bytes) -> frozenset[str]:
+    """Returns the parts in which two encoded notes differ. The encoded forms are compared, because to Python
+    the values 1 and True are equal."""
+    old, new = _decode_sections(before), _decode_sections(after)
+    return frozenset(name for name, at in _SECTIONS.items() if bytes(old[at]) != bytes(new[at]))
 
 
 def encode_link_flags(link: Link) -> int:

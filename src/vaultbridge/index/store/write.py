@@ -7,11 +7,20 @@ candidate key (`links.resolve.candidate_keys`) of such a name can change, so onl
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
-from vaultbridge.index.fold import separate_words
-from vaultbridge.index.store.rows import AMBIGUOUS, Rows, decode_note, join_heads
+from msgspec import Struct
+
+from vaultbridge.index.fold import separate_words, split_words
+from vaultbridge.index.store.rows import (
+    AMBIGUOUS,
+    HEAD_SECTIONS,
+    Rows,
+    decode_note,
+    find_changed_sections,
+    join_heads,
+)
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY
 from vaultbridge.index.totals import Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
@@ -58,57 +67,109 @@ def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: 
     )
 
 
-def insert_content(
-    db: sqlite3.Connection,
-    id_: int,
-    entry: FileEntry,
-    rows: Rows,
-    *,
-    trusted: bool,
-    table: FileTable,
-    ids: FileIds,
-    totals: Totals,
-) -> None:
-    """Insert the content of a file that has none in the index yet, with its links resolved by `table`."""
-    path = entry.path
-    totals.touch(id_)
-    db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, trusted = ?, state = ?"
-        " WHERE id = ?",
-        (entry.size, entry.mtime_ns, entry.ino, entry.kind, rows.hash, trusted, INDEXED, id_),
-    )
+class Target(Struct, frozen=True):
+    """The file whose content is written: its row, and by what its links are resolved. `table` is called only
+    when there are links."""
+
+    db: sqlite3.Connection
+    id: int
+    entry: FileEntry
+    trusted: bool
+    table: Callable[[], FileTable]
+    ids: FileIds
+    totals: Totals
+
+
+def insert_content(file: Target, rows: Rows) -> None:
+    """Insert the content of a file that has none in the index yet."""
+    db, id_ = file.db, file.id
+    file.totals.touch(id_)
+    _mark_indexed(file, rows)
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
     db.execute("INSERT INTO notes VALUES (?, ?)", (id_, rows.note))
-    body = rows.body if rows.body is not None else rows.text or ""
-    db.execute(
-        "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
-        (id_, separate_words(path), rows.heads, body),
+    _insert_words(file, rows)
+    _insert_details(file, rows, frozenset(_REMOVALS))
+
+
+def replace_content(file: Target, rows: Rows) -> str:
+    """Replace the content of a file that is in the index, and write only what differs: another paragraph
+    leaves the tables of links, tags, properties and tasks as they are. Returns the text from before."""
+    db, id_ = file.db, file.id
+    note, text = db.execute(
+        "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
+    ).fetchone()
+    changed = find_changed_sections(note, rows.note)
+    if not changed.isdisjoint(_COUNTED):
+        file.totals.touch(id_)
+    _mark_indexed(file, rows)
+    if rows.text is not None:
+        db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (id_, rows.text))
+    elif text is not None:
+        db.execute("DELETE FROM texts WHERE id = ?", (id_,))
+    db.execute("UPDATE notes SET note = ? WHERE id = ?", (rows.note, id_))
+    heads = rows.heads if changed.isdisjoint(HEAD_SECTIONS) else join_heads(decode_note(note))
+    _remove_words(db, id_, file.entry.path, heads, text)
+    _insert_words(file, rows)
+    for section in changed.intersection(_REMOVALS):
+        db.execute(_REMOVALS[section], (id_,))
+    _insert_details(file, rows, changed)
+    return text or ""
+
+
+def _mark_indexed(file: Target, rows: Rows) -> None:
+    entry = file.entry
+    file.db.execute(
+        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, trusted = ?, state = ?"
+        " WHERE id = ?",
+        (entry.size, entry.mtime_ns, entry.ino, entry.kind, rows.hash, file.trusted, INDEXED, file.id),
     )
-    if rows.links:
+
+
+def _insert_words(file: Target, rows: Rows) -> None:
+    body = rows.body if rows.body is not None else rows.text or ""
+    file.db.execute(
+        "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
+        (file.id, separate_words(file.entry.path), rows.heads, body),
+    )
+
+
+def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, text: str | None) -> None:
+    # `words` has no copy of the text: what is deleted must be exactly what was inserted.
+    db.execute(
+        "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
+        (id_, separate_words(path), heads, separate_words(text) if text else ""),
+    )
+
+
+def _insert_details(file: Target, rows: Rows, sections: Collection[str]) -> None:
+    """Insert the rows of these sections of a note, one table each."""
+    db, id_, path = file.db, file.id, file.entry.path
+    if rows.links and "links" in sections:
+        table = file.table()
         db.executemany(
             "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [_resolved_row(id_, path, seq, link, table, ids) for seq, link in enumerate(rows.links)],
+            [_resolved_row(id_, path, seq, link, table, file.ids) for seq, link in enumerate(rows.links)],
         )
-    if rows.tags:
+    if rows.tags and "tags" in sections:
         db.executemany(
             "INSERT INTO tags VALUES (?, ?, ?, ?)",
             [(key, id_, name, count) for key, name, count in rows.tags],
         )
-    if rows.aliases:
+    if rows.aliases and "aliases" in sections:
         db.executemany(
             "INSERT INTO aliases VALUES (?, ?, ?)", [(key, id_, name) for key, name in rows.aliases]
         )
-    if rows.properties:
+    if rows.properties and "properties" in sections:
         db.executemany(
             "INSERT INTO properties VALUES (?, ?, ?, ?, ?, ?)",
             [(key, id_, seq, name, type_, value) for key, seq, name, type_, value in rows.properties],
         )
-    if rows.tasks:
+    if rows.tasks and "tasks" in sections:
         db.executemany(
             "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(id_, *task) for task in rows.tasks]
         )
-    if rows.problems:
+    if rows.problems and "problems" in sections:
         db.executemany(
             "INSERT INTO problems VALUES (?, ?, ?, ?, ?)", [(id_, *problem) for problem in rows.problems]
         )
@@ -135,33 +196,29 @@ def _resolved_row(
 def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
     """Remove everything that the content of a file put into the index; the file's own row stays."""
     totals.touch(id_)
-    row = db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
+    row = db.execute(
+        "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
+    ).fetchone()
     if row is not None:
-        text_row = db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
-        # `words` has no copy of the text: what is deleted must be exactly what was inserted.
-        db.execute(
-            "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
-            (
-                id_,
-                separate_words(path),
-                join_heads(decode_note(row[0])),
-                separate_words(text_row[0]) if text_row else "",
-            ),
-        )
-    for statement in _REMOVALS:
+        _remove_words(db, id_, path, join_heads(decode_note(row[0])), row[1])
+    for table in ("texts", "notes"):
+        db.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))
+    for statement in _REMOVALS.values():
         db.execute(statement, (id_,))
 
 
-_REMOVALS: Final = (
-    "DELETE FROM texts WHERE id = ?",
-    "DELETE FROM notes WHERE id = ?",
-    "DELETE FROM links WHERE source = ?",
-    "DELETE FROM tags WHERE file = ?",
-    "DELETE FROM aliases WHERE file = ?",
-    "DELETE FROM properties WHERE file = ?",
-    "DELETE FROM tasks WHERE file = ?",
-    "DELETE FROM problems WHERE file = ?",
-)
+_REMOVALS: Final = {
+    "links": "DELETE FROM links WHERE source = ?",
+    "tags": "DELETE FROM tags WHERE file = ?",
+    "aliases": "DELETE FROM aliases WHERE file = ?",
+    "properties": "DELETE FROM properties WHERE file = ?",
+    "tasks": "DELETE FROM tasks WHERE file = ?",
+    "problems": "DELETE FROM problems WHERE file = ?",
+}
+"""How to remove the rows that each section of a note has in a table of its own."""
+
+_COUNTED: Final = frozenset(_REMOVALS) - {"aliases"}
+"""The sections that the totals are counted from."""
 
 
 def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
@@ -186,9 +243,15 @@ class TermWriter:
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
+    def mark_known(self, text: str) -> None:
+        """Tells of a text that is in the index: the dictionary has its words."""
+        if len(self._seen) < CACHED_TERMS:
+            self._seen.update(split_words(text))
+
     def add(self, db: sqlite3.Connection, terms: Iterable[str]) -> None:
         new = set(terms) - self._seen
-        db.executemany("INSERT OR IGNORE INTO terms (term) VALUES (?)", [(term,) for term in sorted(new)])
+        if new:
+            db.executemany("INSERT OR IGNORE INTO terms (term) VALUES (?)", [(term,) for term in sorted(new)])
         if len(self._seen) < CACHED_TERMS:
             self._seen |= new
 

@@ -244,18 +244,20 @@ class _Change:
 
     def write_files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
         """Write the added and removed files, and update the links that this affects."""
-        table = self.index.table(db)
-        empty = not len(table)
         if fresh:
             write.begin_bulk(db)
-        if self.difference.gone or self.difference.added:
-            # The table is shared. A change of text alone needs no copy of every name in the vault.
-            table = table.copy()
+        for row, entry in self.difference.restamped:
+            write.update_stat(db, row.id, entry, trusted=True)
+        if not fresh and not self.difference.gone and not self.difference.added:
+            # A change of text alone needs no table of all names in the vault.
+            self.version = read_meta(db, "files_version")
+            return
+        # The table is shared.
+        table = self.index.table(db).copy()
+        empty = not len(table)
         totals = Totals(db)
         gone = self._remove_gone(db, table, totals)
         added = self._add_new(db, table, totals, empty=empty)
-        for row, entry in self.difference.restamped:
-            write.update_stat(db, row.id, entry, trusted=True)
         self._publish_table(db, table, changed=bool(gone or added))
         if not empty:
             self._resolve(db, table, [*gone, *added], totals)
@@ -310,13 +312,11 @@ class _Change:
 
     def write_contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
         """Replace the content in the index with what was read; yields the number of files in each chunk."""
-        table = self.index.table(db)
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
         totals = Totals(db)
         vanished: list[str] = []
         fresh = 0
         for chunk in chunks:
-            self.terms.add(db, chunk.terms)
             for result in chunk.results:
                 row = _read_row(db, result.path)
                 if row is None:
@@ -327,14 +327,15 @@ class _Change:
                     self._count(db, row.kind, -1 if row.state == INDEXED else 0)
                     continue
                 fresh += row.state == PENDING
-                self._write_content(db, row, result, table, ids, totals)
+                self._write_content(db, row, result, ids, totals)
+            self.terms.add(db, chunk.terms)
             yield len(chunk.results)
         add_meta(db, done=fresh)
         if vanished:
             # If the whole vault is gone, this raises and nothing is committed.
             self.root.check()
             self.removed += len(vanished)
-            table = table.copy()
+            table = self.index.table(db).copy()
             for path in vanished:
                 table.remove(path)
                 self.known.pop(path, None)
@@ -347,7 +348,6 @@ class _Change:
         db: sqlite3.Connection,
         row: compare.StoredFile,
         result: FileResult,
-        table: FileTable,
         ids: write.FileIds,
         totals: Totals,
     ) -> None:
@@ -365,12 +365,12 @@ class _Change:
         if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):
             write.update_stat(db, row.id, entry, trusted=trusted)
             return
+        target = write.Target(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
         if row.state == INDEXED:
-            write.remove_content(db, row.id, row.path, totals)
+            self.terms.mark_known(write.replace_content(target, result.rows))
             self.changed += 1
-        write.insert_content(
-            db, row.id, entry, result.rows, trusted=trusted, table=table, ids=ids, totals=totals
-        )
+        else:
+            write.insert_content(target, result.rows)
 
 
 def _read_row(db: sqlite3.Connection, path: str) -> compare.StoredFile | None:
