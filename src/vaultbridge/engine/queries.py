@@ -8,7 +8,7 @@ views only.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.names import NameLookup
     from vaultbridge.index.overview import FoundProblem, Order
     from vaultbridge.index.query.search import SearchPage, Sort
+    from vaultbridge.index.ranking.rank import ExtraView, RankedPage
     from vaultbridge.index.store.database import Index, IndexStatus
     from vaultbridge.vault.cloud import Conflict
 
@@ -162,6 +163,30 @@ class Queries:
             visible=self._shown(),
             matches_per_note=matches_per_note,
             context=context,
+        )
+
+    def rank(
+        self,
+        question: str,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        sections_per_note: int = 1,
+        explain: bool = False,
+        extra_views: Sequence[ExtraView] = (),
+    ) -> RankedPage:
+        """Answers a question in plain words: see `index.ranking`."""
+        from vaultbridge.index.ranking.rank import rank
+
+        return rank(
+            self._index(),
+            question,
+            limit=limit,
+            offset=offset,
+            visible=self._shown(),
+            sections_per_note=sections_per_note,
+            explain=explain,
+            extra_views=extra_views,
         )
 
     def notes(self) -> Iterator[IndexedNote]:

@@ -84,7 +84,6 @@ def dump(index: Index) -> dict[str, Any]:
     times. It serves tests and the check against a rebuilt index, and holds everything in memory."""
     db = schema.connect(index.file, writer=True)
     try:
-        db.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, words, instance)")
         db.execute("BEGIN")
         names = dict(db.execute("SELECT id, path FROM files"))
         content: dict[str, Any] = {
@@ -126,5 +125,5 @@ _DUMPED = (
     ("SELECT file, key, seq, name, type, value FROM properties ORDER BY file, key, seq", "properties"),
     ("SELECT file, line, status, text, description, fields, due FROM tasks ORDER BY file, seq", "tasks"),
     ("SELECT file, line, code, message FROM problems ORDER BY file, seq", "problems"),
-    ("SELECT doc, col, offset, term FROM temp.instances ORDER BY doc, col, offset", "words"),
+    ("SELECT doc, col, offset, term FROM occurrences ORDER BY doc, col, offset", "words"),
 )

@@ -17,6 +17,7 @@ import os
 import sqlite3
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -125,6 +126,7 @@ class Index:
         self._paths: tuple[int, dict[int, str]] | None = None
         self._searchable: tuple[int, set[int]] | None = None
         self._times: tuple[int, dict[int, int]] | None = None
+        self._sizes: tuple[int, array[int]] | None = None
         self._identity: tuple[int, int] | None = None
         self._wal_index = WalIndex(self.file)
         self._closed = False
@@ -250,6 +252,20 @@ class Index:
             self._times = (generation, times)
         return times
 
+    def sizes(self, db: sqlite3.Connection) -> array[int]:
+        """Returns the size of each file in bytes; its place is the file's id. Shared: do not change it."""
+        generation = read_meta(db, "generation")
+        with self._guard:
+            if self._sizes is not None and self._sizes[0] == generation:
+                return self._sizes[1]
+        rows = db.execute("SELECT id, size FROM files").fetchall()
+        sizes = array("Q", bytes(8 * (max((id_ for id_, _ in rows), default=0) + 1)))
+        for id_, size in rows:
+            sizes[id_] = size
+        with self._guard:
+            self._sizes = (generation, sizes)
+        return sizes
+
     def cache_table(self, version: int, table: FileTable) -> None:
         """Cache the table of a `files_version`, for a writer that has it already."""
         with self._guard:
@@ -330,6 +346,7 @@ class Index:
             self._paths = None
             self._searchable = None
             self._times = None
+            self._sizes = None
             self.terms = Terms()
         for db in idle:
             db.close()

@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 """Raise it whenever a table, the folding of text or the parser's output changes: indexes are then rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
@@ -107,13 +107,16 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
+CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
 """`files.trusted` is 0 while a file's timestamp is too young to prove that its content did not change.
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
 `links.missing` is the key of the whole target, for links to no file.
 `terms` holds every word that was ever in `words`. Words are only added, so that a reader can load what is
 new; one that no note contains any more finds nothing. `totals` and `marks` follow from the other tables: see
-the module `totals`. `words` stores no text: to delete a row, one names what it contained."""
+the module `totals`. `words` stores no text: to delete a row, one names what it contained.
+`vocabulary` (how many notes have a word) and `occurrences` (where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -135,7 +138,7 @@ SECONDARY: Final = {
 
 _EXPECTED: Final = frozenset(
     ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
-) | {"totals", "marks", "terms", "words"}
+) | {"totals", "marks", "terms", "words", "vocabulary", "occurrences"}
 
 _COUNTERS: Final = ("generation", "files_version")
 """What others remember things by. In a new file they begin at the time, not at nothing: a number that the

@@ -311,9 +311,7 @@ def end_bulk(db: sqlite3.Connection) -> None:
     for name, statement in SECONDARY.items():
         db.execute(f"DROP INDEX IF EXISTS {name}")
         db.execute(statement)
-    db.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row)")
-    db.execute("INSERT OR IGNORE INTO terms (term) SELECT term FROM temp.vocabulary")
-    db.execute("DROP TABLE temp.vocabulary")
+    db.execute("INSERT OR IGNORE INTO terms (term) SELECT term FROM vocabulary")
     rebuild(db)
 
 

@@ -1,0 +1,122 @@
+"""Reads a question: which words it asks for, which of them only hold the sentence together.
+
+A *unit* is what is looked up as one thing: a word, or two or three neighbouring characters of a script that
+is written without spaces between words. Pure: no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidQuery
+from vaultbridge.index.fold import WORD, separate_words, stands_apart
+from vaultbridge.index.query.parse import And, Term, parse_query
+from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
+
+UNITS: Final = 48
+"""The most units of one question that are looked up. A question has about ten; a whole paragraph may be
+passed as one, and then its first words tell what it is about."""
+
+GRAM: Final = 2
+LONG_GRAM: Final = 3
+"""How many neighbouring characters make a unit: two of Chinese, Japanese and Korean, three of scripts whose
+characters are letters, such as Thai."""
+
+_WIDE_LETTERS: Final = 0x1100
+"""From this code point on, characters that stand apart are syllables and ideographs, not letters."""
+
+_TAG_LIKE: Final = re.compile(r"#[^\W\d]")
+
+_NEIGHBOURS: Final = "  "
+"""Between two characters that stand apart and have nothing between them in the text: see
+`fold.separate_words`."""
+
+
+class Unit(Struct, frozen=True):
+    """`shown` is the unit for people, `words` are its words in the full-text table. A `function` unit holds a
+    sentence together and says little about its subject."""
+
+    shown: str
+    words: tuple[str, ...]
+    function: bool = False
+
+    @property
+    def written(self) -> str:
+        """How it stands in separated text."""
+        return _NEIGHBOURS.join(self.words)
+
+    @property
+    def match(self) -> str:
+        """The full-text query for it. Words have letters and digits only, so nothing needs escaping."""
+        return f'"{" ".join(self.words)}"'
+
+
+def is_plain(query: str) -> bool:
+    """Whether a query consists of words alone: no operator, quotes, pattern, group, `-`, tag, link or
+    property."""
+    if "(" in query or ")" in query:
+        return False
+    try:
+        tree = parse_query(query)
+    except InvalidQuery:
+        return False
+    parts = tree.parts if isinstance(tree, And) else (tree,)
+    return all(isinstance(part, Term) and not part.quoted and _is_word(part.text) for part in parts)
+
+
+def _is_word(text: str) -> bool:
+    return not text.startswith("[[") and not _TAG_LIKE.match(text)
+
+
+class Question(Struct, frozen=True):
+    """`language` is the name of its stemmer or list of function words, "" when unknown."""
+
+    units: tuple[Unit, ...]
+    language: str
+
+
+def read_question(text: str, usual: str = "") -> Question:
+    """Splits a question into its units, each once, in order. `usual` is the language of the vault."""
+    pieces = list(dict.fromkeys(_split(text)))
+    language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
+    known = WORDS.get(language, frozenset())
+    units = [Unit("".join(words), words, _holds_together(words, known)) for words in pieces]
+    if not any(unit.function for unit in units):
+        return Question(tuple(units[:UNITS]), language)
+    # Those that mean something first: a long text must not fill up with the others.
+    chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:UNITS]}
+    return Question(tuple(unit for unit in units if unit.words in chosen), language)
+
+
+def _holds_together(words: tuple[str, ...], known: frozenset[str]) -> bool:
+    return "".join(words) in (GRAMS if stands_apart(words[0][0]) else known)
+
+
+def _split(text: str) -> Iterator[tuple[str, ...]]:
+    separated = separate_words(text)
+    run: list[str] = []
+    end = 0
+    for match in WORD.finditer(separated):
+        word = match[0]
+        apart = stands_apart(word[0])
+        if run and not (apart and separated[end : match.start()] == _NEIGHBOURS):
+            yield from _split_run(run)
+            run = []
+        end = match.end()
+        if apart:
+            run.append(word)
+        else:
+            yield (word,)
+    yield from _split_run(run)
+
+
+def _split_run(run: list[str]) -> Iterator[tuple[str, ...]]:
+    """Splits neighbouring characters into overlapping grams; a shorter run is one unit."""
+    if not run:
+        return
+    size = GRAM if ord(run[0][0]) >= _WIDE_LETTERS else LONG_GRAM
+    for start in range(max(1, len(run) - size + 1)):
+        yield tuple(run[start : start + size])
