@@ -139,3 +139,16 @@ def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(make
 def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(make_vault: MakeVault) -> None:
     engine = make_vault({"Files/a.png": b"1", "Files/A 1.png": b"2"})
     assert choose_attachment_path(engine, "Files/a.png", None) == "Files/a 2.png"
+
+
+def test_an_edit_by_path_does_not_wait_for_the_index(make_vault: MakeVault) -> None:
+    """Nothing but the note itself is needed, so an edit right after opening a large vault takes no longer."""
+    engine = make_vault({"Some/Note.md": "old\n", "Other.md": "[[Note]]\n"})
+    engine.apply(
+        [Append(note="Some/Note", content="first"), Append(note="Some/Note.md", content="second line")]
+    )
+    assert not engine.ask.status.complete
+    assert [hit.path for hit in engine.ask.search("second").hits] == ["Some/Note.md"]
+    assert engine.ask.status.complete
+    engine.apply([Move(note="Some/Note.md", to="Renamed"), Append(note="Renamed", content="third")])
+    assert engine.read_bytes(VaultPath("Other.md")) == b"[[Renamed]]\n"

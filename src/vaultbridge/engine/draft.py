@@ -77,18 +77,22 @@ class DraftFile:
 
 
 class Draft:
-    """`read` returns a file's bytes from disk or raises NoteNotFound; `table` holds the vault's files.
+    """`read` returns a file's bytes from disk or raises NoteNotFound; `table` returns the vault's files, and
+    is called only when they are needed: an edit of a note that is named by its path needs none of the others.
     `existing` returns a function that says whether a file exists for the caller; None when all do."""
 
     def __init__(
         self,
         read: Callable[[VaultPath], bytes],
-        table: FileTable,
+        table: Callable[[], FileTable],
         existing: Callable[[], Callable[[str], bool]] | None = None,
     ) -> None:
         self._read = read
-        self.table = table
+        self._load_table = table
+        self._table: FileTable | None = None
         self._own_table = False
+        self._found: list[VaultPath] = []
+        """Files on disk that the table may lack when it is loaded."""
         self._existing = existing
         self._exists: Callable[[str], bool] | None = None
         self._visible_table: FileTable | None = None
@@ -99,6 +103,19 @@ class Draft:
         self._origins: dict[VaultPath, VaultPath] = {}
         """Where a moved file that nobody has opened lies on disk."""
         self.notices: list[str] = []
+
+    @property
+    def table(self) -> FileTable:
+        if self._table is None:
+            self._table = self._load_table()
+            for path in self._found:
+                self.add_known_file(path)
+        return self._table
+
+    @property
+    def keeps_paths(self) -> bool:
+        """Whether every file still has the path that it has on disk, and no file was added."""
+        return not self._left and all(file.origin == path for path, file in self._files.items())
 
     def exists(self, path: VaultPath) -> bool:
         return path in self.table
@@ -153,8 +170,11 @@ class Draft:
         return [path for path in known if self.exists(path)]
 
     def add_known_file(self, path: VaultPath) -> None:
-        """Adds a file that is on disk although the table did not know it yet."""
-        self._add(path)
+        """Adds a file that is on disk, whether the table knows it yet or not."""
+        if self._table is None:
+            self._found.append(path)
+        elif path not in self._table:
+            self._add(path)
 
     def open(self, path: VaultPath, *, expected: str = "") -> DraftFile:
         """Returns the file at `path` as it is in the draft. `expected` is the hash that the caller saw."""
@@ -262,10 +282,11 @@ class Draft:
             self._visible_table.remove(path)
 
     def _writable_table(self) -> FileTable:
+        table = self.table
         if not self._own_table:
-            self.table = self.table.copy()
+            table = self._table = table.copy()
             self._own_table = True
-        return self.table
+        return table
 
     def opened(self) -> Iterator[DraftFile]:
         yield from self._files.values()

@@ -298,16 +298,16 @@ class Engine:
         asked = time.monotonic()
         self.root.check()
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
-        self.index_sync.ensure_fresh()
         context = self._operation_context()
         # Before the table is read: in a table of half the files, half the links would be unresolved.
         if any(operation.needs_index(context) for operation in operations):
+            self.index_sync.ensure_fresh()
             self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
             self.index_sync.compare_since(asked)
         existing = None if self.scope.unrestricted else self.ask.existing
         draft = make_draft(
-            operations, self._read, self.ask.table(), context, existing=existing, numbered=not label
+            operations, self._read, self.ask.table, context, existing=existing, numbered=not label
         )
         steps = draft.steps()
         outcome = describe(draft, steps, self.scope.visible, dry_run=dry_run)
@@ -332,6 +332,7 @@ class Engine:
         settings = self.settings
         return OperationContext(
             find=self.find,
+            find_exact=self._files.find_exact,
             stored=self._files.stored,
             spelled=self.root.match_spelling,
             check_named=self._files.check_named,

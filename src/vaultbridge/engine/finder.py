@@ -57,7 +57,7 @@ class Finder:
             raise InvalidArgument(
                 f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
             )
-        found = self._find_exact(name)
+        found = self.find_exact(name)
         if found is not None:
             return found
         complete = self._ask.fresh_status().complete
@@ -76,7 +76,7 @@ class Finder:
                     return self._ask.find(name)
             raise
 
-    def _find_exact(self, name: str) -> VaultPath | None:
+    def find_exact(self, name: str) -> VaultPath | None:
         """Finds a file with exactly this spelling on disk, with or without `.md`: the cheapest lookup, and
         the most common one."""
         for path in self.spelled(name):

@@ -41,11 +41,13 @@ def is_text_file(path: str, data: bytes) -> bool:
 
 class OperationContext(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` returns the path of an existing file for the name
-    a caller used; `stored` returns how the path of a visible file is spelled on disk, `spelled` how the
-    folders of a new path are; `check_named` raises when a file, as it is on disk, may not be used;
-    `is_folder` looks at the disk; `expand` returns a template's text for the title of a new note."""
+    a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `stored` returns
+    how the path of a visible file is spelled on disk, `spelled` how the folders of a new path are;
+    `check_named` raises when a file, as it is on disk, may not be used; `is_folder` looks at the disk;
+    `expand` returns a template's text for the title of a new note."""
 
     find: Callable[[str], VaultPath]
+    find_exact: Callable[[str], VaultPath | None]
     stored: Callable[[VaultPath], VaultPath | None]
     spelled: Callable[[VaultPath], VaultPath]
     check_named: Callable[[VaultPath], None]
@@ -60,8 +62,13 @@ class OperationContext(Struct, frozen=True):
 def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
     """Finds the file of the draft that a caller names: by a path, a path without `.md`, or a name.
 
-    Files that the draft itself created or moved come first; everything else is looked up in the vault."""
-    path = _named_in_draft(draft, name, context)
+    Files that the draft itself created or moved come first; everything else is looked up in the vault. While
+    there are none, an exact path needs neither the index nor the table of all files."""
+    path = context.find_exact(name) if draft.keeps_paths else None
+    if path is not None:
+        draft.add_known_file(path)
+    else:
+        path = _named_in_draft(draft, name, context)
     if path is None:
         path = context.find(name)
         if not draft.exists(path):

@@ -63,14 +63,14 @@ if TYPE_CHECKING:
 def make_draft(
     operations: Sequence[Operation],
     read: Callable[[VaultPath], bytes],
-    table: FileTable,
+    table: Callable[[], FileTable],
     context: OperationContext,
     *,
     existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
 ) -> Draft:
     """Carry all operations out on a draft. Raises what the first failing one raises; when `numbered`, its
-    message says which one. `existing` is the draft's."""
+    message says which one. `table` and `existing` are the draft's."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
