@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE := examples/sample-vault
 
-.PHONY: help run test check lint types generate bench conformance test-claude lock clean
+WEB_READY := web/node_modules/.ready
+
+.PHONY: help run test check lint types generate web bench conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -37,6 +39,15 @@ generate: $(READY)  ## every generated file: schemas, the list of tools, referen
 	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md docs/cli.md
 	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
 	$(BIN)/python tests/requirements/document.py
+
+# Not `npm ci`: it insists on optional packages for other systems, which a registry need not have.
+$(WEB_READY): web/package.json web/package-lock.json
+	npm install --prefix web --loglevel=error
+	@touch $@
+
+web: $(WEB_READY)  ## check the page's sources and bundle them into src/vaultbridge/web/static (needs npm)
+	npm run --prefix web --silent check
+	npm run --prefix web --silent build
 
 lint: $(READY)  ## style alone (ruff)
 	$(BIN)/ruff check .

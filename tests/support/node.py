@@ -43,9 +43,9 @@ class NotInstallable(Exception):
     pass
 
 
-def installed(name: str) -> Path:
-    """The folder whose `node_modules` holds what tests/conformance/npm/<name> pins."""
-    pin = PINS / name
+def installed(name: str, pin: Path | None = None) -> Path:
+    """The folder whose `node_modules` holds what `pin` pins, or else tests/conformance/npm/<name>."""
+    pin = pin or PINS / name
     if shutil.which("npm") is None:
         raise NotInstallable("npm is not installed")
     lock = (pin / "package-lock.json").read_bytes()

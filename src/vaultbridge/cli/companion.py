@@ -44,7 +44,7 @@ def plugin_files() -> dict[str, bytes]:
     """Return the files by name, in the order of writing: with a manifest, the app takes the folder for a
     plugin."""
     folder = Path(vaultbridge.__file__).parent
-    shared = _EXPORTS.sub("", (folder / "web" / "static" / "diff.js").read_text("utf-8"))
+    shared = _EXPORTS.sub("", (folder / "companion" / "diff.js").read_text("utf-8"))
     head, *rest = ((folder / "companion" / f"{part}.js").read_text("utf-8") for part in PARTS)
     return {
         "main.js": "\n".join([head, shared, *rest]).encode(),

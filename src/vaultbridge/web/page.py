@@ -1,15 +1,19 @@
-"""Serves the page: a handful of static files, from memory, with headers that block everything foreign.
+"""Serves the page: its bundle of static files, from memory, with headers that block everything foreign.
 
     page = add_page_routes(app, guard=guard)        # `/page/…`; `page` is the handler for `/`
 
-The files contain no secret and are served to everybody who passes the Host and Origin rules. The page itself
-fetches what it shows, with the token from its link, over `/editor` and Bridge v1, which check the token. It
-is in the fragment of the link, which browsers do not send, so this module never sees it.
+The files are made from `web/` by `make web`. They contain no secret and are served to everybody who passes
+the Host and Origin rules. The page itself fetches what it shows, with the token from its link, over `/editor`
+and `/page/api`, which check the token. It is in the fragment of the link, which browsers do not send, so this
+module never sees it.
 """
 
 from __future__ import annotations
 
+import functools
+import gzip
 import hashlib
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
@@ -28,24 +32,35 @@ MEDIA_TYPES: Final = {
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain",
 }
+
+HASHED: Final = re.compile(r"-[0-9A-Z]{8}\.js")
+"""The names of parts that the bundler names by their content: a browser need never ask for one again."""
+
+TRUSTED_TYPES_POLICY: Final = "vaultbridge"
+"""The one policy that may make markup from text. Only `web/src/note/sanitize.ts` has it, and hands it to
+DOMPurify."""
 
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        # `data:` is for images of the vault, which come through Bridge v1. No other host: an image in a note
-        # must not reveal to its author when the note is read.
+        # `data:` is for images that a note holds itself. No other host: an image in a note must not reveal to
+        # its author when the note is read.
         "img-src 'self' data:",
+        "media-src 'self'",
+        # PDF files of the vault, which are served with a policy of their own.
+        "frame-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
-        # Text never becomes markup: in browsers that support this, assigning to innerHTML and the like
-        # throws.
+        # Text becomes markup in one place only, after DOMPurify. Anywhere else, in browsers that support
+        # this, assigning to innerHTML and the like throws.
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        f"trusted-types {TRUSTED_TYPES_POLICY}",
     )
 )
 
@@ -61,6 +76,8 @@ HEADERS: Final = {
     "Cache-Control": "no-cache",
 }
 
+IMMUTABLE: Final = {**HEADERS, "Cache-Control": "private, max-age=31536000, immutable"}
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -73,6 +90,12 @@ class StaticFile(Struct, frozen=True):
     body: bytes
     media_type: str
     etag: str
+
+
+@functools.cache
+def compress(body: bytes) -> bytes:
+    """Compress a file of the page, once: the bundle is all that comes here."""
+    return gzip.compress(body, mtime=0)
 
 
 def static_files(folder: Path | None = None) -> dict[str, StaticFile]:
@@ -97,14 +120,17 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
         file = files.get(name)
         if file is None:
             return _text(404, "There is nothing at this address. The page is at /.")
+        headers = {**(IMMUTABLE if HASHED.search(name) else HEADERS), "Vary": "Accept-Encoding"}
         given = request.if_none_match or ()
         if any(tag.value in (file.etag, "*") for tag in given):
-            response = web.Response(status=304, headers=HEADERS)
+            response = web.Response(status=304, headers=headers)
         else:
-            response = web.Response(
-                body=file.body, content_type=file.media_type, charset="utf-8", headers=HEADERS
-            )
-        response.etag = ETag(file.etag)
+            body = file.body
+            if "gzip" in request.headers.get("Accept-Encoding", ""):
+                body = compress(body)
+                headers["Content-Encoding"] = "gzip"
+            response = web.Response(body=body, content_type=file.media_type, charset="utf-8", headers=headers)
+        response.etag = ETag(file.etag, is_weak=True)
         return response
 
     async def front(request: web.Request) -> web.StreamResponse:

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from browser.chromium import Chromium, NoBrowser
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    try:
+        with Chromium.started(tmp_path_factory.mktemp("chromium")) as browser:
+            yield browser
+    except NoBrowser as reason:
+        pytest.skip(str(reason))

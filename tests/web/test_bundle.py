@@ -1,0 +1,108 @@
+"""The committed bundle of the page is what its sources give: by recorded hashes, and with npm by bytes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.node import NotInstallable, installed
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
+STATIC = ROOT / "src" / "vaultbridge" / "web" / "static"
+
+BUNDLE = json.loads((STATIC / "bundle.json").read_text("utf-8"))
+
+BEYOND_SOURCES = (
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "build.mjs",
+    "../src/vaultbridge/companion/diff.js",
+)
+
+ALLOWED_LICENCES = {"MIT", "BSD-3-Clause", "(MPL-2.0 OR Apache-2.0)", "BSD-2-Clause", "ISC"}
+
+COMPRESSED_BYTES = 1_000_000
+"""What the whole page may weigh on the wire, every view included."""
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def sources() -> dict[str, bytes]:
+    names = [file.relative_to(WEB).as_posix() for file in (WEB / "src").rglob("*") if file.is_file()]
+    return {name: (WEB / name).read_bytes() for name in sorted([*names, *BEYOND_SOURCES])}
+
+
+def test_the_bundle_was_made_from_these_sources() -> None:
+    listed = "".join(f"{sha256(data)}  {name}\n" for name, data in sources().items())
+    assert sha256(listed.encode()) == BUNDLE["sources"], "run `make web` and commit what it writes"
+
+
+def test_nobody_edited_the_bundle() -> None:
+    found = {file.name: sha256(file.read_bytes()) for file in STATIC.iterdir() if file.name != "bundle.json"}
+    assert found == BUNDLE["files"], "run `make web` and commit what it writes"
+
+
+def test_every_package_is_locked_by_its_hash_and_names_no_registry() -> None:
+    lock = json.loads((WEB / "package-lock.json").read_text("utf-8"))
+    packages = {name: about for name, about in lock["packages"].items() if name}
+    assert len(packages) > 20
+    for name, about in packages.items():
+        assert about.get("integrity", "").startswith("sha512-"), name
+        assert "resolved" not in about, name
+
+
+def test_each_package_in_the_bundle_has_its_licence_in_the_notice() -> None:
+    _, *parts = (STATIC / "THIRD_PARTY.txt").read_text("utf-8").split(f"\n{'-' * 80}\n\n")
+    lock = json.loads((WEB / "package-lock.json").read_text("utf-8"))["packages"]
+    named = [re.fullmatch(r"(\S+) (\S+) \((.+)\)", part.partition("\n")[0]) for part in parts]
+    assert parts and all(named)
+    for part, entry in zip(parts, named, strict=True):
+        assert entry is not None
+        assert lock[f"node_modules/{entry[1]}"]["version"] == entry[2]
+        assert entry[3] in ALLOWED_LICENCES, entry[0]
+        assert "copyright" in part.lower(), entry[0]
+
+
+def test_the_whole_page_is_light() -> None:
+    weight = sum(len(gzip.compress(file.read_bytes())) for file in STATIC.iterdir() if file.suffix != ".txt")
+    assert weight < COMPRESSED_BYTES
+
+
+@pytest.mark.node
+@pytest.mark.timeout(400)
+def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    try:
+        packages = installed("page", WEB)
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+    # The build looks for packages beside its sources, and for the companion's file beyond them.
+    copy = tmp_path / "web"
+    shutil.copytree(WEB, copy, ignore=shutil.ignore_patterns("node_modules"))
+    (copy / "node_modules").symlink_to(packages / "node_modules")
+    shared = tmp_path / "src" / "vaultbridge" / "companion"
+    shared.mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "vaultbridge" / "companion" / "diff.js", shared)
+    node = shutil.which("node")
+    assert node is not None
+    for command in (
+        [str(copy / "node_modules" / ".bin" / "tsc"), "--noEmit"],
+        [node, "build.mjs", str(tmp_path / "out")],
+    ):
+        done = subprocess.run(
+            command, cwd=copy, capture_output=True, text=True, timeout=300, check=False, env=os.environ
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    made = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    assert made == {file.name: file.read_bytes() for file in STATIC.iterdir()}

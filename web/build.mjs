@@ -1,0 +1,82 @@
+// Bundles the page into src/vaultbridge/web/static. The result is committed, so that using vaultbridge needs no npm.
+//
+//   node build.mjs            writes the bundle
+//   node build.mjs FOLDER     writes it there instead, to compare it with the committed one
+//
+// The same sources and lock file give the same bytes. `bundle.json` records what went in and what came out; a Python
+// test compares both with the files, so a forgotten `make web` and an edit of the output are found without npm.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const output = resolve(process.argv[2] ?? join(here, '../src/vaultbridge/web/static'));
+
+/** Text files that are served as they are. */
+const COPIED = ['index.html', 'icon.svg'];
+
+const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
+
+/** Everything that decides what the bundle is, by its path within `web/`. */
+function sources() {
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'build.mjs', '../src/vaultbridge/companion/diff.js'];
+  for (const entry of readdirSync(join(here, 'src'), { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) files.push(relative(here, join(entry.parentPath, entry.name)).split(sep).join('/'));
+  return files.sort();
+}
+
+const result = await build({
+  absWorkingDir: here,
+  entryPoints: { app: 'src/main.tsx', style: 'src/styles/main.css' },
+  outdir: output,
+  bundle: true,
+  preserveSymlinks: true, // so that packages kept elsewhere give the same names of parts
+  splitting: true,
+  format: 'esm',
+  target: ['chrome120', 'firefox121', 'safari17'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  minify: true,
+  charset: 'utf8',
+  legalComments: 'none', // The licences are in THIRD_PARTY.txt, whole.
+  entryNames: '[name]',
+  chunkNames: '[name]-[hash]',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+});
+
+const files = new Map(result.outputFiles.map((file) => [relative(output, file.path), Buffer.from(file.contents)]));
+for (const name of COPIED) files.set(name, readFileSync(join(here, 'src', name)));
+files.set('THIRD_PARTY.txt', Buffer.from(licences(Object.keys(result.metafile.inputs))));
+
+rmSync(output, { recursive: true, force: true });
+mkdirSync(output, { recursive: true });
+const names = [...files.keys()].sort();
+for (const name of names) writeFileSync(join(output, name), files.get(name));
+const record = {
+  sources: sha256(sources().map((name) => `${sha256(readFileSync(join(here, name)))}  ${name}\n`).join('')),
+  files: Object.fromEntries(names.map((name) => [name, sha256(files.get(name))])),
+};
+writeFileSync(join(output, 'bundle.json'), `${JSON.stringify(record, null, 2)}\n`);
+
+/** The licence of every package of which the bundle holds a part. */
+function licences(inputs) {
+  const packages = new Set();
+  for (const input of inputs) {
+    const found = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (found) packages.add(found[0]);
+  }
+  const parts = [...packages].sort().map((folder) => {
+    const about = JSON.parse(readFileSync(join(here, folder, 'package.json'), 'utf8'));
+    const file = readdirSync(join(here, folder)).find((name) => /^licen[cs]e(\.|$)/i.test(name));
+    if (!file) throw new Error(`${about.name} has no licence file`);
+    const text = readFileSync(join(here, folder, file), 'utf8').replace(/\r\n?/g, '\n').trim();
+    return `${about.name} ${about.version} (${about.license})\n\n${text}\n`;
+  });
+  const head = 'The page is made with these packages. Each is used under its own licence, which follows its name.\n';
+  return [head, ...parts].join(`\n${'-'.repeat(80)}\n\n`);
+}

@@ -1,0 +1,78 @@
+// Requests to the server: JSON in, JSON out, and errors that a person can read.
+
+import { route } from './router';
+import { token } from './token';
+
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    /** The HTTP status; 0 when the server could not be reached. */
+    readonly status: number,
+    /** The error's code, such as `FILE_NOT_FOUND`, or ''. */
+    readonly code: string,
+    /** What would be right, or ''. */
+    readonly hint: string,
+    /** The argument that was wrong, or ''. */
+    readonly argument: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Asked {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  query?: Record<string, string | number | boolean | undefined | null>;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+const BASE = '/page/api/';
+
+/** The vault that the address names; the server takes its first one when this is ''. */
+export const vaultName = (): string => route.get().query.get('vault') ?? '';
+
+/** The answer of `/page/api/PATH`. Throws ApiError, or the abort of `signal`. */
+export async function api<T>(path: string, { method, query = {}, body, signal }: Asked = {}): Promise<T> {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries({ vault: vaultName(), ...query }))
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  const address = BASE + path + (search.size ? `?${search}` : '');
+  return request<T>(address, method ?? (body === undefined ? 'GET' : 'POST'), body, signal);
+}
+
+async function request<T>(address: string, method: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${token()}` };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  let response: Response;
+  try {
+    const text = body === undefined ? null : JSON.stringify(body);
+    response = await fetch(address, { method, headers, body: text, signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError('The server cannot be reached at the moment.', 0, '', '', '');
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer as T;
+  const { message = '', code = '', hint = '', argument = '' } = answer.error ?? {};
+  throw new ApiError(message || answer.message || `The server answered ${response.status}.`, response.status, code, hint, argument);
+}
+
+interface ToolAnswer {
+  success: boolean;
+  content?: { text?: string; data?: string; mimeType?: string }[];
+}
+
+let takesVault: boolean | null = null;
+
+/** The content of a tool's answer, over Bridge v1. */
+export async function tool(name: string, args: Record<string, unknown>, vault: string): Promise<NonNullable<ToolAnswer['content']>> {
+  if (takesVault === null) {
+    interface Listed { tools: { name: string; inputSchema: { properties?: Record<string, unknown> } }[] }
+    const { tools } = await request<Listed>('/bridge/v1/tools', 'GET', undefined);
+    takesVault = tools.some((one) => one.name === 'search' && one.inputSchema.properties?.vault !== undefined);
+  }
+  const all = takesVault ? { ...args, vault } : args;
+  const answer = await request<ToolAnswer>(`/bridge/v1/tools/${name}/call`, 'POST', { arguments: all });
+  if (answer.success) return answer.content ?? [];
+  throw new ApiError((answer.content?.[0]?.text ?? 'The tool failed.').replace(/^Error: /, ''), 200, '', '', '');
+}

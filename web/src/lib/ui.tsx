@@ -1,0 +1,163 @@
+// What every view is made of: notices, states of a view, icons, keys.
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Value } from './value';
+
+// Icons: 24 by 24, drawn with lines. They carry no meaning alone; a name stands beside them or in a label.
+const ICONS = {
+  vault: 'M4 6.5A2.5 2.5 0 0 1 6.5 4H18v16H6.5A2.5 2.5 0 0 1 4 17.5zM4 17.5A2.5 2.5 0 0 1 6.5 15H18M9 8h5',
+  graph: 'M6 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM18 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM9 20a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM7.9 6.4l8.2 1.2M6.5 8l2 8M16.6 9.5l-6.2 7',
+  activity: 'M3 12h4l3-7 4 14 3-7h4',
+  review: 'M5 4h14v16H5zM8.5 9h7M8.5 13h4M13 16.5l1.5 1.5 3-3.5',
+  settings: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 9.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM9 19.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5z',
+  search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.3 15.3 20 20',
+  note: 'M6 3.5h8l4 4v13H6zM14 3.5v4h4M9 12h6M9 15.5h6',
+  folder: 'M3.5 6.5h6l2 2.5h9v9.5h-17z',
+  canvas: 'M4 5h7v6H4zM13 13h7v6h-7zM11 8h3.5a2 2 0 0 1 2 2v3',
+  base: 'M4 5h16v14H4zM4 10h16M10 5v14',
+  file: 'M6 3.5h8l4 4v13H6zM14 3.5v4h4',
+  image: 'M4 5h16v14H4zM4 16l4.5-4.5 4 4 2.5-2.5 5 5M9 9.5a1 1 0 1 0 0-.01',
+  audio: 'M9 18V6l10-2v12M9 18a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0zM19 16a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0z',
+  right: 'M9 6l6 6-6 6',
+  down: 'M6 9l6 6 6-6',
+  edit: 'M4 20l1-4L16 5l3 3L8 19zM14 7l3 3',
+  close: 'M6 6l12 12M18 6 6 18',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  link: 'M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-5.700-5.700L12 7M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 5.700 5.700L12 17',
+  check: 'M5 12.500l4.500 4.500L19 7.500',
+  warning: 'M12 4 2.500 20h19zM12 10v5M12 17.500v.01',
+  clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7v5l3.500 2',
+  at: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM16 8v5.500a2.500 2.500 0 0 0 5 0V12a9 9 0 1 0-3.500 7.100',
+  panel: 'M4 5h16v14H4zM15 5v14',
+  undo: 'M9 7 4.500 11.500 9 16M5 11.500h9a5 5 0 0 1 0 10h-2',
+  pause: 'M8 5v14M16 5v14',
+  plus: 'M12 5v14M5 12h14',
+} as const;
+
+export type IconName = keyof typeof ICONS;
+
+export function Icon({ name }: { name: IconName }): JSX.Element {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={ICONS[name]} />
+    </svg>
+  );
+}
+
+// What a view says while it has nothing to show: each tells what to do next.
+
+export function Loading({ children = 'Loading…' }: { children?: ComponentChildren }): JSX.Element {
+  return <p class="loading" role="status">{children}</p>;
+}
+
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }): JSX.Element {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      <div class="quiet">{children}</div>
+    </div>
+  );
+}
+
+export function Failure({ error, retry }: { error: Error; retry?: (() => void) | undefined }): JSX.Element {
+  return (
+    <div class="failure" role="alert">
+      <Icon name="warning" />
+      <p>{error.message}</p>
+      {retry && <button type="button" onClick={retry}>Try again</button>}
+    </div>
+  );
+}
+
+// Notices: what has happened, seen and heard, with at most one thing to do about it.
+
+export interface Notice {
+  id: number;
+  text: string;
+  kind: 'good' | 'bad';
+  action?: { label: string; run: () => void } | undefined;
+}
+
+const NOTICE_MS = 8000; // a good one goes by itself; a bad one stays until it is closed
+const NOTICES = 4; // at once; an older one makes room
+export const notices = new Value<Notice[]>([]);
+export const said = new Value('');
+let nextNotice = 1;
+
+export function notify(text: string, kind: Notice['kind'] = 'good', action?: Notice['action']): void {
+  const notice = { id: nextNotice++, text, kind, action };
+  notices.set([...notices.get().filter((one) => one.text !== text), notice].slice(-NOTICES));
+  if (kind === 'good') setTimeout(() => dismiss(notice.id), NOTICE_MS);
+}
+
+export function dismiss(id: number): void {
+  notices.set(notices.get().filter((one) => one.id !== id));
+}
+
+/** Shows an error as a notice. */
+export const complain = (error: unknown): void => notify(error instanceof Error ? error.message : String(error), 'bad');
+
+/** Tells a screen reader what has changed without words on the page. */
+export const announce = (text: string): void => said.set(text);
+
+// Hooks
+
+/** The tab's title: what is shown, then the vault. */
+export function useTitle(title: string): void {
+  useEffect(() => titled.set(title), [title]);
+}
+export const titled = new Value('');
+
+const TYPES = 'input:not([type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable], [role=textbox]';
+
+/** Single keys that do something on this view, except while a person types or holds a modifier. */
+export function useKeys(keys: Record<string, () => void>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const at = event.composedPath()[0];
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (at instanceof Element && at.closest(TYPES)) return;
+      const act = latest.current[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}
+
+export type Loaded<T> = { state: 'loading'; value?: T } | { state: 'failed'; error: Error; value?: T } | { state: 'done'; value: T };
+
+/** Loads something whenever `dependencies` change. What was loaded before stays as `value` until the new is there. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: unknown[]): Loaded<T> & { again: () => void } {
+  const [loaded, set] = useState<Loaded<T>>({ state: 'loading' });
+  const [turn, again] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    set((last) => ({ state: 'loading', ...(last.value !== undefined && { value: last.value }) }));
+    load(abort.signal).then(
+      (value) => abort.signal.aborted || set({ state: 'done', value }),
+      (error) => abort.signal.aborted || set((last) => ({ state: 'failed', error, ...(last.value !== undefined && { value: last.value }) })),
+    );
+    return () => abort.abort();
+  }, [...dependencies, turn]);
+  return { ...loaded, again: () => again((n) => n + 1) };
+}
+
+/** How long ago, in the reader's language. `at` in seconds since 1970. */
+export function ago(at: number, now = Date.now() / 1000): string {
+  const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, 'second'], [60, 'minute'], [24, 'hour'], [30, 'day'], [12, 'month'], [Infinity, 'year']];
+  let count = at - now;
+  for (const [size, unit] of steps) {
+    if (Math.abs(count) < size) return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(Math.round(count), unit);
+    count /= size;
+  }
+  return '';
+}
+
+export const plural = (count: number, one: string, many = `${one}s`): string => `${count.toLocaleString()} ${count === 1 ? one : many}`;

@@ -1,0 +1,134 @@
+// Around every view: navigation, the state of the connection, notices.
+
+import type { FunctionComponent, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { live, type LiveState } from './lib/live';
+import { href, HOME, type Route, route } from './lib/router';
+import { dismiss, Empty, Failure, Icon, type IconName, Loading, notices, said, titled } from './lib/ui';
+import { useValue } from './lib/value';
+import { badges } from './badges';
+
+export type View = FunctionComponent<{ route: Route }>;
+
+interface Entry {
+  name: string;
+  title: string;
+  icon: IconName;
+  load: () => Promise<{ default: View }>;
+}
+
+/** One module a view, loaded when it is first opened. */
+const VIEWS: Entry[] = [
+  { name: HOME, title: 'Vault', icon: 'vault', load: () => import('./views/vault') },
+  { name: 'graph', title: 'Graph', icon: 'graph', load: () => import('./views/graph') },
+  { name: 'activity', title: 'Activity', icon: 'activity', load: () => import('./views/activity') },
+  { name: 'review', title: 'Review', icon: 'review', load: () => import('./views/review') },
+  { name: 'settings', title: 'Settings', icon: 'settings', load: () => import('./views/settings') },
+];
+
+/** Addresses that belong to the Vault view. */
+const WITHIN_VAULT = ['note', 'folder', 'search', 'tag'];
+
+export function Shell(): JSX.Element {
+  const now = useValue(route);
+  const state = useValue(live.state);
+  const hello = useValue(live.hello);
+  const title = useValue(titled);
+  const counts = useValue(badges);
+  const name = WITHIN_VAULT.includes(now.view) ? HOME : now.view;
+  const entry = VIEWS.find((one) => one.name === name);
+  const vault = hello?.vault ?? '';
+  useEffect(() => {
+    const waiting = counts.review ? `(${counts.review}) ` : '';
+    document.title = `${waiting}${[title, vault, 'vaultbridge'].filter(Boolean).join(' – ')}`;
+  }, [title, vault, counts]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>Skip to the content</a>
+      <header class="top">
+        <a class="brand" href={href(HOME)} aria-label={`${vault || 'vaultbridge'}, home`}>
+          <img src="/page/icon.svg" alt="" width="26" height="26" />
+          <span id="vault">{vault || 'vaultbridge'}</span>
+        </a>
+        <nav class="views" aria-label="Views">
+          {VIEWS.map((one) => (
+            <a key={one.name} href={href(one.name)} aria-current={one.name === name ? 'page' : undefined}>
+              <Icon name={one.icon} />
+              <span>{one.title}</span>
+              <Badge name={one.name} />
+            </a>
+          ))}
+        </nav>
+        <ConnectionState state={state} />
+      </header>
+      <main id="main" tabIndex={-1} data-view={name}>
+        {state.word === 'refused' ? <NoAccess why={state.why} /> : entry ? <Loader key={name} entry={entry} route={now} /> : <NoView />}
+      </main>
+      <Notices />
+      <Said />
+    </>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('main')?.focus();
+}
+
+function Badge({ name }: { name: string }): JSX.Element | null {
+  const count = useValue(badges)[name] ?? 0;
+  return count ? <span class="count" aria-label={`${count} waiting`}>{count > 99 ? '99+' : count}</span> : null;
+}
+
+function ConnectionState({ state }: { state: LiveState }): JSX.Element {
+  const words = { starting: 'Connecting…', connected: 'Connected', lost: 'Not connected.', refused: 'Access denied.' };
+  const more = state.word === 'lost' ? ` Trying again in ${state.seconds} s.` : '';
+  return <p id="state" class="state" role="status" data-state={state.word}><span>{words[state.word]}{more}</span></p>;
+}
+
+function NoAccess({ why }: { why: string }): JSX.Element {
+  return (
+    <Empty icon="warning" title="This page needs its link">
+      <p role="alert">{why}</p>
+      <p>Open the link that <code>vaultbridge serve</code> printed, or run <code>vaultbridge page VAULT</code> to print it again.</p>
+    </Empty>
+  );
+}
+
+function NoView(): JSX.Element {
+  return (
+    <Empty icon="warning" title="There is nothing at this address">
+      <p><a href={href(HOME)}>Go to the vault</a></p>
+    </Empty>
+  );
+}
+
+function Loader({ entry, route: now }: { entry: Entry; route: Route }): JSX.Element {
+  const [View, set] = useState<View | null>(null);
+  const [error, fail] = useState<Error | null>(null);
+  useEffect(() => {
+    entry.load().then((module) => set(() => module.default), () => fail(new Error('This view could not be loaded. Is the server still running?')));
+  }, []);
+  if (error) return <Failure error={error} retry={() => location.reload()} />;
+  return View ? <View route={now} /> : <Loading />;
+}
+
+function Notices(): JSX.Element {
+  const shown = useValue(notices);
+  const region = useRef<HTMLDivElement>(null);
+  return (
+    <div class="notices" ref={region} role="region" aria-label="Notices" aria-live="polite">
+      {shown.map((one) => (
+        <div key={one.id} class={`notice ${one.kind}`} role={one.kind === 'bad' ? 'alert' : 'status'}>
+          <span>{one.text}</span>
+          {one.action && <button type="button" onClick={() => (one.action?.run(), dismiss(one.id))}>{one.action.label}</button>}
+          <button type="button" class="bare" aria-label="Close this notice" onClick={() => dismiss(one.id)}><Icon name="close" /></button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Said(): JSX.Element {
+  return <div id="said" class="hidden-text" role="status">{useValue(said)}</div>;
+}
