@@ -98,5 +98,19 @@ def open_harness(
     return ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}, actor="test"))
 
 
+def ungroup(rows: list[str]) -> list[str]:
+    """The rows of an answer with the path in each: `path:12: text`."""
+    whole: list[str] = []
+    path = ""
+    for number, row in enumerate(rows, 1):
+        if row.startswith(" "):
+            whole.append(f"{path}:{row[1:]}")
+        elif rows[number : number + 1] and rows[number].startswith(" "):
+            path = row
+        else:
+            whole.append(row)
+    return whole
+
+
 def copy_sample(base: Path) -> Path:
     return Path(shutil.copytree(SAMPLE_VAULT, base / "sample-vault"))

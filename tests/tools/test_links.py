@@ -25,7 +25,7 @@ FILES = {
 @pytest.mark.parametrize(
     ("arguments", "rows"),
     [
-        ({"name": "B"}, ["[to B.md]", "A.md:1: [[B]]", "A.md:1: ![[B#H]]", "(backlinks: 2)"]),
+        ({"name": "B"}, ["[to B.md]", "A.md", " 1: [[B]]", " 1: ![[B#H]]", "(backlinks: 2)"]),
         (
             {"kind": "outgoing", "name": "A"},
             [
@@ -38,7 +38,7 @@ FILES = {
         ),
         (
             {"kind": "outgoing", "name": "D", "offset": 1},
-            ["[from D.md]", "1: [[X]] -> x/X.md (ambiguous)", "(links 2-2 of 2; that is all)"],
+            ["[from D.md]", "1: [[X]] -> x/X.md (ambiguous)", "(2-2 of 2)"],
         ),
         ({"kind": "unresolved"}, ["[[Nowhere]]  links 2, from: A.md, D.md", "(unresolved names: 1)"]),
         ({"kind": "orphans"}, ["A.md", "D.md", "y/X.md", "(notes without backlinks: 3)"]),

@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.tools import ToolHarness
+from support.tools import ToolHarness, ungroup
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
-from vaultbridge.tools.base.answer import PAGE_CHARS, ROW_CHARS, cut_text, render_page, wait_for_index
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    ROW_CHARS,
+    cut_text,
+    describe_incomplete_index,
+    group_rows,
+    render_page,
+    wait_for_index,
+)
 
 Small = Callable[..., ToolHarness]
 BUILDING = "The index is still being built: 0 of 0 notes so far; these results are incomplete."
@@ -32,6 +40,64 @@ def test_rows_that_do_not_fit_are_left_for_the_next_page() -> None:
     assert text.startswith("note\nhead\ny")
     assert text.endswith(f"(rows 1-{shown} of 100; continue with offset={shown})")
     assert len(text) <= PAGE_CHARS + 200
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=300), max_size=40),
+    st.integers(200, 3000),
+    st.integers(0, 10**7),
+)
+def test_a_page_never_takes_more_than_its_characters(rows: list[str], size: int, offset: int) -> None:
+    notes = [describe_incomplete_index(10**6, 10**6)]
+    text = render_page(
+        iter(rows),
+        total=offset + 10**7,
+        offset=offset,
+        what="notes without backlinks",
+        notes=notes,
+        max_chars=size,
+    )
+    assert len(text) <= size
+    if rows:
+        assert not text.endswith(f"none from offset {offset} on)"), "a caller could not go on"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a.md", "b/c.md", "d e.md"]), st.integers(1, 99))))
+def test_grouped_rows_say_what_ungrouped_ones_say(places: list[tuple[str, int]]) -> None:
+    rows = [(path, f"{line}: text") for path, line in places]
+    whole = [f"{path}:{place}" for path, place in rows]
+    assert ungroup("\n".join(group_rows(rows)).splitlines()) == whole
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_files", {}),
+        ("search", {"query": "the"}),
+        ("properties", {}),
+        ("properties", {"property": "tags"}),
+        ("tags", {}),
+        ("tags", {"action": "notes", "tag": "project"}),
+        ("links", {"name": "Home"}),
+        ("links", {"kind": "orphans"}),
+        ("tasks", {}),
+        ("history", {}),
+        ("template", {}),
+        ("vault_info", {}),
+        ("vault_info", {"section": "settings"}),
+    ],
+)
+def test_every_list_keeps_to_the_characters_it_was_given(
+    sample: ToolHarness, tool: str, arguments: dict[str, object]
+) -> None:
+    for number in range(12):
+        sample.call("edit_note", op="append", name="Home", content=f"[[Algol]] {number}")
+    whole = sample.text(tool, **arguments)
+    short = sample.text(tool, **arguments, max_chars=250)
+    assert len(short) <= 250
+    if len(whole) > 250:
+        assert whole.startswith(short.splitlines()[0].removesuffix("…"))
+        assert "offset=" in short or "before=" in short or short.endswith("…"), "what is missing is not said"
 
 
 def test_lone_surrogates_are_never_sent() -> None:

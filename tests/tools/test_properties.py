@@ -49,7 +49,7 @@ def test_pages(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("properties", limit=1, offset=1) == [
         "n  number  notes 1  e.g. 3",
-        "(properties 2-2 of 3; continue with offset=2)",
+        "(2-2 of 3; offset=2)",
     ]
     assert (
         harness.rows("properties", name="A", limit=1)[-1] == "(properties 1-1 of 3; continue with offset=1)"

@@ -272,3 +272,9 @@ def test_an_error_counts_lines_as_the_answer_does(small: Small, lines: str) -> N
     assert "lines 1-3 of 3]" in harness.text("read_note", name="A")
     assert "lines 3-3 of 3]" in harness.text("read_note", name="A", lines="3-7")
     assert "the note has 3." in str(harness.refused(InvalidArgument, "read_note", name="A", lines=lines))
+
+
+def test_a_page_that_continues_a_note_gives_its_lines_alone(small: Small) -> None:
+    harness = small({"A.md": "one\ntwo\nthree\n"})
+    assert harness.rows("read_note", name="A", max_chars=5)[1:] == ["one", "[cut; continue with start=4]"]
+    assert harness.rows("read_note", name="A", start=4) == ["[lines 2-3 of 3]", "two", "three"]

@@ -21,17 +21,17 @@ FILES = {
 def test_tags_with_counts_by_name_or_by_count(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("tags") == [
-        "#home  notes 1, places 1",
-        "#work  notes 2, places 4",
-        "#work/now  notes 1, places 2",
+        "#home 1",
+        "#work 2 (4 places)",
+        "#work/now 1 (2 places)",
         "(tags: 3)",
     ]
-    assert harness.rows("tags", sort="count", limit=1)[0] == "#work  notes 2, places 4"
+    assert harness.rows("tags", sort="count", limit=1)[0] == "#work 2 (4 places)"
     assert harness.rows("tags", tag="#Work")[:-1] == [
-        "#work  notes 2, places 4",
-        "#work/now  notes 1, places 2",
+        "#work 2 (4 places)",
+        "#work/now 1 (2 places)",
     ]
-    assert harness.rows("tags", limit=1, offset=2)[-1] == "(tags 3-3 of 3; that is all)"
+    assert harness.rows("tags", limit=1, offset=2)[-1] == "(3-3 of 3)"
 
 
 def test_the_tags_of_a_note_and_the_notes_of_a_tag(small: Small) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import ToolHarness, ungroup
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
 
@@ -43,11 +43,24 @@ SOON = "B.md:1: [ ] soon #t 📅 2026-01-01"
     ],
 )
 def test_tasks_are_found_by_each_filter(small: Small, arguments: dict[str, object], rows: list[str]) -> None:
-    assert small(FILES).rows("tasks", **arguments) == [*rows, f"(tasks: {len(rows)})"]
+    assert ungroup(small(FILES).rows("tasks", **arguments)) == [*rows, f"(tasks: {len(rows)})"]
+
+
+def test_tasks_of_one_note_stand_below_its_path(small: Small) -> None:
+    assert small(FILES).rows("tasks") == [
+        SOON,
+        "f/A.md",
+        " 1: [ ] late 📅 2026-02-01",
+        " 2: [x] done #t",
+        " 3: [/] half",
+        "(tasks: 4)",
+    ]
 
 
 def test_pages(small: Small) -> None:
-    assert small(FILES).rows("tasks", limit=1, offset=1) == [LATE, "(tasks 2-2 of 4; continue with offset=2)"]
+    harness = small(FILES)
+    assert harness.rows("tasks", limit=1) == [SOON, "(tasks 1-1 of 4; continue with offset=1)"]
+    assert harness.rows("tasks", limit=1, offset=1) == [LATE, "(2-2 of 4; offset=2)"]
 
 
 def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, answer_text, wait_for_index
 from vaultbridge.tools.base.arguments import parse_reference
-from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BaseQuery(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"block", "this", "limit"})
+    UNLISTED = frozenset({"block", "this", "limit", "max_chars"})
 
     name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
     block: Annotated[int, Meta(ge=1, description="Which block of the note")] = 1
@@ -28,6 +28,7 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
     this: Annotated[str, Meta(description="Note that `this` means")] = ""
     limit: Limit = 50
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: BaseQuery) -> Answer:
@@ -80,10 +81,10 @@ def _render_table(result: ViewResult, arguments: BaseQuery) -> str:
 
     count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
     text = render_view(_slice(result, arguments.offset, count))
-    while len(text) > PAGE_CHARS and count > 1:
+    while len(text) > arguments.max_chars and count > 1:
         count //= 2
         text = render_view(_slice(result, arguments.offset, count))
-    text = text if len(text) <= PAGE_CHARS else text[:PAGE_CHARS] + "…\n"
+    text = text if len(text) <= arguments.max_chars else text[: arguments.max_chars] + "…\n"
     shown, last = len(result.rows), arguments.offset + count
     of = f"{shown}" if shown == result.total else f"{shown} (limited by the view, of {result.total})"
     if not shown:

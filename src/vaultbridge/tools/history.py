@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, answer_text, cut_text
+from vaultbridge.tools.base.answer import (
+    CHANGED_SCHEMA,
+    ENDING_CHARS,
+    Answer,
+    answer_outcome,
+    answer_text,
+    cut_text,
+)
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -57,11 +64,18 @@ def _list(context: VaultContext, arguments: History) -> str:
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
     entries = context.engine.history(arguments.name, limit=wanted)
     found = [change for change in entries if not arguments.before or change.id < arguments.before]
-    shown = found[: arguments.limit]
-    if not shown:
+    if not found:
         return "(no changes)"
-    more = f"(older ones: before={shown[-1].id})" if len(found) > len(shown) else "(that is all)"
-    return replace_surrogates("\n".join([*map(_row, shown), more]))
+    rows: list[str] = []
+    room = arguments.max_chars - ENDING_CHARS
+    for change in found[: arguments.limit]:
+        row = replace_surrogates(_row(change))
+        if rows and len(row) > room:
+            break
+        rows.append(row)
+        room -= len(row) + 1
+    more = f"(older ones: before={found[len(rows) - 1].id})" if len(found) > len(rows) else "(that is all)"
+    return "\n".join([*rows, more])
 
 
 def _row(change: HistoryEntry) -> str:

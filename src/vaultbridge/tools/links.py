@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    clip_text,
+    group_rows,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ SOURCES_SHOWN: Final = 5
 
 
 class Links(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"depth", "limit"})
+    UNLISTED = frozenset({"depth", "limit", "max_chars"})
 
     kind: Annotated[LinkQuestion, Meta(description="Which question")] = "backlinks"
     name: NoteName = ""
@@ -32,6 +41,7 @@ class Links(Arguments, frozen=True, kw_only=True):
     depth: Annotated[int, Meta(ge=1, le=5, description="neighbourhood: steps")] = 1
     limit: Limit = 100
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Links) -> Answer:
@@ -42,8 +52,8 @@ def run(context: VaultContext, arguments: Links) -> Answer:
     match arguments.kind:
         case "backlinks":
             path = _find_note(context, arguments)
-            rows = [f"{link.source}:{link.line}: {link.raw}" for link in ask.backlinks(path)]
-            shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
+            links = [(link.source, f"{link.line}: {link.raw}") for link in ask.backlinks(path)]
+            shown, total = group_rows(links[offset : offset + limit]), len(links)
             what, head = "backlinks", f"[to {path}]"
         case "outgoing":
             path = _find_note(context, arguments)
@@ -73,9 +83,18 @@ def run(context: VaultContext, arguments: Links) -> Answer:
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
-            return answer_text("\n".join([*unfinished, *_find_path(context, arguments)]))
+            found = "\n".join([*unfinished, *_find_path(context, arguments)])
+            return answer_text(clip_text(found, arguments.max_chars))
     return answer_text(
-        render_page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished)
+        render_page(
+            shown,
+            total=total,
+            offset=arguments.offset,
+            what=what,
+            head=head,
+            notes=unfinished,
+            max_chars=arguments.max_chars,
+        )
     )
 
 

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ LEVELS: Final = 100
 
 
 class ListFiles(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit"})
+    UNLISTED = frozenset({"limit", "max_chars"})
 
     folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
@@ -34,6 +41,7 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
     sort: Annotated[Literal["path", "modified", "size"], Meta(description="Order")] = "path"
     limit: Limit = 200
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: ListFiles) -> Answer:
@@ -44,7 +52,16 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
     rows, total, what = _find_page(context.engine.ask, folder, arguments)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)
-    return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
+    return answer_text(
+        render_page(
+            rows,
+            total=total,
+            offset=arguments.offset,
+            what=what,
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
+    )
 
 
 def _find_page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:

@@ -7,8 +7,15 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 EXAMPLES: Final = 5
@@ -16,12 +23,13 @@ EXAMPLES: Final = 5
 
 
 class Properties(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit"})
+    UNLISTED = frozenset({"limit", "max_chars"})
 
     name: NoteName = ""
     property: Annotated[str, Meta(description="Its name")] = ""
     limit: Limit = 100
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Properties) -> Answer:
@@ -34,12 +42,26 @@ def run(context: VaultContext, arguments: Properties) -> Answer:
         )
         values = (f"{one.path}: {_encode(one.value)}" for one in found.rows)
         return answer_text(
-            render_page(values, total=found.total, offset=arguments.offset, what="notes", notes=notes)
+            render_page(
+                values,
+                total=found.total,
+                offset=arguments.offset,
+                what="notes",
+                notes=notes,
+                max_chars=arguments.max_chars,
+            )
         )
     rows = _list_all(context)
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(
-        render_page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes)
+        render_page(
+            shown,
+            total=len(rows),
+            offset=arguments.offset,
+            what="properties",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
     )
 
 
@@ -62,7 +84,14 @@ def _list_of_note(context: VaultContext, arguments: Properties) -> Answer:
     ]
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(
-        render_page(shown, total=len(rows), offset=arguments.offset, what="properties", head=head)
+        render_page(
+            shown,
+            total=len(rows),
+            offset=arguments.offset,
+            what="properties",
+            head=head,
+            max_chars=arguments.max_chars,
+        )
     )
 
 

@@ -1,8 +1,8 @@
 """`read_note`: reads one note or several, whole or in part, within the size that the caller accepts.
 
 Each note begins with a line that gives its path, the hash that an edit may pass as `expected`, and the lines
-that follow. A note that is cut ends with the place to continue from. A note is parsed only if the requested
-part needs it.
+that follow; a page that continues one gives the lines alone. A note that is cut ends with the place to
+continue from. A note is parsed only if the requested part needs it.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _read_several(context: VaultContext, names: list[str], part: Part) -> str:
 def read_text(context: VaultContext, name: str, part: Part) -> str:
     path, part = _resolve(context, name, part)
     _require_text(path)
-    return _render(context.engine.read(path, part))
+    return _render(context.engine.read(path, part), continued=part.start > 0)
 
 
 def _resolve(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
@@ -155,13 +155,15 @@ def run_at_once(context: VaultContext, arguments: ReadNote) -> Answer | None:
     if not arguments.name or arguments.names or arguments.raw:
         return None
     reading = context.engine.read_again(arguments.name, _parse_part(arguments))
-    return None if reading is None else answer_text(_render(reading))
+    return None if reading is None else answer_text(_render(reading, continued=arguments.start > 0))
 
 
-def _render(reading: Reading) -> str:
+def _render(reading: Reading, *, continued: bool) -> str:
+    """The page that a caller continues with need not say again which note it is."""
     excerpt = reading.excerpt
     lines = f"lines {excerpt.first_line}-{min(excerpt.last_line, reading.lines)} of {reading.lines}"
-    text = f"[{reading.path} | hash {reading.hash} | {lines}]\n{excerpt.text}"
+    head = lines if continued else f"{reading.path} | hash {reading.hash} | {lines}"
+    text = f"[{head}]\n{excerpt.text}"
     return text if excerpt.next_start is None else mark_continuation(text, excerpt.next_start)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
@@ -12,10 +11,11 @@ from vaultbridge.tools.base.answer import (
     Answer,
     answer_text,
     describe_incomplete_index,
+    group_rows,
     render_page,
     wait_for_index,
 )
-from vaultbridge.tools.base.schema import Arguments, Offset
+from vaultbridge.tools.base.schema import Arguments, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 
 class Search(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"context", "limit"})
+    UNLISTED = frozenset({"context", "limit", "max_chars"})
 
     query: Annotated[str, Meta(description="As above")]
     context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
-    matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 3
+    matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 1
     sort: Annotated[Literal["relevance", "modified", "name", "path"], Meta(description="Order")] = "relevance"
     limit: Annotated[int, Meta(ge=1, le=500, description="Notes")] = 20
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Search) -> Answer:
@@ -47,7 +48,7 @@ def run(context: VaultContext, arguments: Search) -> Answer:
     notes = []
     if not found.complete:
         notes.append(describe_incomplete_index(found.indexed, found.notes))
-    rows = ("\n".join(_render_hit(hit)) for hit in found.hits)
+    rows = map(render_hit, found.hits)
     return answer_text(
         render_page(
             rows,
@@ -56,14 +57,14 @@ def run(context: VaultContext, arguments: Search) -> Answer:
             what="notes",
             notes=notes,
             row_chars=PAGE_CHARS,
+            max_chars=arguments.max_chars,
         )
     )
 
 
-def _render_hit(hit: SearchHit) -> Iterator[str]:
-    """A hit by name alone is its path. Lines around a hit are marked with `-`, as grep does."""
-    if not hit.matches:
-        yield hit.path
+def render_hit(hit: SearchHit) -> str:
+    """The path alone for a hit by name, `path:line: text` for one line, and for more the path once with the
+    lines below it. Lines around a hit are marked with `-`, as grep does."""
     lines: dict[int, str] = {}
     for match in hit.matches:
         around = [
@@ -71,11 +72,12 @@ def _render_hit(hit: SearchHit) -> Iterator[str]:
             *enumerate(match.after, match.line + 1),
         ]
         for number, text in around:
-            lines.setdefault(number, f"{hit.path}-{number}- {text}")
+            lines.setdefault(number, f"{number}- {text}")
     for match in hit.matches:
-        lines[match.line] = f"{hit.path}:{match.line}: {match.text}"
-    for number in sorted(lines):
-        yield lines[number]
+        lines[match.line] = f"{match.line}: {match.text}"
+    if not lines:
+        return hit.path
+    return "\n".join(group_rows((hit.path, lines[number]) for number in sorted(lines)))
 
 
 SEARCH = Tool(

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
+
+if TYPE_CHECKING:
+    from vaultbridge.index.listing import TagCount
 
 
 class Tags(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit", "name", "sort"})
+    UNLISTED = frozenset({"limit", "max_chars", "name", "sort"})
 
     action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
     tag: Annotated[str, Meta(description="With or without #")] = ""
@@ -21,6 +31,7 @@ class Tags(Arguments, frozen=True, kw_only=True):
     sort: Annotated[Literal["name", "count"], Meta(description="Order")] = "name"
     limit: Limit = 200
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Tags) -> Answer:
@@ -32,7 +43,16 @@ def run(context: VaultContext, arguments: Tags) -> Answer:
             notes = [] if arguments.name else wait_for_index(context)
             rows = _list_tags(context, arguments)
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
-    return answer_text(render_page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
+    return answer_text(
+        render_page(
+            shown,
+            total=len(rows),
+            offset=arguments.offset,
+            what="tags",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
+    )
 
 
 def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
@@ -50,7 +70,14 @@ def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
     )
     rows = (hit.path for hit in found.hits)
     return answer_text(
-        render_page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes)
+        render_page(
+            rows,
+            total=found.total,
+            offset=arguments.offset,
+            what="notes",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
     )
 
 
@@ -66,12 +93,18 @@ def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
     ]
     if arguments.sort == "count":
         found.sort(key=lambda tag: (-tag.notes, tag.name.lower()))
-    return [f"#{tag.name}  notes {tag.notes}, places {tag.occurrences}" for tag in found]
+    return [_render_tag(tag) for tag in found]
+
+
+def _render_tag(tag: TagCount) -> str:
+    """With the number of its notes, and of its places where that is another number."""
+    more = f" ({tag.occurrences} places)" if tag.occurrences != tag.notes else ""
+    return f"#{tag.name} {tag.notes}{more}"
 
 
 TAGS = Tool(
     name="tags",
-    description="List tags with counts, or the notes of one",
+    description="List tags with how many notes have them, or the notes of one",
     arguments=Tags,
     run=run,
     group="metadata",

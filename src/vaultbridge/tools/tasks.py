@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    group_rows,
+    render_page,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ _STATUS: Final = {"": "any", "todo": "open"}
 
 
 class Tasks(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit"})
+    UNLISTED = frozenset({"limit", "max_chars"})
 
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
@@ -30,6 +37,7 @@ class Tasks(Arguments, frozen=True, kw_only=True):
     due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     limit: Limit = 100
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Tasks) -> Answer:
@@ -45,9 +53,15 @@ def run(context: VaultContext, arguments: Tasks) -> Answer:
         limit=arguments.limit,
         offset=arguments.offset,
     )
-    rows = (_render_row(task) for task in found.tasks)
     return answer_text(
-        render_page(rows, total=found.total, offset=arguments.offset, what="tasks", notes=notes)
+        render_page(
+            group_rows((task.path, _render_place(task)) for task in found.tasks),
+            total=found.total,
+            offset=arguments.offset,
+            what="tasks",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
     )
 
 
@@ -78,8 +92,8 @@ def _find_prefix(context: VaultContext, name: str) -> str:
     return context.engine.find(name)
 
 
-def _render_row(task: FoundTask) -> str:
-    return f"{task.path}:{task.line}: [{task.status}] {task.text}"
+def _render_place(task: FoundTask) -> str:
+    return f"{task.line}: [{task.status}] {task.text}"
 
 
 TASKS = Tool(

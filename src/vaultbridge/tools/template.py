@@ -52,7 +52,14 @@ def _list(context: VaultContext, arguments: Template) -> Answer:
     rows = [file.path for file in files if file.kind == "note"]
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(
-        render_page(shown, total=len(rows), offset=arguments.offset, what="templates", notes=notes)
+        render_page(
+            shown,
+            total=len(rows),
+            offset=arguments.offset,
+            what="templates",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
     )
 
 

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import Answer, answer_text, render_page, wait_for_index
-from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    clip_text,
+    render_page,
+    wait_for_index,
+)
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -35,24 +42,34 @@ _DELETED: Final = {
 
 
 class VaultInfo(Arguments, frozen=True, kw_only=True):
-    UNLISTED = frozenset({"limit", "offset"})
+    UNLISTED = frozenset({"limit", "max_chars", "offset"})
 
     section: Annotated[Section, Meta(description="Which part")] = "summary"
     limit: Limit = 50
     offset: Offset = 0
+    max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: VaultInfo) -> Answer:
     engine = context.engine
     if arguments.section == "summary":
-        return answer_text("\n".join(_summarize(context)))
+        return answer_text(clip_text("\n".join(_summarize(context)), arguments.max_chars))
     notes = wait_for_index(context)
     if arguments.section == "settings":
         settings = _list_settings(engine.settings, engine.scope.visible)
         rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
         rows, total, what = _list_section(engine.ask, arguments)
-    return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
+    return answer_text(
+        render_page(
+            rows,
+            total=total,
+            offset=arguments.offset,
+            what=what,
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
+    )
 
 
 def _list_section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:

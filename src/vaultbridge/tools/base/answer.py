@@ -9,7 +9,9 @@ never takes a part for the whole. Turning an `Answer` into a message is a protoc
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
@@ -148,6 +150,9 @@ PAGE_CHARS: Final = 30_000
 """The longest page of a list, about 8,000 tokens: a third of what assistants accept as one result. Rows that
 do not fit begin the next page."""
 
+ENDING_CHARS: Final = 100
+"""Room for the last line of a page: the longest name of what is listed, and numbers of seven digits."""
+
 ROW_CHARS: Final = 2_000
 """The longest row. A longer one is cut, because rows are for finding, not for reading."""
 
@@ -164,33 +169,52 @@ def render_page(
     head: str = "",
     notes: Sequence[str] = (),
     row_chars: int = ROW_CHARS,
+    max_chars: int = PAGE_CHARS,
 ) -> str:
-    """Render the rows from `offset` on, of `total`. `what` names them, in the plural, and `head` comes before
-    them. `notes` come first of all, because a reader who has seen the rows may stop reading."""
-    shown: list[str] = []
-    length = 0
+    """Render the rows from `offset` on, of `total`, as many as fit into `max_chars` characters with all that
+    is around them. `what` names them, in the plural, and `head` comes before them. `notes` come first of all,
+    because a reader who has seen the rows may stop reading. One row is always shown, cut if need be:
+    otherwise the caller could not go on."""
+    lines = [*notes, *([head] if head else [])]
+    room = max_chars - sum(len(line) + 1 for line in lines) - ENDING_CHARS
+    longest = max(1, min(row_chars, room))
+    shown = 0
     for row in rows:
         text = replace_surrogates(row)
-        text = text if len(text) <= row_chars else text[: row_chars - 1] + "…"
-        if shown and length + len(text) > PAGE_CHARS:
+        text = text if len(text) <= longest else text[: longest - 1] + "…"
+        if shown and len(text) > room:
             break
-        shown.append(text)
-        length += len(text) + 1
-    lines = [*notes, *([head] if head else [])]
-    lines += shown
-    lines.append(_render_ending(len(shown), total, offset, what))
+        lines.append(text)
+        shown += 1
+        room -= len(text) + 1
+    lines.append(_render_ending(shown, total, offset, what))
     return "\n".join(lines)
 
 
 def _render_ending(shown: int, total: int, offset: int, what: str) -> str:
+    """What the rows are and how to go on are said on the first page; the others only count."""
     if not total:
         return f"({what}: none)"
     last = offset + shown
     if not shown:
         return f"({what}: {total}, none from offset {offset} on)"
-    if last < total:
-        return f"({what} {offset + 1}-{last} of {total}; continue with offset={last})"
-    return f"({what}: {total})" if not offset else f"({what} {offset + 1}-{last} of {total}; that is all)"
+    if offset:
+        return f"({offset + 1}-{last} of {total}{f'; offset={last}' if last < total else ''})"
+    return (
+        f"({what} 1-{last} of {total}; continue with offset={last})" if last < total else f"({what}: {total})"
+    )
+
+
+def group_rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Rows of a path and what is said of one place in it, such as `12: text`: `path:12: text`, or the path
+    once and the places indented below it."""
+    for path, group in groupby(rows, key=itemgetter(0)):
+        places = [place for _, place in group]
+        if len(places) == 1:
+            yield f"{path}:{places[0]}"
+        else:
+            yield f"{path}\n {places[0]}"
+            yield from (f" {place}" for place in places[1:])
 
 
 def slice_rows(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
@@ -221,6 +245,11 @@ def mark_continuation(page: str, next_start: int) -> str:
     """A page of a longer text, with a mark that says how to continue. Nothing separates the two, so that the
     pages without their marks add up to the text, and a passage copied from them is found again."""
     return f"{page}[cut; continue with start={next_start}]"
+
+
+def clip_text(text: str, max_chars: int) -> str:
+    """A text that cannot be continued, within a size."""
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 def cut_text(text: str, *, start: int, max_chars: int) -> str:
