@@ -15,7 +15,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 
 ORDER = [
-    "errors", "limits", "system", "markdown", "json_text", "canvas", "links", "vault", "index", "bases",
+    "errors", "limits", "system", "markdown", "json_text", "canvas", "links", "vault", "index", "embeddings",
+    "bases",
     "engine", "editor", "tools", "jsonrpc", "client", "protocols", "web", "plugins", "server", "cli",
     "__main__",
 ]  # fmt: skip

@@ -21,6 +21,16 @@ def fault(text: str) -> InvalidArgument:
 @pytest.mark.parametrize(
     ("text", "line", "key", "says"),
     [
+        ("[embeddings]\nurl = 'http://m.example/v1'", 2, "embeddings.url", "use https, or set allow_http"),
+        ("[embeddings]\nurl = 'http://u:p@localhost/v1'", 2, "embeddings.url", "name it in key_env"),
+        ("[embeddings]\nurl = 'http://localhost/v1'", 1, "embeddings.model", "is missing."),
+        (
+            "[embeddings]\nurl = 'http://localhost/v1'\nmodel = 'm'\nprivate = ['../x']",
+            4,
+            "embeddings.private",
+            "contains '..'",
+        ),
+        ("[embeddings]\nwait_ms = 10001", 2, "embeddings.wait_ms", "should be at most 10000."),
         ("[server]\nprot = 3", 2, "server.prot", "Did you mean port?"),
         ("\n\n[sever]\nport = 3", 3, "sever", "Did you mean server?"),
         ('[server]\n# a comment\nport = "x"', 3, "server.port", "a whole number"),

@@ -70,6 +70,19 @@ note_bytes = 1048576
 [tokens]
 required = false
 
+[embeddings]
+url = "http://localhost:11434/v1"
+model = "nomic-embed-text"
+key_env = "MODEL_KEY"
+private = ["Diary/"]
+question_prompt = "search_query: "
+passage_prompt = "search_document: "
+dimensions = 256
+batch = 16
+timeout_seconds = 30
+wait_ms = 100
+allow_http = false
+
 [log]
 level = "info"
 """

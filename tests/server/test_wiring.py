@@ -8,7 +8,8 @@ import pytest
 
 from server.test_vault_choice import obsidian_knows
 from vaultbridge.errors import NoteNotFound, VaultNotFound
-from vaultbridge.server.wiring import open_engine
+from vaultbridge.server.config.model import EmbeddingsConfig
+from vaultbridge.server.wiring import make_embedding_settings, open_engine
 from vaultbridge.vault.scope import Scope
 
 
@@ -37,3 +38,18 @@ def test_the_scope_and_the_outside_links_are_the_callers(tmp_path: Path) -> None
         engine.view("Secret")
     with open_engine(vault, allow_outside_links=True, environ=environ) as engine:
         assert "beyond" in engine.view("Link").text
+
+
+def test_the_key_of_a_model_comes_from_the_environment_and_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "Notes").mkdir()
+    environ = {"HOME": str(tmp_path), "VAULTBRIDGE_CACHE": str(tmp_path / "cache"), "MODEL_KEY": " sk-1234\n"}
+    config = EmbeddingsConfig(url="https://models.example/v1", model="m", key_env="MODEL_KEY", batch=7)
+    settings = make_embedding_settings(config, environ)
+    assert settings is not None
+    assert (settings.key, settings.batch, settings.problem) == ("sk-1234", 7, "")
+    assert "sk-1234" not in f"{settings!r} {settings}"
+    with open_engine(tmp_path / "Notes", embeddings=config, environ=environ) as engine:
+        assert engine.embeddings is not None
+        assert engine.embeddings.settings == settings
+    with open_engine(tmp_path / "Notes", embeddings=EmbeddingsConfig(), environ=environ) as engine:
+        assert engine.embeddings is None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.outcome import Outcome
     from vaultbridge.index.sync.sync import SyncReport
+    from vaultbridge.server.config.model import EmbeddingsConfig
 
 OK = 0
 FAILED = 1
@@ -271,11 +272,22 @@ def repeat_vault(args: argparse.Namespace) -> str:
     return f"{quote(args.vault)} " if args.vault_given else ""
 
 
-def open_vault(name: str, **options: Any) -> Engine:
-    """Open the engine of the vault that the user named; the caller closes it (`with`)."""
+def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Engine:
+    """Open the engine of the vault that the user named; the caller closes it (`with`). `with_model`: a
+    question may be sent to the user's own model, if the configuration names one. Raises InvalidArgument for a
+    bad configuration then."""
     from vaultbridge.server.wiring import open_engine
 
+    if with_model:
+        options["embeddings"] = load_embeddings()
     return open_engine(name, **options)
+
+
+def load_embeddings() -> EmbeddingsConfig:
+    """Load what the user's configuration says about a model. Raises InvalidArgument."""
+    from vaultbridge.server.config.model import config_file, load_config
+
+    return load_config(config_file(os.environ)).embeddings
 
 
 def refresh(engine: Engine) -> SyncReport:

@@ -34,11 +34,15 @@ def _doctor(args: argparse.Namespace) -> int:
     from vaultbridge.vault.obsidian import find_vault
 
     cache = find_cache(args.vault)
+    model = _check_model(cache)
     remembered = find_running(cache) or load_endpoint(cache)
     port = args.port or (remembered.port if remembered is not None else 0)
     if not port:
+        for check in model:
+            _show(args, check)
         raise BridgeNotRunning
     checks = [
+        *model,
         *_check_address(remembered),
         *diagnose(
             find_vault(args.vault).resolve(),
@@ -49,13 +53,35 @@ def _doctor(args: argparse.Namespace) -> int:
         ),
     ]
     for check in checks:
-        if args.json:
-            emit(check)
-            continue
-        say(f"{MARKS[check.status]} {check.name}: {check.found}")
-        if check.advice:
-            say(f"       -> {check.advice}")
+        _show(args, check)
     return FAILED if any(check.status == "bad" for check in checks) else OK
+
+
+def _show(args: argparse.Namespace, check: Check) -> None:
+    if args.json:
+        emit(check)
+        return
+    say(f"{MARKS[check.status]} {check.name}: {check.found}")
+    if check.advice:
+        say(f"       -> {check.advice}")
+
+
+def _check_model(cache: Path) -> list[Check]:
+    """Check the user's own model by asking it for one sentence; nothing if there is none."""
+    from vaultbridge.cli.common import load_embeddings
+    from vaultbridge.protocols.claude_ide.doctor import Check
+    from vaultbridge.server.wiring import make_embedding_settings
+
+    settings = make_embedding_settings(load_embeddings(), os.environ)
+    if settings is None:
+        return []
+    from vaultbridge.embeddings.embeddings import check_model
+
+    found, problem = check_model(settings, cache)
+    if problem:
+        advice = "Searches go without it until then. See [embeddings] in docs/config.md."
+        return [Check("embeddings", "bad", f"{settings.model}: {problem}", advice)]
+    return [Check("embeddings", "good", f"{settings.model}: {found}")]
 
 
 def _check_address(remembered: Endpoint | None) -> list[Check]:

@@ -59,6 +59,9 @@ from vaultbridge.vault.write.trash import Trash
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from vaultbridge.embeddings.embeddings import Embeddings
+    from vaultbridge.embeddings.settings import EmbeddingSettings
+
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
 
@@ -103,6 +106,7 @@ class Engine:
         scope: Scope = OPEN_SCOPE,
         actor: str = "cli",
         allow_outside_links: bool = False,
+        embeddings: EmbeddingSettings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
@@ -134,6 +138,9 @@ class Engine:
             raise
         self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings)
         self._files = Finder(self.root, self.scope, self.ask)
+        self._embedding_settings = embeddings
+        self._embeddings: Embeddings | None = None
+        self._embeddings_lock = threading.Lock()
 
     def __enter__(self) -> Engine:
         return self
@@ -144,6 +151,8 @@ class Engine:
         self.close()
 
     def close(self) -> None:
+        if self._embeddings is not None:
+            self._embeddings.close()
         self.index_sync.close()
         self.transactor.close()
         if self._passing is not None:
@@ -191,6 +200,29 @@ class Engine:
         """Obsidian's settings as they are now."""
         with self._settings_lock:
             return self._settings.current()
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """The vault's passages by meaning; None unless the user has configured a model."""
+        if self._embedding_settings is None:
+            return None
+        with self._embeddings_lock:
+            if self._embeddings is None:
+                from vaultbridge.embeddings.embeddings import Embeddings
+
+                self._embeddings = Embeddings(
+                    self._embedding_settings,
+                    self.cache,
+                    index=lambda: self.index_sync.index,
+                    shown=self.ask.shown,
+                )
+            return self._embeddings
+
+    def start_embeddings(self) -> None:
+        """Called by a server that keeps running: sends notes to the user's model from now on, if there is
+        one. Returns at once."""
+        if (embeddings := self.embeddings) is not None:
+            self.index_sync.listen(embeddings.start())
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock())

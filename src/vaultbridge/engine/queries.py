@@ -99,6 +99,11 @@ class Queries:
         exists = self.existing()
         return lambda path: exists(path) and not settings.is_ignored(path)
 
+    def shown(self) -> Visible | None:
+        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one
+        query."""
+        return self._shown()
+
     def existing(self) -> Visible:
         """Says whether a file of the vault exists for the caller, indexed or not: its path is visible, and so
         is its target when it is a link. Valid for one query."""

@@ -217,5 +217,6 @@ class Servers:
             scope=scope,
             actor="serve",
             allow_outside_links=vault.config.outside_links,
+            embeddings=self._config.embeddings,
             environ=self._environ,
         )

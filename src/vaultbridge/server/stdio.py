@@ -141,7 +141,14 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
         from vaultbridge.server.wiring import open_engine
 
         outside = self.configured is not None and self.configured.outside_links
-        return open_engine(self.text, scope=scope, actor="mcp", allow_outside_links=outside, environ=environ)
+        return open_engine(
+            self.text,
+            scope=scope,
+            actor="mcp",
+            allow_outside_links=outside,
+            embeddings=None if self.config is None else self.config.embeddings,
+            environ=environ,
+        )
 
 
 class StdioPlan(Struct, frozen=True, kw_only=True):

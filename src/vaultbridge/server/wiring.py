@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.engine import OPEN_SCOPE
@@ -13,6 +14,10 @@ from vaultbridge.vault.obsidian import find_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
+if TYPE_CHECKING:
+    from vaultbridge.embeddings.settings import EmbeddingSettings
+    from vaultbridge.server.config.model import EmbeddingsConfig
+
 
 def open_engine(
     vault: str | Path,
@@ -20,9 +25,11 @@ def open_engine(
     scope: Scope = OPEN_SCOPE,
     actor: str = "cli",
     allow_outside_links: bool = False,
+    embeddings: EmbeddingsConfig | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Engine:
-    """Open the engine of a vault, given by folder or by its name in Obsidian. Raises VaultNotFound."""
+    """Open the engine of a vault, given by folder or by its name in Obsidian. `embeddings` is the user's own
+    model, if there is one. Raises VaultNotFound."""
     folder = vault if isinstance(vault, Path) else find_vault(vault, environ=environ)
     return Engine(
         folder,
@@ -31,4 +38,17 @@ def open_engine(
         scope=scope,
         actor=actor,
         allow_outside_links=allow_outside_links,
+        embeddings=None if embeddings is None else make_embedding_settings(embeddings, environ),
     )
+
+
+def make_embedding_settings(config: EmbeddingsConfig, environ: Mapping[str, str]) -> EmbeddingSettings | None:
+    """Make the settings of the user's model, with the key from the environment; None without a model."""
+    if not config.url:
+        return None
+    from msgspec.structs import asdict
+
+    from vaultbridge.embeddings.settings import EmbeddingSettings
+
+    key = environ.get(config.key_env, "").strip() if config.key_env else ""
+    return EmbeddingSettings(**asdict(config), key=key)

@@ -9,9 +9,10 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from vaultbridge.embeddings.settings import explain_bad_url
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
-from vaultbridge.server.config.model import Config, ServerConfig, resolve_path
+from vaultbridge.server.config.model import Config, EmbeddingsConfig, ServerConfig, resolve_path
 from vaultbridge.server.vault_choice import VAULTS
 from vaultbridge.vault.scope import Scope
 
@@ -193,6 +194,7 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
             raise _fault(file_name, find_line(key, lines), key, f"is not possible: {error}") from None
     _check_vaults(config, file_name, lines)
     _check_names(config.server, file_name, lines)
+    _check_embeddings(config.embeddings, file_name, lines)
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         key = "server.tls_certificate" if server.tls_certificate else "server.tls_key"
@@ -211,6 +213,23 @@ def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) ->
     for key, text, hint in faults:
         if hint:
             raise _fault(file_name, find_line(key, lines), key, f"cannot be {text[:60]!r}.", hint)
+
+
+def _check_embeddings(embeddings: EmbeddingsConfig, file_name: str, lines: dict[str, int]) -> None:
+    if not embeddings.url:
+        return
+    if why := explain_bad_url(embeddings.url, allow_http=embeddings.allow_http):
+        key = "embeddings.url"
+        raise _fault(file_name, find_line(key, lines), key, "cannot be used.", f"{why[:1].upper()}{why[1:]}.")
+    if not embeddings.model:
+        key = "embeddings.model"
+        hint = "Name the model that the endpoint should use."
+        raise _fault(file_name, find_line(key, lines), key, "is missing.", hint)
+    try:
+        Scope(deny=embeddings.private)
+    except InvalidArgument as error:
+        key = "embeddings.private"
+        raise _fault(file_name, find_line(key, lines), key, f"is not possible: {error}") from None
 
 
 def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:

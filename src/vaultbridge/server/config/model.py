@@ -94,6 +94,23 @@ class TokensConfig(_Table, frozen=True, kw_only=True):
     required: bool = False
 
 
+class EmbeddingsConfig(_Table, frozen=True, kw_only=True):
+    """With `url` empty nothing is sent anywhere. A prompt that is None is the one that the model is known to
+    want."""
+
+    url: str = ""
+    model: str = ""
+    key_env: str = ""
+    private: tuple[Text, ...] = ()
+    question_prompt: str | None = None
+    passage_prompt: str | None = None
+    dimensions: Annotated[int, Meta(ge=0, le=16_384)] = 0
+    batch: Annotated[int, Meta(ge=1, le=1024)] = 32
+    timeout_seconds: Annotated[float, Meta(ge=1, le=600)] = 60.0
+    wait_ms: Annotated[int, Meta(ge=0, le=10_000)] = 200
+    allow_http: bool = False
+
+
 class LogConfig(_Table, frozen=True, kw_only=True):
     level: LogLevel = "info"
 
@@ -107,6 +124,7 @@ class Config(_Table, frozen=True, kw_only=True):
     privacy: PrivacyConfig = PrivacyConfig()
     limits: LimitsConfig = LimitsConfig()
     tokens: TokensConfig = TokensConfig()
+    embeddings: EmbeddingsConfig = EmbeddingsConfig()
     log: LogConfig = LogConfig()
 
 

@@ -387,6 +387,7 @@ class VaultProvider:
         self._changes.attach(name, engine)
         if self._settings.keep:
             engine.index_sync.start()
+            engine.start_embeddings()
 
     def _announce_tools(self) -> None:
         """Announce the list of tools if it has changed. May be called from any thread."""

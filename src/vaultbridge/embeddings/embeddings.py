@@ -1,0 +1,185 @@
+"""The embeddings of one vault: sends its passages, ranks passages by a question, and says how it stands.
+
+The engine holds one of these when an endpoint is configured. Several processes may share the file of vectors;
+only one that keeps running sends (`start`), any may ask.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from vaultbridge.embeddings.client import EmbeddingClient, EndpointFailed
+from vaultbridge.embeddings.nearest import Nearest, NearPassage
+from vaultbridge.embeddings.passages import VERSION, Passage, cut_passages
+from vaultbridge.embeddings.questions import Questions
+from vaultbridge.embeddings.sender import PROBE, Sendable, Sender, SendStatus
+from vaultbridge.embeddings.settings import EmbeddingSettings
+from vaultbridge.embeddings.store import VectorStore
+from vaultbridge.links.syntax import note_name
+from vaultbridge.markdown.parse import parse
+from vaultbridge.vault.scope import Scope
+
+if TYPE_CHECKING:
+    from vaultbridge.index.store.database import Index
+
+Visible = Callable[[str], bool]
+
+PASSAGES_ASKED: Final = 4
+"""Passages of a note that are compared with others: its beginning says what it is about."""
+
+log = logging.getLogger(__name__)
+
+
+class Ranked(Struct, frozen=True):
+    """The nearest passages, nearest first. `problem` is why there are none, for people."""
+
+    passages: tuple[NearPassage, ...] = ()
+    problem: str = ""
+
+
+class EmbeddingStatus(Struct, frozen=True):
+    """How many notes and vectors are stored, and what is wrong, if anything is."""
+
+    model: str
+    notes: int
+    vectors: int
+    left: int
+    sending: bool
+    problem: str
+
+
+def check_model(settings: EmbeddingSettings, folder: Path) -> tuple[str, str]:
+    """Ask the endpoint for one sentence. Returns what was found and what is wrong, one of them empty."""
+    if settings.problem:
+        return "", settings.problem
+    client = EmbeddingClient(settings)
+    try:
+        (vector,) = client.embed([PROBE])
+    except EndpointFailed as failure:
+        return "", str(failure)
+    finally:
+        client.close()
+    store = VectorStore(folder)
+    try:
+        notes, vectors = store.counts() if store.matches(settings.fingerprint(VERSION)) else (0, 0)
+    except sqlite3.Error:
+        return "", "the file of embeddings cannot be read"
+    finally:
+        store.close()
+    return f"answers with {len(vector)} numbers; {notes} notes and {vectors} passages are stored", ""
+
+
+class Embeddings:
+    """`index` returns the vault's index. `shown` returns the test of what the owner shows to assistants: what
+    a scope denies or the app ignores is never sent, nor is what `settings.private` names."""
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        folder: Path,
+        *,
+        index: Callable[[], Index],
+        shown: Callable[[], Visible | None],
+    ) -> None:
+        self.settings = settings
+        self._index = index
+        self._shown = shown
+        self._private = Scope(deny=settings.private)
+        self._store = VectorStore(folder)
+        self._nearest = Nearest(self._store)
+        self._questions = Questions(settings)
+        self._sender: Sender | None = None
+        self._folder = folder
+
+    def start(self) -> Callable[[frozenset[str] | None], None]:
+        """Send what is missing, from now on. Returns the function to call when notes have changed."""
+        if self._sender is None:
+            self._sender = Sender(self.settings, self._store, self, self._folder)
+            if problem := self.settings.problem:
+                log.warning("No embeddings are made: %s.", problem)
+            else:
+                self._sender.start()
+        return self._sender.changed
+
+    def close(self) -> None:
+        self._questions.close()
+        if self._sender is not None:
+            self._sender.close()
+        self._store.close()
+
+    def wait_sent(self, seconds: float) -> bool:
+        """Wait until everything that may be sent has been sent. Returns whether that is so."""
+        return self._sender is not None and self._sender.idle.wait(seconds)
+
+    def rank(self, question: str, *, limit: int, visible: Visible | None = None) -> Ranked:
+        """Rank passages by a question. Waits for the endpoint no longer than the settings say."""
+        if problem := self.settings.problem:
+            return Ranked(problem=problem)
+        try:
+            if not self._store.matches(self.settings.fingerprint(VERSION)):
+                return Ranked(problem="no note has been embedded with this model yet")
+            # Asked before the passages are loaded: the two take their time together.
+            self._questions.request(question)
+            self._nearest.refresh()
+            vector = self._questions.ask(question, self.settings.wait_ms / 1000)
+            if vector is None:
+                return Ranked(problem=self._questions.problem or "the endpoint did not answer in time")
+            return Ranked(tuple(self._nearest.find(vector, limit=limit, visible=visible)))
+        except sqlite3.Error as error:
+            log.warning("The file of embeddings failed: %s", error)
+            return Ranked(problem="the file of embeddings failed")
+
+    def rank_by_note(self, path: str, *, limit: int, visible: Visible | None = None) -> list[NearPassage]:
+        """Rank the passages of other notes by a note's own, best first, one for each note. Sends nothing."""
+        try:
+            if not self._store.matches(self.settings.fingerprint(VERSION)):
+                return []
+            best: dict[str, NearPassage] = {}
+            for vector in self._store.vectors_of_note(path)[:PASSAGES_ASKED]:
+                for near in self._nearest.find_near(vector, limit=limit, visible=visible):
+                    if near.path != path and (near.path not in best or best[near.path].score < near.score):
+                        best[near.path] = near
+        except sqlite3.Error as error:
+            log.warning("The file of embeddings failed: %s", error)
+            return []
+        return sorted(best.values(), key=lambda near: (-near.score, near.path))[:limit]
+
+    def status(self) -> EmbeddingStatus:
+        sent = self._sender.status if self._sender is not None else SendStatus()
+        problem = self.settings.problem or sent.problem or self._questions.problem
+        try:
+            notes, vectors = self._store.counts()
+        except sqlite3.Error:
+            notes = vectors = 0
+            problem = problem or "the file of embeddings failed"
+        return EmbeddingStatus(self.settings.model, notes, vectors, sent.left, sent.sending, problem)
+
+    # What the sender asks.
+
+    def may_send(self) -> Visible:
+        shown, private = self._shown(), self._private.visible
+        return lambda path: private(path) and (shown is None or shown(path))
+
+    def list_notes(self) -> Iterator[Sendable]:
+        may_send = self.may_send()
+        with self._index().reading() as db:
+            rows = db.execute("SELECT path, hash FROM files WHERE kind = 'note' AND hash != ''").fetchall()
+        return (Sendable(path, hash_) for path, hash_ in rows if may_send(path))
+
+    def read(self, path: str) -> tuple[str, tuple[Passage, ...]] | None:
+        """The content hash and the passages of a note; None if it is gone or may not be sent."""
+        if not self.may_send()(path):
+            return None
+        with self._index().reading() as db:
+            row = db.execute(
+                "SELECT hash, text FROM files JOIN texts USING (id) WHERE path = ? AND kind = 'note'", (path,)
+            ).fetchone()
+        if row is None or not row[0]:
+            return None
+        return row[0], cut_passages(row[1], parse(row[1]), note_name(path))

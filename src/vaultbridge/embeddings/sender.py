@@ -1,0 +1,338 @@
+"""Sends passages to the endpoint in the background and stores their vectors. Nothing waits for it.
+
+One process per vault and machine sends, held by a lock file. It looks at the notes that changed, asks for
+each whether it may be sent, at the moment of sending, and sends the passages whose text has no vector yet, a
+batch at a time. An endpoint that fails is left alone for a while, twice as long each time; what was not sent
+is found again by comparing, so no queue can overflow. A model that answers with vectors of another length, or
+with another direction for the same sentence, is another model: all vectors are made again.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from vaultbridge.embeddings.client import EmbeddingClient, EndpointFailed
+from vaultbridge.embeddings.nearest import signs_of
+from vaultbridge.embeddings.passages import VERSION, Passage
+from vaultbridge.embeddings.settings import EmbeddingSettings
+from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.vault.locking import FileLock
+
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 300.0
+"""Seconds that a failing endpoint is left alone: doubled with each failure, up to five minutes. A refused key
+or a wrong address takes the longest at once, because only a person can change it."""
+
+CLOSE_SECONDS: Final = 2.0
+"""How long closing waits for the thread. One that is still connecting is left to end by itself."""
+
+COMPARE_SECONDS: Final = 300.0
+"""How often all notes are compared, in case nobody told of a change."""
+
+PATHS_KEPT: Final = 1000
+"""Changed paths that are remembered until they are looked at; with more, everything is compared."""
+
+BATCH_CHARS: Final = 60_000
+"""The most text in one request, whatever the batch: about 15,000 tokens."""
+
+GROUP_NOTES: Final = 200
+"""The most notes that are read before their passages are stored."""
+
+PROBE: Final = "The quick brown fox jumps over the lazy dog."
+"""The sentence by which a model is recognised again."""
+
+PROBE_DIFFERS: Final = 0.06
+"""The part of the signs that may differ for the same sentence. Servers compute a little differently from day
+to day; another model differs in about half of them."""
+
+log = logging.getLogger(__name__)
+
+
+class Sendable(Struct, frozen=True):
+    """A note that may be sent, as the index has it now."""
+
+    path: str
+    hash: str
+
+
+class Source(Protocol):
+    """Where notes come from."""
+
+    def may_send(self) -> Callable[[str], bool]:
+        """Says whether a note may be sent; asked again for each request."""
+        ...
+
+    def list_notes(self) -> Iterable[Sendable]:
+        """The notes that exist and may be sent."""
+        ...
+
+    def read(self, path: str) -> tuple[str, tuple[Passage, ...]] | None:
+        """The content hash and the passages of a note; None if it is gone or may not be sent."""
+        ...
+
+
+class _Waiting(Struct, frozen=True):
+    """A note, all its passages, and those that have no vector yet."""
+
+    path: str
+    hash: str
+    passages: tuple[Passage, ...]
+    lacking: tuple[Passage, ...]
+
+
+class SendStatus(Struct, frozen=True):
+    """`problem` is why sending stands still, for people; "" when it does not."""
+
+    sending: bool = False
+    left: int = 0
+    problem: str = ""
+
+
+class Sender:
+    """`start` once; `changed` from any thread; `close` cuts off a request under way."""
+
+    def __init__(self, settings: EmbeddingSettings, store: VectorStore, source: Source, folder: Path) -> None:
+        self._settings = settings
+        self._store = store
+        self._source = source
+        self._lock = FileLock(folder / "embeddings.lock")
+        self._client = EmbeddingClient(settings)
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._guard = threading.Lock()
+        self._paths: set[str] | None = None
+        """Paths that changed; None: anything may have."""
+        self._thread: threading.Thread | None = None
+        self._left = 0
+        self._problem = ""
+        self._probed = False
+        self.idle = threading.Event()
+        """Set while everything that may be sent has been sent, as far as is known."""
+
+    def start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="embeddings", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._wake.set()
+        self._client.interrupt()
+        if self._thread is not None:
+            self._thread.join(CLOSE_SECONDS)
+        self._lock.release()
+
+    def changed(self, paths: frozenset[str] | None) -> None:
+        """These notes have changed, or anything may have. Never blocks."""
+        with self._guard:
+            self.idle.clear()
+            if paths is None or self._paths is None or len(self._paths) + len(paths) > PATHS_KEPT:
+                self._paths = None
+            else:
+                self._paths |= paths
+        self._wake.set()
+
+    @property
+    def status(self) -> SendStatus:
+        return SendStatus(self._thread is not None and self._lock.held, self._left, self._problem)
+
+    def _run(self) -> None:
+        try:
+            self._send_until_closed()
+        finally:
+            self._client.close()
+
+    def _send_until_closed(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._stop.is_set():
+            wait = COMPARE_SECONDS
+            try:
+                if self._lock.try_acquire():
+                    self._work()
+                    if self._problem:
+                        log.info("The embeddings endpoint answers again.")
+                    self._problem, pause = "", FIRST_PAUSE
+            except EndpointFailed as failure:
+                wait, pause = (LONGEST_PAUSE if failure.settled else pause), min(pause * 2, LONGEST_PAUSE)
+                self._tell(str(failure))
+            except (VaultbridgeError, sqlite3.Error, OSError) as error:
+                wait, pause = pause, min(pause * 2, LONGEST_PAUSE)
+                self._tell(f"{type(error).__name__}")
+            except Exception:
+                log.exception("Making embeddings failed; searches go without them.")
+                self._tell("a fault of vaultbridge's own")
+                return
+            if self._problem:
+                # Changes do not shorten the pause: they would wake a failing endpoint again and again.
+                self._stop.wait(wait)
+                with self._guard:
+                    self._paths = None
+            else:
+                if not self._wake.wait(wait):
+                    self.changed(None)
+                self._wake.clear()
+
+    def _tell(self, problem: str) -> None:
+        if problem != self._problem and not self._stop.is_set():
+            log.warning("No embeddings are made: %s. Searches go without them.", problem)
+        self._problem = problem
+
+    def _work(self) -> None:
+        """Send everything that is missing. Raises EndpointFailed."""
+        if self._store.claim(self._settings.fingerprint(VERSION)):
+            log.info("The model or its settings changed: all passages are embedded again.")
+        with self._guard:
+            paths, self._paths = self._paths, set()
+        try:
+            for batch in self._batches(self._find_pending(paths)):
+                if not self._probed:
+                    self._probe()
+                self._send(batch)
+                if self._stop.is_set():
+                    return
+        except BaseException:
+            with self._guard:
+                self._paths = None
+            raise
+        self._left = 0
+        with self._guard:
+            if self._paths == set():
+                self.idle.set()
+
+    def _find_pending(self, paths: set[str] | None) -> list[str]:
+        stored = self._store.notes()
+        if paths is None:
+            wanted = {note.path: note.hash for note in self._source.list_notes()}
+            if gone := stored.keys() - wanted.keys():
+                self._store.drop_notes(gone)
+            self._store.tidy()
+            pending = [path for path, hash_ in wanted.items() if stored.get(path) != hash_]
+        else:
+            pending = sorted(paths)
+        self._left = len(pending)
+        return pending
+
+    def _batches(self, paths: Iterable[str]) -> Iterator[list[_Waiting]]:
+        """Group notes until their missing passages fill a request. A note with many is a group of its own."""
+        group: list[_Waiting] = []
+        missing = chars = 0
+        for path in paths:
+            if self._stop.is_set():
+                return
+            found = self._source.read(path)
+            if found is None:
+                self._store.drop_notes([path])
+                self._left = max(0, self._left - 1)
+                continue
+            note_hash, passages = found
+            known = self._store.known(passage.hash for passage in passages)
+            lacking = [passage for passage in passages if passage.hash not in known]
+            group.append(_Waiting(path, note_hash, passages, tuple(lacking)))
+            missing += len(lacking)
+            chars += sum(len(passage.text) for passage in lacking)
+            if missing >= self._settings.batch or chars >= BATCH_CHARS or len(group) >= GROUP_NOTES:
+                yield group
+                group, missing, chars = [], 0, 0
+        if group:
+            yield group
+
+    def _send(self, group: list[_Waiting]) -> None:
+        waiting = {passage.hash: (note.path, passage) for note in group for passage in note.lacking}
+        while waiting:
+            # Asked again for each request: a note may have become private while others were sent.
+            may_send = self._source.may_send()
+            waiting = {hash_: one for hash_, one in waiting.items() if may_send(one[0])}
+            part = self._take(passage for _, passage in waiting.values())
+            if part:
+                self._store.put_vectors(zip((one.hash for one in part), self._embed(part), strict=True))
+            for passage in part:
+                del waiting[passage.hash]
+            if self._stop.is_set():
+                return
+        may_send = self._source.may_send()
+        for note in group:
+            if not may_send(note.path):
+                self._store.drop_notes([note.path])
+            else:
+                rows = [(passage.line, passage.hash) for passage in note.passages]
+                self._store.put_note(note.path, note.hash, rows)
+            self._left = max(0, self._left - 1)
+
+    def _take(self, waiting: Iterable[Passage]) -> list[Passage]:
+        """As many as fit into a request."""
+        taken: list[Passage] = []
+        chars = 0
+        for passage in waiting:
+            chars += len(passage.text)
+            if len(taken) == self._settings.batch or (taken and chars > BATCH_CHARS):
+                break
+            taken.append(passage)
+        return taken
+
+    def _embed(self, passages: list[Passage]) -> list[Quantised]:
+        """One vector for each passage. A passage that the endpoint refuses even alone and cut in half has an
+        empty one, so that it is not sent for ever."""
+        try:
+            return self._ask([passage.text for passage in passages])
+        except EndpointFailed as failure:
+            if not failure.refused:
+                raise
+        if len(passages) > 1:
+            middle = len(passages) // 2
+            return self._embed(passages[:middle]) + self._embed(passages[middle:])
+        text = passages[0].text
+        try:
+            return self._ask([text[: len(text) // 2] or text])
+        except EndpointFailed as failure:
+            if not failure.refused or not self._works():
+                raise EndpointFailed(str(failure), settled=failure.settled) from None
+        log.warning("The embeddings endpoint refuses one passage of %d characters.", len(text))
+        return [Quantised(b"", 0.0)]
+
+    def _works(self) -> bool:
+        """Whether the endpoint accepts anything at all: else every passage of the vault would be given up."""
+        try:
+            self._ask([PROBE])
+        except EndpointFailed:
+            return False
+        return True
+
+    def _ask(self, texts: list[str]) -> list[Quantised]:
+        prompt = self._settings.prompts[1]
+        vectors = self._client.embed([replace_surrogates(prompt + text) for text in texts])
+        before = self._store.check_dimensions(len(vectors[0]))
+        if before:
+            self._probed = False
+            log.warning(
+                "The model's vectors have %d numbers now instead of %d: all passages are embedded again.",
+                len(vectors[0]),
+                before,
+            )
+            raise EndpointFailed(f"its vectors had {before} numbers before, and {len(vectors[0])} now")
+        return [quantise(vector) for vector in vectors]
+
+    def _probe(self) -> None:
+        """Whether the model is still the one that made the stored vectors."""
+        (vector,) = self._ask([PROBE])
+        if not vector.data:
+            raise EndpointFailed("it answers with zeros", settled=True)
+        before = self._store.read_probe()
+        if before and len(before) == len(vector.data):
+            differing = (signs_of(before) ^ signs_of(vector.data)).bit_count() / len(before)
+            if differing > PROBE_DIFFERS:
+                log.warning("The model answers differently than before: all passages are embedded again.")
+                self._store.empty()
+                self._store.write_probe(vector.data)
+                self._probed = True
+                raise EndpointFailed("the model has changed")
+        self._store.write_probe(vector.data)
+        self._probed = True

@@ -1,0 +1,296 @@
+"""A vault with a model: what is sent, what never is, and what happens when the model fails or changes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.files import write_vault
+from support.model_server import SECONDS, ModelServer
+from support.scripts import drawn_words
+from vaultbridge.embeddings.embeddings import Embeddings
+from vaultbridge.embeddings.sender import PROBE
+from vaultbridge.embeddings.settings import EmbeddingSettings
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Move
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.trash import Trash
+
+NOTES: dict[str, str | bytes] = {
+    "Bees.md": "Honey comes from the hive in summer.",
+    "Ships.md": "A harbour with sails and anchors.",
+    "Empty.md": "   \n\n---\n\n***\n",
+    "Bread.md": "---\ntags: [x]\n---\nFlour, water and salt.",
+}
+
+Open = Callable[..., Engine]
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path: Path, model: ModelServer) -> Iterator[Open]:
+    """`opened(files, …)` opens the vault, indexed, with its notes being sent unless `start` is False."""
+    engines: list[Engine] = []
+
+    def make(
+        files: dict[str, str | bytes] | None = None,
+        *,
+        scope: Scope | None = None,
+        start: bool = True,
+        **options: object,
+    ) -> Engine:
+        settings = EmbeddingSettings(
+            **{"url": model.url, "model": "test", "wait_ms": 10_000, **options}  # type: ignore[arg-type]
+        )
+        engine = Engine(
+            write_vault(tmp_path / "vault", files or {}),
+            cache=tmp_path / "cache",
+            trash=Trash({"HOME": str(tmp_path / "home")}),
+            scope=scope or Scope(),
+            embeddings=settings,
+        )
+        engines.append(engine)
+        engine.index_sync.refresh()
+        if start:
+            engine.start_embeddings()
+        return engine
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+def of(engine: Engine) -> Embeddings:
+    assert engine.embeddings is not None
+    return engine.embeddings
+
+
+def sent(engine: Engine) -> Embeddings:
+    """The vault's embeddings, when all is sent."""
+    assert of(engine).wait_sent(SECONDS), of(engine).status()
+    return of(engine)
+
+
+def best(engine: Engine, question: str) -> list[str]:
+    ranked = sent(engine).rank(question, limit=5)
+    assert ranked.problem == ""
+    return [near.path for near in ranked.passages]
+
+
+def without_probe(model: ModelServer) -> list[str]:
+    return [text for text in model.texts if PROBE not in text]
+
+
+def test_a_question_finds_the_passage_with_its_meaning(opened: Open) -> None:
+    engine = opened(NOTES)
+    assert best(engine, "summer honey hive")[0] == "Bees.md"
+    assert best(engine, "water flour salt")[0] == "Bread.md"
+    status = of(engine).status()
+    assert (status.notes, status.vectors, status.left, status.problem) == (4, 3, 0, "")
+
+
+def test_questions_and_passages_have_prompts_of_their_own_and_blanks_stay(
+    opened: Open, model: ModelServer
+) -> None:
+    model.prompts = ("Q: ", "P: ")
+    engine = opened(NOTES, question_prompt="Q: ", passage_prompt="P: ")
+    assert best(engine, "anchors")[0] == "Ships.md"
+    assert model.texts[-1] == "Q: anchors"
+    assert sorted(without_probe(model)[:-1]) == [
+        "P: Bees\n\nHoney comes from the hive in summer.",
+        "P: Bread\n\nFlour, water and salt.",
+        "P: Ships\n\nA harbour with sails and anchors.",
+    ]
+
+
+def test_what_is_private_is_never_sent(opened: Open, model: ModelServer) -> None:
+    rng = random.Random(12)
+    secrets = drawn_words(3, 30)
+    files: dict[str, str | bytes] = {
+        ".obsidian/app.json": json.dumps({"userIgnoreFilters": ["Ignored/"]}),
+        "Public.md": "plain words",
+    }
+    places = ("Denied", "Ignored", "Diary", "Work/Diary")
+    for number, word in enumerate(secrets):
+        files[f"{rng.choice(places)}/{number}.md"] = f"secret{number} {word}"
+    engine = opened(files, scope=Scope(deny=("Denied/",)), private=("Diary/", "Work/Diary"))
+    sent(engine)
+    assert without_probe(model) == ["Public\n\nplain words"]
+
+
+def test_a_note_that_becomes_private_is_forgotten(tmp_path: Path, opened: Open, model: ModelServer) -> None:
+    engine = opened(NOTES)
+    assert best(engine, "honey")[0] == "Bees.md"
+    engine.close()
+    narrow = opened(private=("Bees.md",))
+    assert "Bees.md" not in best(narrow, "honey")
+    assert of(narrow).status().notes == 3
+    before = len(model.requests)
+    assert narrow.apply([Append(note="Bees", content="more honey")]).files
+    narrow.close()
+    assert len(model.requests) == before
+
+
+def test_only_what_changed_is_sent_again(opened: Open, model: ModelServer) -> None:
+    long = "Old words that stay as they are. " * 10
+    engine = opened({"A.md": f"# One\n{long}\n# Two\n{long}second"})
+    sent(engine)
+    first = len(without_probe(model))
+    engine.apply([Append(note="A", content="newest thought")])
+    sent(engine)
+    again = without_probe(model)[first:]
+    assert len(again) == 1
+    assert again[0].endswith("newest thought")
+    engine.apply([Move(note="A", to="Deep/Folder/")])
+    sent(engine)
+    assert len(without_probe(model)) == first + 1
+    assert best(engine, "newest thought")[0] == "Deep/Folder/A.md"
+
+
+def test_several_processes_send_once_and_all_may_ask(opened: Open, model: ModelServer) -> None:
+    first = opened(NOTES)
+    sent(first)
+    asked = len(model.requests)
+    second, reader = opened(), opened(start=False)
+    assert [near.path for near in of(second).rank("anchors sails", limit=1).passages] == ["Ships.md"]
+    assert [near.path for near in of(reader).rank("anchors sails", limit=1).passages] == ["Ships.md"]
+    assert [text for request in model.requests[asked:] for text in request["input"]] == ["anchors sails"] * 2
+
+
+def test_another_length_of_vectors_makes_all_again(
+    opened: Open, model: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    model.dimensions = 32
+    with caplog.at_level(logging.WARNING):
+        engine.apply([Append(note="Bees", content="queen")])
+        assert best(engine, "queen honey")[0] == "Bees.md"
+    assert "32 numbers now instead of 64" in caplog.text
+    assert of(engine).status().vectors == 3
+
+
+def test_another_model_under_the_same_name_is_noticed(
+    opened: Open, model: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    engine.close()
+    model.seed = b"another model"
+    again = opened({"New.md": "something to send"})
+    with caplog.at_level(logging.WARNING):
+        assert best(again, "honey hive")[0] == "Bees.md"
+    assert "answers differently than before" in caplog.text
+
+
+def test_another_name_is_another_model(opened: Open, model: ModelServer) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    engine.close()
+    other = opened(model="other", start=False)
+    assert of(other).rank("honey", limit=5).problem == "no note has been embedded with this model yet"
+    other.start_embeddings()
+    assert best(other, "honey")[0] == "Bees.md"
+    assert {request["model"] for request in model.requests} == {"test", "other"}
+
+
+def test_a_failing_endpoint_is_left_alone_and_then_used_again(
+    opened: Open, model: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    model.status = 503
+    with caplog.at_level(logging.WARNING):
+        engine = opened(NOTES)
+        model.wait_for(1)
+        assert engine.ask.search("honey").total == 1
+        ranked = of(engine).rank("honey", limit=5)
+        assert ranked.problem == "it failed (HTTP 503)"
+    asked = len(model.requests)
+    assert of(engine).rank("honey", limit=5).problem == "it failed (HTTP 503)"
+    assert of(engine).rank("other", limit=5).problem == "it failed (HTTP 503)"
+    # Within the pause nobody asks again, neither for questions nor for passages.
+    assert len(model.requests) == asked
+    model.status = 200
+    sent(engine)
+    assert of(engine).status().vectors == 3
+
+
+def test_a_slow_endpoint_delays_nothing(opened: Open, model: ModelServer) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    model.hold.clear()
+    asked = len(model.requests)
+    narrow = opened(start=False, wait_ms=20)
+    assert of(narrow).rank("honey", limit=5).problem == "the endpoint did not answer in time"
+    assert engine.apply([Append(note="Bees", content="wax")]).files
+    assert engine.ask.search("wax").total == 1
+    model.wait_for(asked + 2)
+    model.hold.set()
+    sent(engine)
+    # The late vector was kept: the question is not sent again.
+    assert of(narrow)._questions.ask("honey", SECONDS) is not None
+    assert of(narrow).rank("honey", limit=5).passages
+    assert model.texts.count("honey") == 1
+
+
+def test_a_passage_that_is_refused_does_not_stop_the_others(opened: Open, model: ModelServer) -> None:
+    model.refused_above = 200
+    files: dict[str, str | bytes] = {f"{n}.md": f"short words {n}" for n in range(6)}
+    files["Long.md"] = "many words " * 60
+    files["Half.md"] = "half as many words " * 12
+    engine = opened(files, batch=8)
+    sent(engine)
+    status = of(engine).status()
+    assert (status.notes, status.vectors, status.problem) == (8, 8, "")
+    ranked = of(engine).rank("half as many words short", limit=20)
+    assert {near.path for near in ranked.passages} == files.keys() - {"Long.md"}
+
+
+def test_an_endpoint_that_refuses_everything_gives_nothing_up(opened: Open, model: ModelServer) -> None:
+    model.status = 400
+    engine = opened(NOTES)
+    model.wait_for(2)
+    model.status = 200
+    assert best(engine, "honey")[0] == "Bees.md"
+
+
+def test_without_its_key_nothing_is_sent(opened: Open, model: ModelServer) -> None:
+    engine = opened(NOTES, key_env="MY_KEY")
+    assert of(engine).status().problem == "the environment variable MY_KEY is not set"
+    assert of(engine).rank("honey", limit=1).problem == "the environment variable MY_KEY is not set"
+    engine.close()
+    assert model.requests == []
+
+
+def test_a_caller_sees_only_its_own_notes(opened: Open) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
+    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.ask.shown())
+    assert ranked.passages
+    assert "Bees.md" not in {near.path for near in ranked.passages}
+
+
+def test_the_file_of_vectors_may_be_deleted(opened: Open, model: ModelServer) -> None:
+    engine = opened(NOTES)
+    sent(engine)
+    (engine.cache / "embeddings.sqlite3").unlink()
+    of(engine).start()(None)
+    assert best(engine, "honey hive")[0] == "Bees.md"
+
+
+def test_closing_does_not_wait_for_the_endpoint(opened: Open, model: ModelServer) -> None:
+    model.hold.clear()
+    engine = opened(NOTES)
+    model.wait_for(1)
+    engine.close()
+    assert not model.hold.is_set()
