@@ -75,7 +75,8 @@ class SortKey(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """`summaries` are pairs of a column and the name of a summary."""
+    """`summaries` are pairs of a column and the name of a summary; `image` is the property whose picture the
+    cards of a view show."""
 
     name: str
     type: str = "table"
@@ -85,6 +86,7 @@ class View(Struct, frozen=True):
     group_by: SortKey | None = None
     limit: int | None = None
     summaries: tuple[tuple[PropertyId, str], ...] = ()
+    image: PropertyId | None = None
 
 
 class Base(Struct, frozen=True):
@@ -319,6 +321,7 @@ class _Reader:
             group_by=self._sort_key(fields["groupBy"]) if "groupBy" in fields else None,
             limit=self._limit(fields.get("limit")),
             summaries=self._summaries(fields.get("summaries")),
+            image=property_id(image) if (image := self._text(fields.get("image"))) else None,
         )
 
     def _texts(self, node: Any, what: str) -> list[str]:

@@ -47,6 +47,9 @@ from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.routes import PageApi
+from vaultbridge.web.api.vault import add_vault_routes
+from vaultbridge.web.codes import LinkCodes, code_link
+from vaultbridge.web.media import MediaLinks
 from vaultbridge.web.page import add_page_routes, page_link
 
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
@@ -135,14 +138,15 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 class Listening(Struct, frozen=True):
     """Where a server listens, for people and programs on this machine. `page` is the link to the page,
-    including the token: for the user's terminal, never for a log. `others` serve the same vaults; `notices`
-    are what the user should know."""
+    including the token: for the user's terminal, never for a log. `open_once` is a link that works once.
+    `others` serve the same vaults; `notices` are what the user should know."""
 
     url: str
     port: int
     vaults: tuple[ServedVault, ...]
     ide: bool
     page: str
+    open_once: str
     others: tuple[OtherBridge, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -203,7 +207,8 @@ async def run_server(
         )
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
-        app, end_exchanges = _make_app(config, guard, servers, access, ide)
+        codes = LinkCodes(presence.token)
+        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes)
         await stack.enter_async_context(
             serve_app(
                 app,
@@ -241,6 +246,7 @@ async def run_server(
             vaults,
             announced,
             page_link(presence.link, presence.token),
+            code_link(presence.link, codes.make()),
             others,
             tuple(notices),
         )
@@ -310,7 +316,7 @@ def _make_guard(config: Config) -> HostGuard:
 
 
 def _make_app(
-    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeService
+    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeService, codes: LinkCodes
 ) -> tuple[web.Application, EndExchanges]:
     app = web.Application()
     add_bridge_routes(
@@ -324,7 +330,11 @@ def _make_app(
         call_seconds=config.limits.call_seconds,
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
-    PageApi(app, guard=guard, authorize=access.authorize_page)
+    api = PageApi(app, guard=guard, authorize=access.authorize_page)
+    media = MediaLinks(is_valid=lambda principal: principal in access.list_principals())
+    add_vault_routes(api, media, codes)
+    media.add_routes(app, guard=guard)
+    codes.add_routes(app, guard=guard)
     add_no_oauth_route(app)
     return app, end_exchanges
 

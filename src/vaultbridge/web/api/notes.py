@@ -1,0 +1,333 @@
+"""The Vault view's notes: a file with all that its view shows, its links, and the changes a person makes.
+
+Changes go through the engine as those of assistants do: journaled, with the hash that the person saw, and
+undoable. The journal names `page` as who made them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure, InvalidArgument, PermissionDenied, StaleWrite
+from vaultbridge.links.resolve import FileTable, Resolved, resolve
+from vaultbridge.markdown.edits.line_ends import restore_line_ends
+from vaultbridge.markdown.edits.property_types import property_type
+from vaultbridge.markdown.text import decode, is_text, replace_surrogates
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
+from vaultbridge.web.api.routes import PageApi, PageCall
+from vaultbridge.web.media import MediaLinks, media_kind, suffix_of
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.engine.engine import FileView
+    from vaultbridge.engine.outcome import Outcome
+    from vaultbridge.markdown.model import Note
+
+ACTOR: Final = "page"
+
+SHOWN_BYTES: Final = 4 * 2**20
+"""The largest file whose text is shown: a browser lays out more than that only with patience."""
+
+BACKLINK_NOTES: Final = 200
+"""How many notes that link to a note are listed with the lines: each is read for them."""
+
+LINES_PER_NOTE: Final = 5
+"""How many linking lines of one note are listed."""
+
+LINE_CHARS: Final = 300
+"""How much of a linking line is shown."""
+
+KINDS: Final = {"md": "note", "canvas": "canvas", "base": "base"}
+
+
+class Save(Struct, frozen=True, forbid_unknown_fields=True):
+    """`expected` is the hash of the text that the person began with."""
+
+    path: str
+    text: str
+    expected: str
+
+
+class NewNote(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    text: str = ""
+
+
+class TickTask(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    line: int
+    expected: str
+    status: str = "toggle"
+
+
+def add_note_routes(api: PageApi, media: MediaLinks) -> None:
+    async def show(call: PageCall) -> Any:
+        path, subpath = _require_path(call), call.text("subpath")
+
+        def link_media(path: str) -> str:
+            return media.make(call.grant, call.vault, path)
+
+        return await call.on_vault(lambda engine: show_file(engine, path, subpath, link_media))
+
+    api.get("/note", show)
+    api.put("/note", save)
+    api.post("/note", create)
+    api.post("/task", tick)
+    api.get("/links", show_links)
+
+
+def _require_path(call: PageCall) -> str:
+    path = call.text("path")
+    if not path:
+        raise InvalidArgument("path is missing.", argument="path", hint="The path of a file in the vault.")
+    return path
+
+
+def kind_of(path: str) -> str:
+    """What a file is to the page: a note, canvas, base, something a browser shows, text, or just a file."""
+    return KINDS.get(suffix_of(path)) or media_kind(path) or "file"
+
+
+def show_file(engine: Engine, name: str, subpath: str, link_media: Any) -> dict[str, Any]:
+    path = engine.find(name)
+    kind = kind_of(path)
+    if kind in KINDS.values():
+        return _show_text(engine, engine.view(path), kind, subpath, link_media)
+    size, modified = _measure(engine, path)
+    shown = {
+        "path": replace_surrogates(path),
+        "kind": kind,
+        "size": size,
+        "modified": modified,
+        "media": link_media(path),
+    }
+    if kind == "file" and size <= SHOWN_BYTES:
+        data = engine.read_bytes(path)
+        if is_text(data):
+            return {**shown, "kind": "text", "text": decode(data).text}
+    return shown
+
+
+def _measure(engine: Engine, path: VaultPath) -> tuple[int, float]:
+    engine.scope.check_read(path)
+    status = engine.root.status(path)
+    return status.st_size, status.st_mtime
+
+
+def _show_text(engine: Engine, view: FileView, kind: str, subpath: str, link_media: Any) -> dict[str, Any]:
+    note, text = view.note, replace_surrogates(view.text)
+    if len(text) > SHOWN_BYTES:
+        raise EngineFailure(
+            f"{view.path} is too long to be shown here.", hint="Open it in Obsidian, or read parts of it."
+        )
+    properties = note.properties
+    types = engine.settings.property_types
+    first_line = 1
+    if subpath:
+        text, first_line = _cut(view, subpath)
+        text = replace_surrogates(text)
+    return {
+        "path": replace_surrogates(view.path),
+        "kind": kind,
+        "hash": view.hash,
+        "modified": view.modified,
+        "size": len(view.text.encode("utf-8", "surrogateescape")),
+        "text": text,
+        "firstLine": first_line,
+        "bodyLine": _line_at(view.text, properties.end) if properties is not None and not subpath else 1,
+        "readOnly": _why_read_only(engine, view),
+        "properties": [
+            {"name": replace_surrogates(name), "type": property_type(name, types), "value": _plain(value)}
+            for name, value in (properties.values if properties is not None else {}).items()
+        ],
+        "aliases": [replace_surrogates(alias) for alias in note.aliases],
+        "tags": list(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
+        "outline": [
+            {"level": heading.level, "text": replace_surrogates(heading.text), "line": heading.line}
+            for heading in note.headings
+        ],
+        "tasks": [{"line": task.line, "status": task.status} for task in note.tasks],
+        "links": _resolve_links(engine, view.path, note, link_media),
+        "problems": [{"line": problem.line, "message": problem.message} for problem in note.problems],
+    }
+
+
+def _line_at(text: str, offset: int) -> int:
+    head = text[:offset]
+    return head.count("\n") + head.count("\r") - head.count("\r\n") + 1
+
+
+def _cut(view: FileView, subpath: str) -> tuple[str, int]:
+    """The section or block that a link's subpath names, and its first line. Raises EditRefused."""
+    from vaultbridge.markdown.sections import find_block, find_section
+
+    wanted = subpath.removeprefix("#")
+    if wanted.startswith("^"):
+        block = find_block(view.note, wanted[1:])
+        start, end = block.start, block.end
+    else:
+        section = find_section(view.text, view.note, wanted)
+        start, end = section.start, section.content_end
+    return view.text[start:end], _line_at(view.text, start)
+
+
+def _why_read_only(engine: Engine, view: FileView) -> str:
+    """Why the person cannot change the file; "" when they can."""
+    try:
+        engine.scope.check_write(view.path)
+    except PermissionDenied as error:
+        return error.message
+    if view.text != replace_surrogates(view.text):
+        return "The file holds bytes that are not UTF-8, so it cannot be edited as text here."
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, dict):
+        return {replace_surrogates(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)
+
+
+def _resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) -> dict[str, Any]:
+    """Where each link leads, by its raw text. A browser has neither the rules nor the names of all files."""
+    table = engine.ask.visible_table()
+    return {
+        replace_surrogates(link.raw): resolve_target(link.target, path, table, link_media)
+        for link in note.links
+    }
+
+
+def resolve_target(target: str, source: str, table: FileTable, link_media: Any) -> dict[str, Any]:
+    """The path that a link leads to, null if no visible file has the name, and the address of a file that a
+    browser shows."""
+    found = resolve(target, source, table)
+    if not isinstance(found, Resolved):
+        return {"path": None, "target": replace_surrogates(target)}
+    answer = {"path": replace_surrogates(found.path)}
+    if media_kind(found.path):
+        answer["media"] = link_media(found.path)
+    return answer
+
+
+# Links to and from a note.
+
+
+async def show_links(call: PageCall) -> Any:
+    path = _require_path(call)
+    return await call.on_vault(lambda engine: _show_links(engine, engine.find(path)))
+
+
+def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
+    sources: dict[VaultPath, dict[int, str]] = {}
+    for link in engine.ask.backlinks(path):
+        if link.source != path:
+            sources.setdefault(link.source, {}).setdefault(link.line, link.raw)
+    outgoing: dict[str, int] = {}
+    unresolved: dict[str, int] = {}
+    for leading in engine.ask.outgoing(path):
+        if leading.resolved is None:
+            unresolved.setdefault(leading.target, leading.line)
+        elif leading.resolved != path:
+            outgoing.setdefault(leading.resolved, leading.line)
+    return {
+        "backlinks": [
+            {"path": replace_surrogates(source), "lines": _read_lines(engine, source, lines)}
+            for source, lines in list(sources.items())[:BACKLINK_NOTES]
+        ],
+        "backlinkNotes": len(sources),
+        "outgoing": [{"path": replace_surrogates(to), "line": line} for to, line in outgoing.items()],
+        "unresolved": [{"target": replace_surrogates(to), "line": line} for to, line in unresolved.items()],
+    }
+
+
+def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> list[dict[str, Any]]:
+    """The lines that hold the links; the link itself for a source that has changed since, or is no note."""
+    lines: list[str] = []
+    if suffix_of(source) == "md":
+        try:
+            lines = re.split(r"\r\n?|\n", decode(engine.read_bytes(source)).text)
+        except (EngineFailure, PermissionDenied):
+            lines = []
+    return [
+        {
+            "line": number,
+            "text": replace_surrogates(
+                (lines[number - 1].strip() if number <= len(lines) else raw)[:LINE_CHARS]
+            ),
+        }
+        for number, raw in list(wanted.items())[:LINES_PER_NOTE]
+    ]
+
+
+# Changes.
+
+
+async def save(call: PageCall) -> Any:
+    from vaultbridge.engine.operations import Write
+
+    asked = await call.body(Save)
+    if not asked.expected:
+        raise InvalidArgument("expected is missing.", argument="expected", hint="The hash that /note gave.")
+
+    def work(engine: Engine) -> dict[str, Any]:
+        path = engine.find(asked.path)
+        if not path.lower().endswith(TEXT_SUFFIXES):
+            raise InvalidArgument(
+                f"{path} is not edited here.", argument="path", hint="Notes, canvases and bases are."
+            )
+        view = engine.view(path)
+        if view.hash != asked.expected:
+            raise StaleWrite(path, expected=asked.expected, current=view.hash)
+        text = restore_line_ends(asked.text, view.text)
+        wanted = Write(note=path, content=text, expected=asked.expected)
+        outcome = engine.apply([wanted], label="edit", actor=ACTOR)
+        return _render_outcome(outcome, path, asked.expected)
+
+    return await call.on_vault(work)
+
+
+async def create(call: PageCall) -> Any:
+    from vaultbridge.engine.operations import Create
+
+    asked = await call.body(NewNote)
+
+    def work(engine: Engine) -> dict[str, Any]:
+        outcome = engine.apply([Create(note=asked.path, content=asked.text)], actor=ACTOR)
+        (made,) = (file for file in outcome.files if file.change == "created")
+        return _render_outcome(outcome, made.path, "")
+
+    return await call.on_vault(work)
+
+
+async def tick(call: PageCall) -> Any:
+    """Tick a task, or take the tick back. Only on the text that the person saw: lines move."""
+    from vaultbridge.engine.operations import SetTask
+
+    asked = await call.body(TickTask)
+
+    def work(engine: Engine) -> dict[str, Any]:
+        path = engine.find(asked.path)
+        wanted = SetTask(note=path, line=asked.line, status=asked.status, expected=asked.expected)
+        return _render_outcome(engine.apply([wanted], actor=ACTOR), path, asked.expected)
+
+    return await call.on_vault(work)
+
+
+def _render_outcome(outcome: Outcome, path: str, before: str) -> dict[str, Any]:
+    """`hash` is that of the text as written; unchanged when nothing was to be written."""
+    own = next((file for file in outcome.files if file.path == path), None)
+    return {
+        "path": replace_surrogates(path),
+        "hash": own.hash if own is not None else before,
+        "change": int(outcome.change_id) if outcome.change_id else None,
+        "notices": [replace_surrogates(notice) for notice in outcome.notices],
+    }

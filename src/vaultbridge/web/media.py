@@ -1,0 +1,189 @@
+"""Links to pictures, sounds and other files of a vault, for elements that cannot send a token.
+
+    media = MediaLinks(is_valid=lambda principal: principal in access.list_principals())
+    media.add_routes(app, guard=guard)                  # /page/media/TICKET/NAME
+    address = media.make(grant, "Notes", "Attachments/sky.png")
+
+A ticket is a random name for one file and one caller. It lives in the memory of this process, expires, and
+ends with its caller's token. The file is looked up again at each request, so that what the scope hides
+meanwhile is gone. A file of the vault is foreign content: it is served with headers under which nothing in it
+runs, and only as what its suffix says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from aiohttp import ETag, web
+from msgspec import Struct
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.vault.read import content_hash
+from vaultbridge.web.page import BASE, HEADERS
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.web.api.routes import PageGrant
+
+PREFIX: Final = f"{BASE}/media"
+
+TICKETS: Final = 10_000
+"""How many files are remembered: more than a person looks at in an hour. The oldest makes room."""
+
+TICKET_SECONDS: Final = 3600.0
+"""How long a ticket lasts: a page that was open longer asks for the note again."""
+
+IMAGES: Final = {
+    "avif": "image/avif",
+    "bmp": "image/bmp",
+    "gif": "image/gif",
+    "jpeg": "image/jpeg",
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "webp": "image/webp",
+}
+SOUNDS: Final = {
+    "flac": "audio/flac",
+    "m4a": "audio/mp4",
+    "mp3": "audio/mpeg",
+    "ogg": "audio/ogg",
+    "wav": "audio/wav",
+    "3gp": "audio/3gpp",
+}
+VIDEOS: Final = {
+    "mkv": "video/x-matroska",
+    "mov": "video/quicktime",
+    "mp4": "video/mp4",
+    "ogv": "video/ogg",
+    "webm": "video/webm",
+}
+DOCUMENTS: Final = {"pdf": "application/pdf"}
+SHOWN: Final = {**IMAGES, **SOUNDS, **VIDEOS, **DOCUMENTS}
+"""What a browser shows in place. Anything else is offered for saving, as bytes."""
+
+_KINDS: Final = (("image", IMAGES), ("audio", SOUNDS), ("video", VIDEOS), ("pdf", DOCUMENTS))
+
+_RANGE: Final = re.compile(r"bytes=(\d{1,15})?-(\d{1,15})?")
+
+NOTHING_RUNS: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+"""The policy of every file. An SVG file may style itself, and no more."""
+
+_SANDBOX: Final = "; sandbox"
+"""Added for all but PDF files, whose viewer Chromium does not start in a sandbox."""
+
+
+def suffix_of(path: str) -> str:
+    return path.rpartition(".")[2].lower()
+
+
+def media_kind(path: str) -> str:
+    """`image`, `audio`, `video` or `pdf`; "" for a file that a browser cannot show."""
+    suffix = suffix_of(path)
+    return next((kind for kind, types in _KINDS if suffix in types), "")
+
+
+class _Ticket(Struct, frozen=True):
+    engines: Mapping[str, Engine]
+    principal: str
+    vault: str
+    path: str
+    ends: float
+
+
+class MediaLinks:
+    """`is_valid` says whether a principal still has access."""
+
+    def __init__(
+        self, *, is_valid: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._is_valid = is_valid
+        self._clock = clock
+        self._tickets: OrderedDict[str, _Ticket] = OrderedDict()
+        self._known: dict[tuple[str, str, str], str] = {}
+
+    def make(self, grant: PageGrant, vault: str, path: str) -> str:
+        """The address of a file; the same one as before while at least half of its time is left."""
+        key = grant.principal, vault, path
+        name = self._known.get(key, "")
+        known = self._tickets.get(name)
+        if known is None or known.ends - self._clock() < TICKET_SECONDS / 2:
+            name = secrets.token_urlsafe(18)
+            ends = self._clock() + TICKET_SECONDS
+            self._tickets[name] = _Ticket(grant.engines, grant.principal, vault, path, ends)
+            self._known[key] = name
+            while len(self._tickets) > TICKETS:
+                old_name, old = self._tickets.popitem(last=False)
+                old_key = old.principal, old.vault, old.path
+                if self._known.get(old_key) == old_name:
+                    del self._known[old_key]
+        return f"{PREFIX}/{name}/{quote(path.rpartition('/')[2], safe='')}"
+
+    def add_routes(self, app: web.Application, *, guard: HostGuard) -> None:
+        async def answer(request: web.Request) -> web.StreamResponse:
+            refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
+            if refusal is not None:
+                return _text(403, refusal)
+            ticket = self._tickets.get(request.match_info["ticket"])
+            if ticket is None or ticket.ends < self._clock() or not self._is_valid(ticket.principal):
+                return _text(404, "This link has expired. Open the note again.")
+            try:
+                data = await asyncio.to_thread(_read, ticket)
+            except VaultbridgeError as error:
+                return _text(404, error.message)
+            return _serve(request, ticket.path, data)
+
+        app.router.add_get(PREFIX + "/{ticket}/{name}", answer)
+
+
+def _read(ticket: _Ticket) -> bytes:
+    engine = ticket.engines[ticket.vault]
+    return engine.read_bytes(engine.find(ticket.path))
+
+
+def _serve(request: web.Request, path: str, data: bytes) -> web.Response:
+    media_type = SHOWN.get(suffix_of(path))
+    sandbox = "" if media_type == "application/pdf" else _SANDBOX
+    headers = {
+        **HEADERS,
+        "Content-Security-Policy": NOTHING_RUNS + sandbox,
+        "X-Frame-Options": "SAMEORIGIN",
+        "Cache-Control": "private, no-cache",
+        "Accept-Ranges": "bytes",
+    }
+    if media_type is None:
+        name = quote(path.rpartition("/")[2], safe="")
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
+    response = _cut(request, data, headers, media_type or "application/octet-stream")
+    response.etag = ETag(content_hash(data))
+    return response
+
+
+def _cut(request: web.Request, data: bytes, headers: dict[str, str], media_type: str) -> web.Response:
+    """The whole file, the range that the request asks for, or nothing when the browser has the file."""
+    if any(tag.value == content_hash(data) for tag in request.if_none_match or ()):
+        return web.Response(status=304, headers=headers)
+    asked = _RANGE.fullmatch(request.headers.get("Range", ""))
+    if asked is None or not any(asked.groups()):
+        return web.Response(body=data, content_type=media_type, headers=headers)
+    size = len(data)
+    if asked[1] is None:
+        first, last = max(0, size - int(asked[2])), size - 1
+    else:
+        first, last = int(asked[1]), min(int(asked[2] or size - 1), size - 1)
+    if first > last or first >= size:
+        return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
+    headers["Content-Range"] = f"bytes {first}-{last}/{size}"
+    return web.Response(status=206, body=data[first : last + 1], content_type=media_type, headers=headers)
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=text + "\n", headers=HEADERS)

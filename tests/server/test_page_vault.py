@@ -1,0 +1,308 @@
+"""The Vault view's API on a real port: what a person sees of files, and what becomes of their changes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from multidict import CIMultiDict
+
+from server.conftest import Served, Serving, build_index
+from server.test_page_api import ask, bearer, owner
+from support.files import write_vault
+from vaultbridge.web.codes import CODES
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+NOTE = """---
+tags: [plan]
+due: 2026-05-01
+with: "[[People/Ada]]"
+---
+# Plan
+
+- [ ] buy seeds
+- [x] call [[Ada]] and [[Nobody]]
+
+![[sky.png]] and ![[Ada#Life]]
+
+## Later
+
+text ^later
+"""
+
+
+def make_vault(folder: Path) -> None:
+    write_vault(folder, {"Plan.md": NOTE, "People/Ada.md": "# Ada\n\n## Life\n\nshort\n\n## Work\n\nlong\n"})
+    write_vault(folder, {"Crlf.md": "one\r\ntwo\r\nthree\r\n", "Mixed.md": "one\r\ntwo\nthree\r\nfour"})
+    write_vault(
+        folder, {"Private/Diary.md": "a secret about [[Plan]]\n", "page.html": "<script>1</script>\n"}
+    )
+    (folder / "sky.png").write_bytes(PICTURE)
+    (folder / "bad.bin").write_bytes(b"\xff\xfe\x00")
+    build_index(folder)
+
+
+async def get(served: Served, path: str, headers: dict[str, str] | None = None) -> Any:
+    status, body = await ask(served, path, headers or owner(served))
+    assert status == 200, body
+    return body
+
+
+async def send(served: Served, method: str, path: str, body: Any) -> tuple[int, Any]:
+    return await ask(served, path, owner(served), method=method, json=body)
+
+
+async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        note = await get(served, "/note?path=Plan.md")
+        assert (note["kind"], note["text"], note["bodyLine"], note["readOnly"]) == ("note", NOTE, 6, "")
+        assert [one["name"] for one in note["properties"]] == ["tags", "due", "with"]
+        assert [(one["text"], one["line"]) for one in note["outline"]] == [("Plan", 6), ("Later", 13)]
+        assert note["tasks"] == [{"line": 8, "status": " "}, {"line": 9, "status": "x"}]
+        assert note["links"]["[[Ada]]"] == {"path": "People/Ada.md"}
+        assert note["links"]["[[People/Ada]]"] == {"path": "People/Ada.md"}
+        assert note["links"]["[[Nobody]]"] == {"path": None, "target": "Nobody"}
+        assert note["links"]["![[sky.png]]"]["media"].startswith("/page/media/")
+        part = await get(served, "/note?path=People/Ada.md&subpath=%23Life")
+        assert (part["text"], part["firstLine"]) == ("## Life\n\nshort", 3)
+        block = await get(served, "/note?path=Plan&subpath=%23%5Elater")
+        assert (block["text"], block["firstLine"]) == ("text ^later", 15)
+        status, body = await ask(served, "/note?path=Nowhere.md", owner(served))
+        assert (status, body["error"]["code"]) == (404, "FILE_NOT_FOUND")
+
+
+async def test_backlinks_and_links_of_a_note_name_their_lines(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        links = await get(served, "/links?path=People/Ada.md")
+        (source,) = links["backlinks"]
+        assert source["path"] == "Plan.md"
+        assert {"line": 9, "text": "- [x] call [[Ada]] and [[Nobody]]"} in source["lines"]
+        plan = await get(served, "/links?path=Plan.md")
+        assert [one["path"] for one in plan["backlinks"]] == ["Private/Diary.md"]
+        assert {one["path"] for one in plan["outgoing"]} == {"People/Ada.md", "sky.png"}
+        assert [one["target"] for one in plan["unresolved"]] == ["Nobody"]
+
+
+@pytest.mark.parametrize(
+    ("name", "edited", "expected"),
+    [
+        ("Plan.md", NOTE + "more\n", (NOTE + "more\n").encode()),
+        ("Crlf.md", "one\n2\nthree\nfour\n", b"one\r\n2\r\nthree\r\nfour\r\n"),
+        ("Mixed.md", "one\ntwo\n3\nfour", b"one\r\ntwo\n3\r\nfour"),
+    ],
+)
+async def test_saving_writes_what_was_edited_and_can_be_undone(
+    serving: Serving, tmp_path: Path, name: str, edited: str, expected: bytes
+) -> None:
+    make_vault(tmp_path / "Notes")
+    before = (tmp_path / "Notes" / name).read_bytes()
+    async with serving() as served:
+        note = await get(served, f"/note?path={name}")
+        body = {"path": name, "text": edited, "expected": note["hash"]}
+        status, saved = await send(served, "PUT", "/note", body)
+        assert status == 200
+        assert (served.vault / name).read_bytes() == expected
+        assert saved["hash"] == (await get(served, f"/note?path={name}"))["hash"] != note["hash"]
+        shown = await served.call("history", name=name)
+        assert "page" in shown["content"][0]["text"]
+        await served.call("undo", id=saved["change"])
+        assert (served.vault / name).read_bytes() == before
+
+
+async def test_a_note_that_changed_meanwhile_is_not_overwritten(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        seen = (await get(served, "/note?path=Plan.md"))["hash"]
+        (served.vault / "Plan.md").write_text("by hand\n", "utf-8")
+        status, body = await send(
+            served, "PUT", "/note", {"path": "Plan.md", "text": "mine\n", "expected": seen}
+        )
+        assert (status, body["error"]["reason"]) == (409, "stale")
+        assert body["error"]["current"] == (await get(served, "/note?path=Plan.md"))["hash"]
+        status, body = await send(served, "POST", "/task", {"path": "Plan.md", "line": 8, "expected": seen})
+        assert (status, body["error"]["reason"]) == (409, "stale")
+        assert (served.vault / "Plan.md").read_text("utf-8") == "by hand\n"
+
+
+async def test_a_task_is_ticked_and_only_it(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        seen = (await get(served, "/note?path=Plan.md"))["hash"]
+        status, done = await send(served, "POST", "/task", {"path": "Plan.md", "line": 8, "expected": seen})
+        assert status == 200
+        assert (served.vault / "Plan.md").read_text("utf-8") == NOTE.replace("- [ ] buy", "- [x] buy")
+        again = {"path": "Plan.md", "line": 8, "expected": done["hash"]}
+        assert (await send(served, "POST", "/task", again))[0] == 200
+        assert (served.vault / "Plan.md").read_text("utf-8") == NOTE
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "argument"),
+    [
+        ("PUT", "/note", {"path": "Plan.md", "text": "x", "expected": ""}, "expected"),
+        ("PUT", "/note", {"path": "Plan.md", "text": "x"}, ""),
+        ("PUT", "/note", {"path": "Plan.md", "text": "x", "expected": "y", "more": 1}, ""),
+        ("PUT", "/note", {"path": "sky.png", "text": "x", "expected": "y"}, "path"),
+        ("POST", "/task", {"path": "Plan.md", "line": "x", "expected": "y"}, "line"),
+        ("GET", "/note", None, "path"),
+        ("GET", "/links", None, "path"),
+        ("GET", "/canvas", None, "path"),
+        ("GET", "/base", None, "path"),
+        ("GET", "/search?q=x&kind=magic", None, "kind"),
+        ("GET", "/search?q=x&limit=1000000", None, "limit"),
+    ],
+)
+async def test_a_wrong_request_is_told_what_is_wrong(
+    serving: Serving, method: str, path: str, body: Any, argument: str
+) -> None:
+    async with serving() as served:
+        write_vault(served.vault, {"Plan.md": "x\n"})
+        (served.vault / "sky.png").write_bytes(PICTURE)
+        status, answer = await ask(served, path, owner(served), method=method, json=body)
+        assert (status, answer["error"].get("argument", "")) == (400, argument), answer
+
+
+async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    write_vault(tmp_path / "Notes", {"B.base": "views:\n  - type: table\n    name: All\n"})
+    write_vault(tmp_path / "Notes", {"To.md": "[[Diary]] ![[Private/Diary]]\n"})
+    build_index(tmp_path / "Notes")
+    async with serving() as served:
+        _, secret = served.tokens.make("phone", deny=("Private/**",))
+        headers = bearer(secret)
+        for path in ("/files", "/home", "/links?path=Plan.md", "/base?path=B.base", "/note?path=To.md"):
+            status, body = await ask_json(served, path, headers)
+            # The raw text of a link that the reader wrote is theirs; nothing says that there is such a file.
+            shown = json.dumps(body).replace("[[Diary]]", "").replace("![[Private/Diary]]", "")
+            assert status == 200 and "secret" not in shown, path
+            assert "Private" not in shown.replace('"target": "Private/Diary"', ""), (path, shown)
+        for kind in ("ranked", "exact"):
+            _, found = await ask_json(served, f"/search?q=secret&kind={kind}", headers)
+            assert (found["hits"], found["total"]) == ([], 0)
+        for path in ("/note?path=Private/Diary.md", "/note?path=Diary", "/links?path=Diary"):
+            status, body = await ask_json(served, path, headers)
+            assert status == 404, path
+            assert "Private/" not in json.dumps(body).replace("Private/Diary.md", "") or "secret" not in body
+        home = (await ask_json(served, "/home", headers))[1]
+        everything = (await ask_json(served, "/home", owner(served)))[1]
+        assert everything["counts"]["notes"] - home["counts"]["notes"] == 1
+
+
+async def ask_json(served: Served, path: str, headers: dict[str, str]) -> tuple[int, Any]:
+    async with served.http.get(served.url + "/page/api" + path, headers=headers) as response:
+        return response.status, await response.json()
+
+
+async def test_the_list_of_files_is_asked_for_again_only_when_it_changed(
+    serving: Serving, tmp_path: Path
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        url, headers = f"{served.url}/page/api/files", owner(served)
+        async with served.http.get(url, headers=headers) as response:
+            etag = response.headers["ETag"]
+            assert (await response.json())["paths"] == sorted(
+                str(file.relative_to(served.vault)) for file in served.vault.rglob("*") if file.is_file()
+            )
+        async with served.http.get(url, headers={**headers, "If-None-Match": etag}) as response:
+            assert response.status == 304
+        await send(served, "POST", "/note", {"path": "New/Note.md", "text": "new\n"})
+        async with served.http.get(url, headers={**headers, "If-None-Match": etag}) as response:
+            assert response.status == 200
+            assert "New/Note.md" in (await response.json())["paths"]
+
+
+# Files for elements that cannot send a token.
+
+
+async def fetch(served: Served, address: str, **headers: str) -> tuple[int, CIMultiDict[str], bytes]:
+    async with served.http.get(served.url + address, headers=headers) as response:
+        return response.status, CIMultiDict(response.headers), await response.read()
+
+
+async def test_a_picture_is_served_by_its_ticket_under_a_policy_that_runs_nothing(
+    serving: Serving, tmp_path: Path
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        address = (await get(served, "/note?path=sky.png"))["media"]
+        assert address == (await get(served, "/note?path=Plan.md"))["links"]["![[sky.png]]"]["media"]
+        status, headers, body = await fetch(served, address)
+        assert (status, body, headers["Content-Type"]) == (200, PICTURE, "image/png")
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert "sandbox" in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        status, headers, body = await fetch(served, address, Range="bytes=2-5")
+        assert (status, body, headers["Content-Range"]) == (206, PICTURE[2:6], f"bytes 2-5/{len(PICTURE)}")
+        assert (await fetch(served, address, Range="bytes=-3"))[2] == PICTURE[-3:]
+        assert (await fetch(served, address, Range=f"bytes={len(PICTURE)}-"))[0] == 416
+        assert (await fetch(served, address, **{"If-None-Match": headers["ETag"]}))[0] == 304
+        assert (await fetch(served, address.replace("/page/media/", "/page/media/x")))[0] == 404
+        assert (await fetch(served, address, Host="evil.example"))[0] == 403
+
+
+async def test_a_page_of_the_vault_is_saved_and_not_shown(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        shown = await get(served, "/note?path=page.html")
+        assert (shown["kind"], shown["text"]) == ("text", "<script>1</script>\n")
+        _, headers, _ = await fetch(served, shown["media"])
+        assert headers["Content-Type"] == "application/octet-stream"
+        assert headers["Content-Disposition"].startswith("attachment")
+        assert "text" not in await get(served, "/note?path=bad.bin")
+
+
+async def test_a_ticket_ends_with_its_token_and_with_its_scope(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        token, secret = served.tokens.make("phone")
+        _, shown = await ask_json(served, "/note?path=sky.png", bearer(secret))
+        assert (await fetch(served, shown["media"]))[0] == 200
+        (served.vault / "sky.png").rename(served.vault / "moon.png")
+        assert (await fetch(served, shown["media"]))[0] == 404
+        (served.vault / "moon.png").rename(served.vault / "sky.png")
+        served.tokens.revoke(token.id)
+        assert (await fetch(served, shown["media"]))[0] == 404
+
+
+# Links that work once.
+
+
+async def test_a_code_opens_the_page_once(serving: Serving) -> None:
+    async with serving() as served:
+        code = served.listening.open_once.partition("#code=")[2]
+        token = served.listening.page.partition("#token=")[2]
+        for expected in (200, 403, 403):
+            async with served.http.post(f"{served.url}/page/code", json={"code": code}) as response:
+                body = await response.json()
+                assert response.status == expected
+                assert (body.get("token") == token) is (expected == 200)
+        assert "vaultbridge page" in body["error"]["message"]
+        status, made = await send(served, "POST", "/code", {})
+        assert status == 200 and made["code"] != code
+        async with served.http.post(
+            f"{served.url}/page/code", json=made, headers={"Origin": "https://evil.example"}
+        ) as response:
+            assert response.status == 403
+        for _ in range(CODES):
+            await send(served, "POST", "/code", {})
+        async with served.http.post(f"{served.url}/page/code", json=made) as response:
+            assert response.status == 403  # newer ones have taken its place
+        for bad in (b"", b"[]", b'{"code": 1}', b"\xff"):
+            async with served.http.post(f"{served.url}/page/code", data=bad) as response:
+                assert response.status == 400
+
+
+async def test_only_the_owner_makes_codes(serving: Serving) -> None:
+    async with serving() as served:
+        _, secret = served.tokens.make("phone")
+        status, body = await ask(served, "/code", bearer(secret), method="POST", json={})
+        assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
