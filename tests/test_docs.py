@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge import __version__
-from vaultbridge.__main__ import COMMANDS
+from vaultbridge.cli.commands import COMMANDS, find_module
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -47,7 +47,7 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
 
 def test_every_command_has_a_module_with_a_main() -> None:
     for name in COMMANDS:
-        source = ROOT / "src" / "vaultbridge" / "cli" / f"{name}.py"
+        source = ROOT / "src" / f"{find_module(name).replace('.', '/')}.py"
         assert "def main(argv: list[str]) -> int:" in source.read_text("utf-8"), name
 
 

@@ -9,35 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
+from vaultbridge.cli.commands import COMMANDS, find_module
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
-
-COMMANDS = {
-    "index": "build or refresh a vault's index",
-    "search": "search a vault with Obsidian's query syntax",
-    "read": "read a note, a section, a block or its outline",
-    "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
-    "edit": "change a note: append, replace, properties, tags, tasks, diffs",
-    "rename": "rename or move a note, attachment or folder with every link",
-    "history": "list the changes made, with their diffs",
-    "undo": "undo one change",
-    "export": "export all notes as jsonl, graphml or csv",
-    "stdio": "MCP over stdin and stdout, for an assistant to start",
-    "serve": "one port for Claude Code, MCP over HTTP and Bridge v1",
-    "connect": "add a vault to an assistant's list of MCP servers",
-    "bridge": "MCP over stdio for a Bridge v1 server",
-    "call": "list and call the tools of any MCP server",
-    "select": "tell connected assistants what is selected",
-    "mention": "mention a note to connected assistants",
-    "companion": "install the Obsidian plugin that connects the app to a bridge",
-    "page": "print the link to the page on which you review changes",
-    "diffs": "list, accept or reject proposed changes",
-    "status": "show running bridges and their clients",
-    "doctor": "check that assistants can connect, and say what to do",
-    "token": "make, list and revoke access tokens",
-    "vaults": "list the vaults in Obsidian's list",
-}
 
 
 def usage() -> str:
@@ -148,7 +124,7 @@ def _run(args: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         sys.stdout.write(usage() + "\n")
         return 0 if args else 2
-    if command in ("-V", "--version"):
+    if command in ("-V", "--version", "version"):
         from vaultbridge import __version__
 
         sys.stdout.write(f"vaultbridge {__version__}\n")
@@ -164,7 +140,7 @@ def _run(args: list[str]) -> int:
         return 2
     from importlib import import_module
 
-    code: int = import_module(f"vaultbridge.cli.{command}").main(args[1:])
+    code: int = import_module(find_module(command)).main(args[1:])
     return code
 
 

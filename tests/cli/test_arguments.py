@@ -6,39 +6,22 @@ import argparse
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.__main__ import COMMANDS
+from vaultbridge.cli.commands import COMMANDS
 from vaultbridge.cli.common import SuggestingParser
+from vaultbridge.cli.setup.completion import find_parser
 
 BY_HAND = {"stdio", "bridge"}
 """They read their arguments without argparse, and have tests of their own."""
 
 
-def parser_of(command: str) -> SuggestingParser:
-    module: Any = import_module(f"vaultbridge.cli.{command}")
-    if command == "call":
-        found: SuggestingParser = module.make_parser()
-        return found
-    seen: list[SuggestingParser] = []
-
-    def catch(parser: SuggestingParser, _argv: object, _command: object) -> int:
-        seen.append(parser)
-        return 0
-
-    with patch.object(module, "run", catch):
-        module.main([])
-    return seen[0]
-
-
-PARSERS = {command: parser_of(command) for command in COMMANDS if command not in BY_HAND | {"token"}}
+PARSERS = {command: find_parser(command) for command in COMMANDS if command not in BY_HAND | {"token"}}
 
 VALUES: dict[str, st.SearchStrategy[str]] = {"number": st.integers(0, 65535).map(str)}
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(
@@ -132,8 +115,8 @@ def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[st
         ("search", "-v V one two", {"vault": "V", "query": ["one", "two"]}),
         ("search", "/a.*b/ two", {"vault": None, "query": ["/a.*b/", "two"]}),
         ("search", "/not/there two", {"vault": "/not/there", "query": ["two"]}),
-        ("read", "Note", {"vault": None, "note": "Note"}),
-        ("read", "V Note", {"vault": "V", "note": "Note"}),
+        ("read", "Note", {"vault": None, "place": "Note"}),
+        ("read", "V Note", {"vault": "V", "place": "Note"}),
         ("rename", "A B", {"vault": None, "old": "A", "new": "B"}),
         ("links", "Note", {"vault": None, "note": "Note"}),
         ("links", "../V --orphans", {"vault": "../V", "note": None}),

@@ -252,7 +252,7 @@ def test_help_of_a_command_is_asked_for_by_the_word_too(run: Run) -> None:
 
 
 def test_every_command_has_help_that_names_its_vault_or_purpose(run: Run) -> None:
-    from vaultbridge.__main__ import COMMANDS
+    from vaultbridge.cli.commands import COMMANDS
 
     for name in ("index", "search", "read", "links", "edit", "rename", "history", "undo", "export", "vaults"):
         assert name in COMMANDS

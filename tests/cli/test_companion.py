@@ -13,7 +13,7 @@ import pytest
 
 import vaultbridge
 from support.serve import START, served
-from vaultbridge.cli.companion import plugin_files
+from vaultbridge.cli.setup.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
 SWITCH = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”.\n"

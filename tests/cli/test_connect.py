@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.cli.connect import main
+from vaultbridge.cli.setup.connect import main
 
 Said = pytest.CaptureFixture[str]
 

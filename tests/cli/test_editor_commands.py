@@ -83,13 +83,21 @@ async def test_what_may_not_or_cannot_be_shown_is_refused(server: Served, vault:
         ("mention", "Private/Diary.md", "No note named"),
         ("select", "../Outside", "No note named"),
         ("select", "Plain:9", "lines 1 to 3, not 9"),
-        ("select", "Plain:0", "count from 1"),
-        ("mention", "Plain#L0", "count from 1"),
-        ("mention", "Plain#L3-L2", "write #L2-L3"),
-        ("select", "Plain:3-2", "before the start"),
     ):
         code, out, err = await server.command(command, vault, place)
         assert (code, out) == (1, ""), place
+        assert err.startswith("vaultbridge: ") and err.count("\n") == 1 and says in err
+
+
+async def test_an_impossible_place_is_wrong_usage(server: Served, vault: Path) -> None:
+    for command, place, says in (
+        ("select", "Plain:0", "counted from 1"),
+        ("mention", "Plain#L0", "counted from 1"),
+        ("mention", "Plain#L3-L2", "before the start"),
+        ("select", "Plain:3-2", "before the start"),
+    ):
+        code, out, err = await server.command(command, vault, place)
+        assert (code, out) == (2, ""), place
         assert err.startswith("vaultbridge: ") and err.count("\n") == 1 and says in err
 
 

@@ -22,7 +22,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.__main__ import COMMANDS, main
+from vaultbridge.__main__ import main
+from vaultbridge.cli.commands import COMMANDS
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample-vault"
 BOUND = 60.0

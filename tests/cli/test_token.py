@@ -12,7 +12,7 @@ import pytest
 
 from support.http import events
 from support.serve import START, Served, served
-from vaultbridge.cli.token import main
+from vaultbridge.cli.setup.token import main
 from vaultbridge.server.tokens import TokenStore
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from vaultbridge.cli.terminal import Terminal, paged, read_width
 from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ FAILED = 1
 USAGE = 2
 
 BAR_CHARS = 30
+SHORTEST_BAR = 5
+"""A progress bar's length, and the least that still shows progress."""
 
 ERROR_CHARS = 1000
 """The longest error that is shown: nobody reads more, and an argument may be as long as a book."""
@@ -37,8 +40,8 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class SuggestingParser(argparse.ArgumentParser):
-    """argparse that suggests the right option for a mistyped one, in one line, and accepts options and other
-    arguments in any order."""
+    """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
+    accepts options and other arguments in any order."""
 
     def error(self, message: str) -> NoReturn:
         from difflib import get_close_matches
@@ -54,13 +57,26 @@ class SuggestingParser(argparse.ArgumentParser):
         if not suggestion and "arguments: -" in message:
             suggestion = " An argument that begins with - goes after --."
         text = to_one_line(message).rstrip(".")
-        self.exit(USAGE, f"{self.prog}: {text}.{suggestion} `{self.prog} --help` lists the arguments.\n")
+        self.exit(USAGE, f"{self.prog}: {text}.{suggestion}\n{self.brief_usage()}\n")
+
+    def brief_usage(self) -> str:
+        """How the command is written, in one line: its arguments, without the list of options."""
+        words = []
+        for action in self._actions:
+            if not action.option_strings and action.help != argparse.SUPPRESS:
+                name = str(action.metavar or action.dest)
+                forms = {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}
+                words.append(forms.get(str(action.nargs), name))
+        return f"usage: {' '.join([self.prog, *words])} [options]; `{self.prog} --help` explains them"
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse arguments with options anywhere between the others, as people write them."""
         if any(action.nargs == argparse.PARSER for action in self._actions):
             return self.parse_args(argv)  # `token make …`: the inner parser takes the rest
         return self.parse_intermixed_args(argv)
+
+    def destinations(self) -> set[str]:
+        return {action.dest for action in self._actions}
 
     def _options(self) -> set[str]:
         """List the options, including those of subcommands (`token make`): argparse reports theirs here."""
@@ -73,9 +89,10 @@ class SuggestingParser(argparse.ArgumentParser):
 
 
 class Parser(SuggestingParser):
-    """A command's parser: exit code 2 for wrong usage, `--json` on every command."""
+    """A command's parser: exit code 2 for wrong usage, `--json` and `--color` on every command, a pager where
+    output may be long."""
 
-    def __init__(self, command: str, description: str, *, epilog: str = "") -> None:
+    def __init__(self, command: str, description: str, *, epilog: str = "", paged: bool = False) -> None:
         super().__init__(
             prog=f"vaultbridge {command}",
             description=description,
@@ -83,6 +100,15 @@ class Parser(SuggestingParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
+        self.add_argument(
+            "--color",
+            choices=("auto", "always", "never"),
+            default="auto",
+            help="auto: on terminals, unless NO_COLOR is set",
+        )
+        self.paged = paged
+        if paged:
+            self.add_argument("--no-pager", action="store_true", help="print long output at once")
 
     def add_vault(self) -> None:
         """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it."""
@@ -108,7 +134,7 @@ class Parser(SuggestingParser):
         positional = [action for action in self._actions if not action.option_strings]
         after = positional[[action.dest for action in positional].index("vault") + 1 :]
         option = args.vault_option
-        if args.vault is not None and (option is not None or not _names_vault(args.vault)):
+        if args.vault is not None and (option is not None or not names_vault(args.vault)):
             if self._give_words(args, after):
                 args.vault = None
             elif option is not None:
@@ -145,7 +171,7 @@ class Parser(SuggestingParser):
             self.error(str(error))
 
 
-def _names_vault(word: str) -> bool:
+def names_vault(word: str) -> bool:
     """Whether a first word is meant as the vault: it reads like a folder, is one, or Obsidian knows it.
 
     A pattern (`/a.*b/`) also begins with a slash; a folder that ends with one must exist to count."""
@@ -188,25 +214,37 @@ def parse_port(text: str) -> int:
 parse_integer.__name__ = parse_port.__name__ = "number"  # argparse says it: "invalid number value"
 
 
+class ParserRequest(list[str]):
+    """Given to a command's `main` instead of arguments, it gets the command's parser, and nothing is run.
+    Shell completion and the manual page are made from the parsers."""
+
+    parser: SuggestingParser
+
+
 def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace], int]) -> int:
     """Parse and run, turning our own errors into one clear line on stderr."""
+    if isinstance(argv, ParserRequest):
+        argv.parser = parser
+        return OK
     try:
         args = parser.parse(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
+    args.terminal = Terminal.detect("never" if args.json else args.color)
     try:
         if "vault_option" in args:
             args.vault_given = args.vault is not None
             if not args.vault_given:
                 args.vault = find_default_vault()
-        try:
-            code = command(args)
-        except VaultbridgeError as error:
-            if not error.details.get("index_rebuilt"):
-                raise
-            # Nothing has been changed or printed yet: a command that needs the index asks it first.
-            code = command(args)
-        sys.stdout.flush()
+        with paged(wanted=parser.paged and not (args.json or args.no_pager)):
+            try:
+                code = command(args)
+            except VaultbridgeError as error:
+                if not error.details.get("index_rebuilt"):
+                    raise
+                # Nothing has been changed or printed yet: a command that needs the index asks it first.
+                code = command(args)
+            sys.stdout.flush()
         return code
     except VaultbridgeError as error:
         report(error, as_json=args.json)
@@ -299,10 +337,7 @@ def refresh(engine: Engine) -> SyncReport:
     def progress(done: int, total: int) -> None:
         nonlocal shown
         shown = True
-        filled = BAR_CHARS * done // max(total, 1)
-        sys.stderr.write(
-            f"\rindexing [{'#' * filled}{'.' * (BAR_CHARS - filled)}] {done:,} of {total:,} notes"
-        )
+        sys.stderr.write("\r" + render_progress(done, total, read_width(2)))
         sys.stderr.flush()
 
     report = engine.index_sync.refresh(progress)
@@ -311,18 +346,30 @@ def refresh(engine: Engine) -> SyncReport:
     return report
 
 
+def render_progress(done: int, total: int, width: int) -> str:
+    """A line of progress that is shorter than the terminal is wide: a longer one would scroll."""
+    counts = f"{done:,} of {total:,}"
+    room = min(BAR_CHARS, width - len(f"indexing [] {counts} notes") - 1)
+    if room < SHORTEST_BAR:
+        short = f"indexing {counts}"
+        return short if len(short) < width else f"{100 * done // max(total, 1)} %"
+    filled = room * done // max(total, 1)
+    return f"indexing [{'#' * filled}{'.' * (room - filled)}] {counts} notes"
+
+
 def show_outcome(outcome: Outcome, args: argparse.Namespace) -> None:
     """Print what a change did: a line per file, the diff of a dry run, and notices."""
     if args.json:
         emit(outcome)
         return
+    terminal: Terminal = args.terminal
     marks = {"created": "+", "changed": "~", "moved": ">", "deleted": "-"}
     if outcome.dry_run and outcome.diff:
-        say(outcome.diff.rstrip("\n"))
+        say(terminal.color_diff(outcome.diff.rstrip("\n")))
     for file in outcome.files:
         moved = f"{file.was} -> " if file.was else ""
         links = f"  ({file.links} link{'s' if file.links != 1 else ''})" if file.links else ""
-        say(f"{marks[file.change]} {moved}{file.path}{links}")
+        say(f"{marks[file.change]} {terminal.style(terminal.clean(moved + file.path), 'path')}{links}")
     for notice in outcome.notices:
         sys.stderr.write(f"note: {notice}\n")
     if not outcome.files:

@@ -1,23 +1,24 @@
-"""`vaultbridge mention VAULT NOTE[#L1-L2]`: put a note into the assistant's prompt."""
+"""`vaultbridge mention PLACE`: put a note into the assistant's prompt."""
 
 from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, ask_bridge, emit, run, say
+from vaultbridge.cli.common import OK, Parser, ask_bridge, emit, open_vault, run, say
+from vaultbridge.cli.places import FORMS, find_lines, make_mention
 
 
 def main(argv: list[str]) -> int:
     parser = Parser("mention", "Mention a note, or some lines of it, to connected assistants.")
     parser.add_vault()
-    parser.add_argument("note", metavar="NOTE[#L1-L2]", help="lines are counted from 1")
+    parser.add_argument("place", metavar="PLACE", help=FORMS)
     return run(parser, argv, _mention)
 
 
 def _mention(args: argparse.Namespace) -> int:
-    from vaultbridge.protocols.editor.client import parse_mention
-
-    answer = ask_bridge(args.vault, "mention", parse_mention(args.note))
+    with open_vault(args.vault) as engine:
+        params = make_mention(*find_lines(engine, args.place))
+    answer = ask_bridge(args.vault, "mention", params)
     if args.json:
         emit(answer)
     elif answer["assistants"]:

@@ -418,18 +418,25 @@ class Engine:
         """Returns the newest change that can still be undone. Raises EditRefused when there is none."""
         return self._history.newest_to_undo()
 
-    def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
-        """Undoes one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
-        return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor))
+    def undo(self, change_id: int, *, force: bool = False, actor: str = "", dry_run: bool = False) -> Outcome:
+        """Undoes one change as a whole; with `dry_run` only says what that would do. Raises EditRefused when
+        a file has changed since, unless `force`."""
+        return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor, dry_run=dry_run))
 
-    def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:
+    def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
         with self._changing:
             hidden = self._history.check_undo(change_id, force=force)
             with redact(hidden):
-                applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
+                applied = self.transactor.undo(
+                    change_id, actor=actor or self.actor, force=force, dry_run=dry_run
+                )
+            files = changed_files(applied.acts, self.scope.visible)
+            if dry_run:
+                diff = self._history.diff(change_id, backwards=True)
+                return Outcome(files=files, dry_run=True, diff=diff, notices=applied.notices)
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
             return Outcome(
-                files=changed_files(applied.acts, self.scope.visible),
+                files=files,
                 change_id=str(applied.id) if applied.id else "",
                 notices=applied.notices,
             )

@@ -113,13 +113,15 @@ class HistoryView:
             raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
         return entry
 
-    def diff(self, number: int) -> str:
-        """A unified diff of every text file that the change touched and the caller may see."""
-        pieces = [
-            make_diff(decode(version.before or b"").text, decode(version.after or b"").text, version.path)
-            for version in self._journal.versions(self._visible_part(self.entry(number)))
-            if version.path.lower().endswith(TEXT_SUFFIXES)
-        ]
+    def diff(self, number: int, *, backwards: bool = False) -> str:
+        """A unified diff of every text file that the change touched and the caller may see; `backwards`, of
+        undoing it."""
+        pieces = []
+        for version in self._journal.versions(self._visible_part(self.entry(number))):
+            if version.path.lower().endswith(TEXT_SUFFIXES):
+                before, after = (decode(data or b"").text for data in (version.before, version.after))
+                old, new = (after, before) if backwards else (before, after)
+                pieces.append(make_diff(old, new, version.path))
         return replace_surrogates("".join(pieces))
 
     def check_undo(self, number: int, *, force: bool) -> frozenset[str]:

@@ -16,6 +16,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.bases.result import ViewResult
+    from vaultbridge.engine import Engine
 
 
 class BaseQuery(Arguments, frozen=True, kw_only=True):
@@ -42,7 +43,9 @@ def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     if arguments.base:
         base, text, where = parse_base(arguments.base), arguments.base, None
     else:
-        base, text, where = load_base(context.engine, _find_base(context, named.name), block=arguments.block)
+        base, text, where = load_base(
+            context.engine, find_base(context.engine, named.name), block=arguments.block
+        )
     this = context.engine.find(arguments.this) if arguments.this else where
     progress = context.tool_context.progress
     unfinished = wait_for_index(context)
@@ -61,15 +64,15 @@ def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     return answer_text("\n".join([*unfinished, _render_table(result, arguments), *lines]))
 
 
-def _find_base(context: VaultContext, name: str) -> str:
+def find_base(engine: Engine, name: str) -> str:
     """Find a base by its name with or without the suffix. A note of that name comes first, as in a link."""
     try:
-        return context.engine.find(name)
+        return engine.find(name)
     except NoteNotFound:
         if name.lower().endswith(".base"):
             raise
         try:
-            return context.engine.find(f"{name}.base")
+            return engine.find(f"{name}.base")
         except NoteNotFound:
             pass
         raise

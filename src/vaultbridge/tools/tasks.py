@@ -20,6 +20,7 @@ from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
     from vaultbridge.index.listing import FoundTask
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -41,13 +42,13 @@ class Tasks(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: Tasks) -> Answer:
-    _check(arguments)
+    check_filters(arguments)
     notes = wait_for_index(context)
     found = context.engine.ask.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
         text=arguments.text,
         tag=arguments.tag,
-        path_prefix=_find_prefix(context, arguments.name),
+        path_prefix=find_prefix(context.engine, arguments.name),
         due_before=arguments.due_before,
         due_after=arguments.due_after,
         limit=arguments.limit,
@@ -65,7 +66,8 @@ def run(context: VaultContext, arguments: Tasks) -> Answer:
     )
 
 
-def _check(arguments: Tasks) -> None:
+def check_filters(arguments: Tasks) -> None:
+    """Raises InvalidArgument for a date or a status that cannot be."""
     for argument in ("due_before", "due_after"):
         value = getattr(arguments, argument)
         if value and not _DATE.fullmatch(value):
@@ -78,7 +80,7 @@ def _check(arguments: Tasks) -> None:
         )
 
 
-def _find_prefix(context: VaultContext, name: str) -> str:
+def find_prefix(engine: Engine, name: str) -> str:
     """The path of the note or folder: the index takes either as the beginning of a path."""
     from vaultbridge.vault.paths import vault_folder
 
@@ -86,10 +88,10 @@ def _find_prefix(context: VaultContext, name: str) -> str:
         return ""
     if name.endswith("/"):
         folder = vault_folder(name)
-        if not (context.engine.scope.visible(folder) and context.engine.is_folder(folder)):
+        if not (engine.scope.visible(folder) and engine.is_folder(folder)):
             raise NoteNotFound(name, what="folder")
         return folder
-    return context.engine.find(name)
+    return engine.find(name)
 
 
 def _render_place(task: FoundTask) -> str:

@@ -1,11 +1,10 @@
-"""The command line's side: finding a bridge, asking it, and reading what a person types."""
+"""The command line's side: finding a bridge and asking it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,8 +19,6 @@ from vaultbridge.protocols.editor.client import (
     connect,
     find_bridge,
     list_statuses,
-    parse_mention,
-    parse_place,
 )
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, save_endpoint
 
@@ -29,59 +26,15 @@ VAULT_NAME = "vault"
 VAULT = {"Note.md": "one\ntwo\n"}
 
 
-@pytest.mark.parametrize(
-    ("text", "params"),
-    [
-        ("Note", {"note": "Note"}),
-        ("Note.md:3", {"note": "Note.md", "start": [3]}),
-        ("Note:3-5", {"note": "Note", "start": [3], "end": [5]}),
-        ("Folder/My Note:3:2-5:9", {"note": "Folder/My Note", "start": [3, 2], "end": [5, 9]}),
-        ("Note:3:2", {"note": "Note", "start": [3, 2]}),
-        ("12:30 meeting", {"note": "12:30 meeting"}),
-        ("2024-01-02", {"note": "2024-01-02"}),
-    ],
-)
-def test_typed_places_are_parsed(text: str, params: dict[str, Any]) -> None:
-    assert parse_place(text) == params
-
-
-@pytest.mark.parametrize(
-    ("text", "params"),
-    [
-        ("Note", {"note": "Note"}),
-        ("Note#L3", {"note": "Note", "lineStart": 2, "lineEnd": 2}),
-        ("Note.md#L3-L5", {"note": "Note.md", "lineStart": 2, "lineEnd": 4}),
-        ("Note.md#L3-5", {"note": "Note.md", "lineStart": 2, "lineEnd": 4}),
-        ("C# notes", {"note": "C# notes"}),
-    ],
-)
-def test_typed_mentions_are_parsed(text: str, params: dict[str, Any]) -> None:
-    assert parse_mention(text) == params
-
-
-@pytest.mark.parametrize(
-    "text", ["", "Note:0", "Note:1:0", "Note:1-0", "Note:5-3", "Note:5:2-4:9", "Note:5:2-5:1"]
-)
-def test_an_impossible_place_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgument):
-        parse_place(text)
-
-
-@pytest.mark.parametrize("text", ["", "Note#L0", "Note#L1-L0", "Note#L4-L2"])
-def test_an_impossible_mention_is_refused(text: str) -> None:
-    with pytest.raises(InvalidArgument):
-        parse_mention(text)
-
-
 async def test_commands_reach_the_running_bridge(vault: Path, tmp_path: Path) -> None:
     cache = tmp_path / "caches" / "vault-1"
     async with running(vault) as bridge:
         save_endpoint(cache, Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid()))
-        await call(cache, "select", **parse_place("note:2"))
+        await call(cache, "select", note="note", start=[2])
         focus = bridge.hub.state.focus()
         assert focus is not None
         assert focus.selection == Selection(Point(2, 0), Point(2, 3), "two")
-        assert (await call(cache, "mention", **parse_mention("Note#L1")))["path"] == "Note.md"
+        assert (await call(cache, "mention", note="Note", lineStart=0, lineEnd=0))["path"] == "Note.md"
         (status,) = await list_statuses(tmp_path / "caches")
         assert (status["port"], status["vault"], status["focus"]) == (bridge.port, "vault", "Note.md")
         with pytest.raises(InvalidArgument, match="lines 1 to 2, not 9"):

@@ -1,13 +1,12 @@
 """How the command line talks to a running bridge: a short connection to `/editor`.
 
 Finds the bridge by the endpoint file in the vault's cache folder, says hello with the token, asks, and
-disconnects. Also parses the places that a person types: `NOTE:3:5-4:2` and `NOTE#L3-L4`.
+disconnects.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,11 +27,6 @@ waits for the first build, and on a busy machine everything waits."""
 
 MESSAGE_BYTES: Final = 11 * 2**20
 """The longest answer accepted: a little more than a bridge sends."""
-
-_PLACE: Final = re.compile(
-    r"(?P<note>.+?)(?::(?P<l1>\d+)(?::(?P<c1>\d+))?(?:-(?P<l2>\d+)(?::(?P<c2>\d+))?)?)?"
-)
-_MENTION: Final = re.compile(r"(?P<note>.+?)(?:#L(?P<first>\d+)(?:-L?(?P<last>\d+))?)?")
 
 
 class BridgeNotRunning(EngineFailure):
@@ -135,43 +129,6 @@ async def list_statuses(base: Path) -> list[dict[str, Any]]:
         except (BridgeNotRunning, TimedOut, EngineFailure):
             continue
     return found
-
-
-def parse_place(text: str) -> dict[str, Any]:
-    """`NOTE[:L1[:C1][-L2[:C2]]]` as the parameters of `select`. Raises InvalidArgument."""
-    match = _PLACE.fullmatch(text)
-    if match is None:
-        raise InvalidArgument("Name a note: NOTE, NOTE:3 or NOTE:3:1-5:10.", argument="place")
-    params: dict[str, Any] = {"note": match["note"]}
-    start = [int(match[name]) for name in ("l1", "c1") if match[name]]
-    end = [int(match[name]) for name in ("l2", "c2") if match[name]]
-    if 0 in start or 0 in end:
-        raise InvalidArgument("Lines and columns count from 1.", argument="place")
-    if end and end < start[: len(end)]:
-        raise InvalidArgument("The end comes before the start.", argument="place")
-    if start:
-        params["start"] = start
-    if end:
-        params["end"] = end
-    return params
-
-
-def parse_mention(text: str) -> dict[str, Any]:
-    """`NOTE[#L1[-L2]]` as the parameters of `mention`. Raises InvalidArgument."""
-    match = _MENTION.fullmatch(text)
-    if match is None:
-        raise InvalidArgument("Name a note: NOTE or NOTE#L3-L5.", argument="note")
-    params: dict[str, Any] = {"note": match["note"]}
-    if match["first"]:
-        first, last = int(match["first"]), int(match["last"] or match["first"])
-        if first < 1 or last < 1:
-            raise InvalidArgument("Lines count from 1.", argument="note")
-        if last < first:
-            raise InvalidArgument(
-                f"Line {last} comes before line {first}: write #L{last}-L{first}.", argument="note"
-            )
-        params["lineStart"], params["lineEnd"] = first - 1, last - 1
-    return params
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:

@@ -115,9 +115,10 @@ class Transactor:
             plan = self._plan(steps)
             return self._execute(plan, actor=actor, label=label, undo_of=None)
 
-    def undo(self, number: int, *, actor: str, force: bool = False) -> Applied:
-        """Undoes one whole transaction with a new transaction. Raises `EditRefused` when it was undone
-        already, and when a file has changed or gone since, unless `force` is set."""
+    def undo(self, number: int, *, actor: str, force: bool = False, dry_run: bool = False) -> Applied:
+        """Undoes one whole transaction with a new transaction; with `dry_run` only plans it. Raises
+        `EditRefused` when it was undone already, and when a file has changed or gone since, unless `force` is
+        set."""
         with self._writing():
             self._recover()
             entry = self.journal.entry(number)
@@ -138,6 +139,8 @@ class Transactor:
                     path=gone.name,
                     paths=(gone.name,),
                 ) from gone
+            if dry_run:
+                return Applied(0, tuple(plan.acts), tuple(plan.notices))
             return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""`vaultbridge export VAULT --format jsonl|graphml|csv`: all notes as data."""
+"""`vaultbridge export [-o FILE]`: all notes as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def main(argv: list[str]) -> int:
     parser = Parser("export", "All notes and canvases as data, sorted by path, on standard output.")
     parser.add_vault()
     parser.add_argument(
-        "--format", choices=["jsonl", "graphml", "csv"], default="jsonl", help="default: jsonl"
+        "--format", choices=["jsonl", "graphml", "csv"], help="default: what the file's name says, or jsonl"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead")
     return run(parser, argv, _export)
@@ -22,9 +22,11 @@ def _export(args: argparse.Namespace) -> int:
     from vaultbridge.engine.export import FORMATS
     from vaultbridge.errors import EngineFailure
 
+    named = (args.output or "").rpartition(".")[2].lower()
+    chosen = args.format or (named if named in FORMATS else "jsonl")
     with open_vault(args.vault) as engine:
         refresh(engine)
-        rows = FORMATS[args.format](engine)
+        rows = FORMATS[chosen](engine)
         if args.output:
             try:
                 with open(args.output, "w", encoding="utf-8", newline="") as file:

@@ -9,7 +9,7 @@ from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, 
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("history", "The changes made through vaultbridge, newest first.")
+    parser = Parser("history", "The changes made through vaultbridge, newest first.", paged=True)
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes of this file")
     parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="how many (20)")
@@ -22,7 +22,7 @@ def _history(args: argparse.Namespace) -> int:
         if args.diff is not None:
             diff = engine.diff(args.diff)
             emit({"id": args.diff, "diff": diff}) if args.json else say(
-                diff.rstrip("\n") or "(no text changed)"
+                args.terminal.color_diff(diff.rstrip("\n")) or "(no text changed)"
             )
             return OK
         entries = engine.history(args.note, limit=args.limit)

@@ -1,4 +1,4 @@
-"""`vaultbridge read VAULT NOTE`: a note, a section, a block, some lines or the outline."""
+"""`vaultbridge read PLACE`: a note, a section, a block, some lines or the outline."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import sys
 from msgspec.structs import replace
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, run
+from vaultbridge.cli.places import FORMS, find_place, parse_lines
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("read", "Read a note: whole, or the part you name.")
+    parser = Parser("read", "Read a note: whole, or the part you name.", paged=True)
     parser.add_vault()
     parser.add_argument(
-        "note",
-        metavar="NOTE",
-        help="a name as in [[wikilinks]], an alias or a path; NOTE#Heading and NOTE#^block read that part",
+        "place",
+        metavar="PLACE",
+        help=f"{FORMS}; NOTE is a name as in [[wikilinks]], an alias or a path",
     )
     parser.add_argument(
         "--lines", metavar="A-B", help="only these lines, counted from 1 (A-, -B and A work too)"
@@ -30,17 +31,18 @@ def _read(args: argparse.Namespace) -> int:
     from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
     from vaultbridge.markdown.text import replace_surrogates
 
-    name, heading, block = _split_place(args.note)
+    lines = parse_lines(args.lines) if args.lines else None
+    with open_vault(args.vault) as engine:
+        place = find_place(engine, args.place)
+        view = engine.view(place.note)
     part = Part(
-        heading=heading,
-        block=block,
-        lines=_parse_lines(args.lines),
+        heading=place.heading,
+        block=place.block,
+        lines=lines or place.lines(),
         outline=args.outline,
         properties=not args.body,
         max_chars=LARGEST_EXCERPT_CHARS,
     )
-    with open_vault(args.vault) as engine:
-        view = engine.view(name)
     cut = excerpt(view.text, view.note, part)
     text = cut.text
     while cut.next_start is not None:
@@ -64,26 +66,6 @@ def _read(args: argparse.Namespace) -> int:
             }
         )
     else:
+        text = args.terminal.clean(text)
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
     return OK
-
-
-def _split_place(note: str) -> tuple[str, str, str]:
-    name, mark, sub = note.partition("#")
-    if not mark or not name:
-        return note, "", ""
-    return (name, "", sub[1:]) if sub.startswith("^") else (name, sub, "")
-
-
-def _parse_lines(text: str | None) -> tuple[int, int] | None:
-    from vaultbridge.errors import InvalidArgument
-
-    if not text:
-        return None
-    first, dash, last = text.partition("-")
-    try:
-        return int(first or 1), int(last) if last else (0 if dash else int(first))
-    except ValueError:
-        raise InvalidArgument(
-            f"--lines {text!r} is not a range of lines.", argument="usage", hint="Write 10-20."
-        ) from None

@@ -18,11 +18,12 @@ def main(argv: list[str]) -> int:
         "id", metavar="ID", nargs="?", type=parse_integer, help="as `vaultbridge history` shows it"
     )
     parser.add_argument("--force", action="store_true", help="even if a file has changed since")
+    parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _undo)
 
 
 def _undo(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         number = args.id if args.id is not None else engine.last_change()
-        show_outcome(engine.undo(number, force=args.force), args)
+        show_outcome(engine.undo(number, force=args.force, dry_run=args.dry_run), args)
     return OK

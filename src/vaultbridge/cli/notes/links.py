@@ -12,6 +12,7 @@ def main(argv: list[str]) -> int:
         "links",
         "The links of a note: backlinks and outgoing ones, its neighbourhood, or the path to another note.",
         epilog="Without NOTE, one of --unresolved, --orphans and --dead-ends asks about the whole vault.",
+        paged=True,
     )
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", help="a name or path")

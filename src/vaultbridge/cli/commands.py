@@ -1,0 +1,57 @@
+"""The commands: what each does in a line, and where its module is.
+
+It imports nothing, because a client that starts `vaultbridge stdio` waits for it.
+"""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "search": "find notes: plain words by rank, or Obsidian's query syntax",
+    "read": "read a note, a section, a block, some lines or its outline",
+    "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
+    "tasks": "list tasks, and tick them",
+    "tags": "list tags, or the notes of one",
+    "properties": "list properties, their values, or those of a note",
+    "base": "show a view of a base as a table",
+    "open": "open a note in Obsidian",
+    "new": "create a note, from text or a template",
+    "append": "add text to a note, or under one of its headings",
+    "daily": "read today's note, or add to it",
+    "set": "set and remove properties of a note",
+    "rename": "rename or move a note, attachment or folder with every link",
+    "edit": "change notes by operations given as JSON, for programs",
+    "history": "list the changes made, with their diffs",
+    "undo": "undo one change",
+    "export": "export all notes as jsonl, graphml or csv",
+    "index": "build or refresh a vault's index",
+    "stdio": "MCP over stdin and stdout, for an assistant to start",
+    "serve": "one port for Claude Code, MCP over HTTP and Bridge v1",
+    "bridge": "MCP over stdio for a Bridge v1 server",
+    "call": "list and call the tools of any MCP server",
+    "select": "tell connected assistants what is selected",
+    "mention": "mention a note to connected assistants",
+    "page": "print the link to the page on which you review changes",
+    "diffs": "list, accept or reject proposed changes",
+    "status": "show running bridges and their clients",
+    "connect": "add a vault to an assistant's list of MCP servers",
+    "companion": "install the Obsidian plugin that connects the app to a bridge",
+    "doctor": "check that assistants can connect, and say what to do",
+    "token": "make, list and revoke access tokens",
+    "vaults": "list the vaults in Obsidian's list",
+    "completion": "print what completes commands, notes and tags in a shell",
+}
+
+FOLDERS = {
+    "notes": (
+        "read", "links", "tasks", "tags", "properties", "base", "open", "new", "append", "daily", "set",
+        "rename", "edit", "history", "undo", "export",
+    ),
+    "setup": ("connect", "companion", "doctor", "token", "vaults", "completion"),
+}  # fmt: skip
+"""Commands whose modules have a folder of their own below `cli/`."""
+
+
+def find_module(command: str) -> str:
+    """Return the name of a command's module."""
+    folder = next((name for name, commands in FOLDERS.items() if command in commands), "")
+    return f"vaultbridge.cli.{folder}.{command}" if folder else f"vaultbridge.cli.{command}"

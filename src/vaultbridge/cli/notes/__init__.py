@@ -1,0 +1,1 @@
+"""Commands that read and change notes, for people at a terminal."""

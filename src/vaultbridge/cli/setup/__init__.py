@@ -1,0 +1,1 @@
+"""Commands that connect vaults, assistants and Obsidian, and check that it works."""

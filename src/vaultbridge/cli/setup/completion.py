@@ -1,0 +1,267 @@
+"""`vaultbridge completion bash|zsh|fish`: completes commands, options, notes, headings and tags in a shell.
+
+The scripts are a few lines: they ask this command with the words typed so far. It reads the index as it is
+and never builds one, because a person is waiting for the Tab key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.cli.commands import COMMANDS, find_module
+from vaultbridge.cli.common import (
+    OK,
+    Parser,
+    ParserRequest,
+    SuggestingParser,
+    find_default_vault,
+    names_vault,
+    open_vault,
+    parse_integer,
+    run,
+    say,
+)
+from vaultbridge.errors import VaultbridgeError
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+
+CANDIDATES: Final = 500
+"""The most that is offered: nobody reads more, and each shell sorts them."""
+
+LISTED: Final = 20_000
+"""How many files are listed where there is no index: a tenth of a second."""
+
+SCRIPTS: Final = {
+    "bash": r"""_vaultbridge() {
+    local line current=${COMP_WORDS[COMP_CWORD]}
+    COMPREPLY=()
+    while IFS= read -r line; do
+        case $current in
+            [\"\']*) COMPREPLY+=("$line") ;;
+            *) COMPREPLY+=("$(printf %q "$line")") ;;
+        esac
+    done < <(vaultbridge completion --at "$COMP_CWORD" -- "${COMP_WORDS[@]}" 2>/dev/null)
+}
+complete -o default -F _vaultbridge vaultbridge
+""",
+    "zsh": r"""#compdef vaultbridge
+_vaultbridge() {
+    local -a found
+    found=("${(@f)$(vaultbridge completion --at $((CURRENT - 1)) -- "${(@Q)words}" 2>/dev/null)}")
+    if (( ${#found} == 0 )) || [[ -z ${found[1]} ]]; then
+        _files
+    else
+        compadd -U -Q -- "${(@q)found}"
+    fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _vaultbridge "$@"
+else
+    compdef _vaultbridge vaultbridge
+fi
+""",
+    "fish": r"""function __vaultbridge_complete
+    set -l before (commandline -opc)
+    vaultbridge completion --at (count $before) -- $before (commandline -ct | string unescape) 2>/dev/null
+end
+complete -c vaultbridge -f -a '(__vaultbridge_complete)'
+""",
+}
+
+HINTS: Final = """\
+to switch it on:
+  bash   echo 'eval "$(vaultbridge completion bash)"' >> ~/.bashrc
+  zsh    echo 'eval "$(vaultbridge completion zsh)"' >> ~/.zshrc      (after compinit)
+  fish   vaultbridge completion fish > ~/.config/fish/completions/vaultbridge.fish"""
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "completion", "Print what completes commands, notes, headings and tags in your shell.", epilog=HINTS
+    )
+    parser.add_argument("shell", nargs="?", choices=tuple(SCRIPTS), help="the shell to print a script for")
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("--at", type=parse_integer, help=argparse.SUPPRESS)
+    if "--at" in argv and "--" in argv and not isinstance(argv, ParserRequest):
+        # The words of an unfinished line are not ours to parse.
+        cut = argv.index("--")
+        return _complete(argv[cut + 1 :], argv[:cut])
+    return run(parser, argv, _print_script)
+
+
+def _print_script(args: argparse.Namespace) -> int:
+    from vaultbridge.errors import InvalidArgument
+
+    if not args.shell:
+        raise InvalidArgument("Which shell?", argument="usage", hint=f"Give {', '.join(SCRIPTS)}.")
+    sys.stdout.write(SCRIPTS[args.shell])
+    return OK
+
+
+def _complete(words: list[str], options: list[str]) -> int:
+    try:
+        at = int(options[options.index("--at") + 1])
+    except (ValueError, IndexError):
+        at = len(words) - 1
+    for candidate in complete_line(words, at)[:CANDIDATES]:
+        say(candidate)
+    return OK
+
+
+def complete_line(words: list[str], at: int) -> list[str]:
+    """Return what may stand in place of word `at`, where word 0 is `vaultbridge` itself. Instead of an error
+    it returns nothing: a shell has no place for one."""
+    at = min(at, len(words))
+    current = words[at] if at < len(words) else ""
+    if at <= 1:
+        return choose(current, [*COMMANDS, "help", "version"])
+    command = words[1]
+    if command == "help":
+        return choose(current, COMMANDS)
+    if command not in COMMANDS:
+        return []
+    try:
+        return _complete_command(command, words[2:at], current)
+    except (VaultbridgeError, OSError, ValueError):
+        return []
+
+
+def find_parser(command: str) -> SuggestingParser:
+    """Return a command's parser. Those that parse by hand, for the sake of their start, have none."""
+    module = import_module(find_module(command))
+    if command == "call":
+        found: SuggestingParser = module.make_parser()
+        return found
+    request = ParserRequest()
+    module.main(request)
+    return request.parser
+
+
+def choose(current: str, candidates: Iterable[str]) -> list[str]:
+    """Those that begin with what was typed; if none does, those that do in another case."""
+    every = list(dict.fromkeys(candidates))
+    exact = [one for one in every if one.startswith(current)]
+    return exact or [one for one in every if one.lower().startswith(current.lower())]
+
+
+def _complete_command(command: str, before: list[str], current: str) -> list[str]:
+    if command in ("stdio", "bridge"):
+        module = import_module(find_module(command))
+        text: str = module.HELP if command == "stdio" else module.USAGE
+        return choose(current, _OPTION.findall(text)) if current.startswith("-") else _list_vaults(current)
+    parser = find_parser(command)
+    options, positional, chosen = _split(parser, before)
+    if isinstance(chosen, argparse._SubParsersAction):
+        return []
+    if chosen is not None:
+        return _complete_value(chosen, current, options.get("vault_option"))
+    if current.startswith("-"):
+        shown = {
+            name for name, action in parser._option_string_actions.items() if action.help != argparse.SUPPRESS
+        }
+        return choose(current, sorted(name for name in shown if name.startswith("--")))
+    actions = [action for action in parser._actions if not action.option_strings]
+    vault = options.get("vault_option")
+    if "vault_option" in parser.destinations() and actions and actions[0].dest == "vault":
+        if vault is None and positional and names_vault(positional[0]):
+            vault, positional = positional[0], positional[1:]
+        actions = actions[1:]
+    if not actions:
+        return _list_vaults(current)
+    repeats = actions[-1].nargs in ("+", "*")
+    if len(positional) >= len(actions) and not repeats:
+        return []
+    return _complete_value(actions[min(len(positional), len(actions) - 1)], current, vault)
+
+
+def _split(
+    parser: SuggestingParser, before: list[str]
+) -> tuple[dict[str, str], list[str], argparse.Action | None]:
+    """Tell options from other words; the last item is the option that waits for its value, if one does."""
+    options: dict[str, str] = {}
+    positional: list[str] = []
+    waiting: argparse.Action | None = None
+    for word in before:
+        name, equals, value = word.partition("=")
+        action = parser._option_string_actions.get(name)
+        if waiting is not None:
+            options[waiting.dest], waiting = word, None
+        elif action is None:
+            positional += [word] if not word.startswith("-") else []
+        elif equals:
+            options[action.dest] = value
+        elif action.nargs != 0:
+            waiting = action
+    return options, positional, waiting
+
+
+def _complete_value(action: argparse.Action, current: str, vault: str | None) -> list[str]:
+    if action.choices is not None:
+        return choose(current, map(str, action.choices))
+    kinds: dict[str, Callable[[str, str | None], list[str]]] = {
+        "NOTE": _complete_place,
+        "PLACE": _complete_place,
+        "OLD": _complete_place,
+        "OTHER": _complete_place,
+        "TAG": _list_tags,
+        "BASE": _list_bases,
+    }
+    name = str(action.metavar or action.dest)
+    if name == "VAULT":
+        return _list_vaults(current)
+    if name == "assistant":
+        from vaultbridge.server.assistants import ASSISTANTS
+
+        return choose(current, [one.name for one in ASSISTANTS])
+    return kinds[name](current, vault) if name in kinds else []
+
+
+def _list_vaults(current: str) -> list[str]:
+    import os
+
+    from vaultbridge.vault.obsidian import list_known_vaults
+
+    return choose(current, [vault.name for vault in list_known_vaults(os.environ)])
+
+
+def _complete_place(current: str, vault: str | None) -> list[str]:
+    note, mark, below = current.partition("#")
+    with open_vault(vault or find_default_vault()) as engine:
+        if mark and note:
+            view = engine.view(note)
+            headings = [heading.text for heading in view.note.headings]
+            blocks = [f"^{block.id}" for block in view.note.blocks]
+            return [f"{note}#{one}" for one in choose(below, [*headings, *blocks])]
+        paths = [path.removesuffix(".md") for path in _list_paths(engine, "note")]
+    if "/" in current:
+        return choose(current, paths)
+    return choose(current, sorted(path.rpartition("/")[2] for path in paths))
+
+
+def _list_tags(current: str, vault: str | None) -> list[str]:
+    with open_vault(vault or find_default_vault()) as engine:
+        return choose(current.lstrip("#"), sorted(tag.name for tag in engine.ask.tags()))
+
+
+def _list_bases(current: str, vault: str | None) -> list[str]:
+    with open_vault(vault or find_default_vault()) as engine:
+        return choose(current, [path.rpartition("/")[2] for path in _list_paths(engine, "base")])
+
+
+def _list_paths(engine: Engine, kind: str) -> list[str]:
+    """From the index if there is a whole one, otherwise from as much of the disk as can be listed at once."""
+    if engine.ask.status.complete:
+        return list(engine.ask.paths_of_kind(kind))
+    from vaultbridge.vault.walk import FileEntry, walk
+
+    listed = islice(walk(engine.root), LISTED)
+    return [one.path for one in listed if isinstance(one, FileEntry) and one.kind == kind]

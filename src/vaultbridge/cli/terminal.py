@@ -1,0 +1,205 @@
+"""What a terminal can show: colour, clickable links, its width, and a pager for long output.
+
+Output that no terminal reads gets none of it, so that pipes and files hold plain text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import Final, Literal
+from urllib.parse import quote
+
+When = Literal["auto", "always", "never"]
+
+STYLES: Final = {
+    "path": "35",
+    "line": "32",
+    "match": "1;31",
+    "heading": "1",
+    "dim": "2",
+    "tag": "36",
+    "added": "32",
+    "removed": "31",
+    "hunk": "36",
+    "good": "32",
+    "warning": "33",
+    "bad": "1;31",
+}
+"""SGR codes of the 16 colours, which every theme makes readable. Paths, lines and matches are coloured as
+`grep` does, diffs as `git` does."""
+
+PLAIN_WIDTH: Final = 80
+"""The width where no terminal tells one."""
+
+NARROWEST: Final = 20
+"""The least width that is used: a terminal that says it has less is not telling the truth."""
+
+GAP: Final = 2
+NARROWEST_COLUMN: Final = 8
+"""Between the columns of a table, and the least that a column is cut to."""
+
+LINKING_TERMINALS: Final = (
+    "KITTY_WINDOW_ID",
+    "WT_SESSION",
+    "KONSOLE_VERSION",
+    "VTE_VERSION",
+    "WEZTERM_PANE",
+    "ALACRITTY_WINDOW_ID",
+    "GHOSTTY_RESOURCES_DIR",
+)
+LINKING_PROGRAMS: Final = ("iTerm.app", "vscode", "WezTerm", "Hyper", "ghostty", "WarpTerminal")
+"""Terminals known to open OSC 8 links, by the variables that they set. Others may print the escape codes."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Terminal:
+    """Where a command writes: `screen` says that a person looks at it, `color` and `links` what it can show,
+    `width` how much fits in a line."""
+
+    def __init__(
+        self, *, screen: bool = False, color: bool = False, links: bool = False, width: int = PLAIN_WIDTH
+    ) -> None:
+        self.screen = screen
+        self.color = color
+        self.links = links
+        self.width = width
+
+    @classmethod
+    def detect(cls, when: When = "auto", environ: Mapping[str, str] = os.environ) -> Terminal:
+        """Look at standard output and the environment. `NO_COLOR` counts unless `--color` is given."""
+        terminal = sys.stdout.isatty()
+        if when == "auto":
+            color = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+        else:
+            color = when == "always"
+        able = any(name in environ for name in LINKING_TERMINALS)
+        links = color and terminal and (able or environ.get("TERM_PROGRAM") in LINKING_PROGRAMS)
+        return cls(
+            screen=terminal, color=color, links=links, width=read_width(1) if terminal else PLAIN_WIDTH
+        )
+
+    def style(self, text: str, name: str) -> str:
+        return f"\x1b[{STYLES[name]}m{text}\x1b[0m" if self.color and text else text
+
+    def clean(self, text: str) -> str:
+        """Make a note's text harmless on a terminal: control sequences in it must not act. Elsewhere it stays
+        as it is."""
+        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text) if self.screen else text
+
+    def mark(self, text: str, spans: tuple[tuple[int, int], ...]) -> str:
+        """Show the places of `spans` in colour."""
+        if not self.color:
+            return self.clean(text)
+        parts: list[str] = []
+        at = 0
+        for start, end in sorted(spans):
+            if start >= at:
+                parts += [self.clean(text[at:start]), self.style(self.clean(text[start:end]), "match")]
+                at = end
+        return "".join([*parts, self.clean(text[at:])])
+
+    def link_note(self, shown: str, vault: str, path: str) -> str:
+        """Make `shown` open the note in Obsidian, where the terminal can."""
+        if not self.links:
+            return shown
+        url = make_obsidian_link(vault, path)
+        return f"\x1b]8;;{url}\x1b\\{shown}\x1b]8;;\x1b\\"
+
+    def color_diff(self, diff: str) -> str:
+        """Colour a unified diff."""
+        if not self.color:
+            return diff
+        kinds = {"+": "added", "-": "removed", "@": "hunk"}
+        rows = []
+        for row in diff.split("\n"):
+            kind = "heading" if row.startswith(("+++", "---")) else kinds.get(row[:1], "")
+            rows.append(self.style(self.clean(row), kind) if kind else self.clean(row))
+        return "\n".join(rows)
+
+
+def make_obsidian_link(vault: str, path: str) -> str:
+    """The address that opens a note in the app."""
+    return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path, safe='')}"
+
+
+@contextmanager
+def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Send what is printed through the person's pager, if standard output is a terminal.
+
+    With its usual options `less` shows short output at once and ends. `PAGER=cat` or an empty `PAGER`
+    switches it off."""
+    pager = environ.get("PAGER", "less")
+    if not (wanted and sys.stdout.isatty()) or pager in ("", "cat") or environ.get("TERM") == "dumb":
+        yield
+        return
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            pager, shell=True, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **environ}
+        )
+    except OSError:
+        yield
+        return
+    assert process.stdin is not None
+    screen = sys.stdout
+    sys.stdout = TextIOWrapper(process.stdin, encoding="utf-8", errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(BrokenPipeError, ValueError):  # the person has seen enough
+            sys.stdout.close()
+        sys.stdout = screen
+        while True:
+            try:
+                process.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # it is the pager's: `less` stops a search with it
+
+
+def read_width(stream_number: int) -> int:
+    """The width of the terminal that a stream leads to, or PLAIN_WIDTH."""
+    try:
+        return max(os.get_terminal_size(stream_number).columns, NARROWEST)
+    except OSError:
+        return PLAIN_WIDTH
+
+
+def render_table(names: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:
+    """Lines of a table whose columns fit the terminal: the widest ones are cut first. Elsewhere than on a
+    terminal nothing is cut."""
+    table = [[" ".join(terminal.clean(cell).split()) for cell in row] for row in (names, *rows)]
+    widths = [max(map(measure, column)) for column in zip(*table, strict=True)]
+    room = terminal.width - GAP * (len(widths) - 1)
+    while terminal.screen and sum(widths) > room and max(widths) > NARROWEST_COLUMN:
+        widths[widths.index(max(widths))] -= 1
+    for number, row in enumerate(table):
+        line = (" " * GAP).join(_fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield terminal.style(line, "heading") if number == 0 else line
+
+
+def measure(text: str) -> int:
+    """How many cells of a terminal a text takes: two for wide characters, none for marks."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        0 if category(char) in ("Mn", "Me", "Cf") else 2 if east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def _fit(text: str, width: int) -> str:
+    if measure(text) <= width:
+        return text + " " * (width - measure(text))
+    while text and measure(text) > width - 1:
+        text = text[:-1]
+    return text + "…" + " " * (width - 1 - measure(text))

@@ -1,0 +1,217 @@
+"""The commands that read and change notes, as a person runs them inside a vault."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.cli.notes.input import parse_assignment
+from vaultbridge.markdown.parse import parse
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+VAULT = {
+    ".obsidian/app.json": "{}",
+    "Inbox.md": "# Inbox\n\n## Today\n\n- [ ] first\n- [x] done\n",
+    "Work/Plan.md": "---\nstatus: idle\ntags: [work]\n---\n- [ ] write #urgent 📅 2026-01-02\n",
+    "Templates/Book.md": "---\nkind: book\n---\n# {{title}}\n",
+    "All.base": "views: [{type: table, name: Every, order: [file.name, status]}, {type: cards, name: Other}]",
+}
+
+
+@pytest.fixture
+def run(vault: Path, tmp_path: Path) -> Run:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "home"),
+        "VAULTBRIDGE_CACHE": str(tmp_path / "cache"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+
+    def command(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "vaultbridge", *args],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=vault,
+            env=environ,
+            timeout=60,
+            check=False,
+        )
+
+    return command
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_new_creates_from_text_template_and_properties(run: Run, vault: Path) -> None:
+    done = run("new", "Read/Deep Book", "More", "text", "--template", "Templates/Book", "--set", "pages=300")
+    assert lines(done)[0] == "+ Read/Deep Book.md"
+    note = parse((vault / "Read" / "Deep Book.md").read_text("utf-8"))
+    assert note.properties is not None
+    assert note.properties.values == {"kind": "book", "pages": 300}
+    assert [heading.text for heading in note.headings] == ["Deep Book"]
+    again = run("new", "Read/Deep Book", "other")
+    assert again.returncode == 1 and "exist" in again.stderr
+    piped = run("new", "Piped", "-", stdin="naïve 中文\nsecond\n")
+    assert piped.returncode == 0
+    assert (vault / "Piped.md").read_text("utf-8") == "naïve 中文\nsecond\n"
+
+
+def test_append_adds_where_the_place_says(run: Run, vault: Path) -> None:
+    lines(run("append", "Inbox#Today", "- [ ] second"))
+    lines(run("append", "Inbox#Later", "--create", "-", stdin="- [ ] third\n"))
+    lines(run("append", "Inbox", "--first", "at", "the", "top"))
+    text = (vault / "Inbox.md").read_text("utf-8")
+    assert text.startswith("at the top\n")
+    assert text.index("- [ ] second") < text.index("## Later") < text.index("- [ ] third")
+    missing = run("append", "Inbox#Nowhere", "x")
+    assert missing.returncode == 1 and "The note has: Inbox" in missing.stderr
+    assert run("append", "Inbox:3", "x").returncode == 2
+    assert run("append", "Inbox").returncode == 2
+    assert (vault / "Inbox.md").read_text("utf-8") == text
+
+
+def test_a_change_can_be_seen_before_and_taken_back_after(run: Run, vault: Path) -> None:
+    before = (vault / "Inbox.md").read_bytes()
+    shown = run("append", "Inbox", "more", "--dry-run")
+    assert "+more" in lines(shown) and (vault / "Inbox.md").read_bytes() == before
+    lines(run("append", "Inbox", "more"))
+    after = (vault / "Inbox.md").read_bytes()
+    preview = lines(run("undo", "--dry-run"))
+    assert "-more" in preview and "Nothing was written (--dry-run)." in preview
+    assert (vault / "Inbox.md").read_bytes() == after
+    lines(run("undo"))
+    assert (vault / "Inbox.md").read_bytes() == before
+
+
+def test_an_undo_that_would_be_refused_is_refused_in_a_dry_run(run: Run, vault: Path) -> None:
+    lines(run("append", "Inbox", "more"))
+    (vault / "Inbox.md").write_text("changed by another program\n", "utf-8")
+    refused = run("undo", "--dry-run")
+    assert refused.returncode == 1 and "has changed since" in refused.stderr
+    assert "Nothing was written" in run("undo", "--dry-run", "--force").stdout
+    assert (vault / "Inbox.md").read_text("utf-8") == "changed by another program\n"
+
+
+def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
+    missing = run("daily")
+    assert missing.returncode == 1 and "give text to add, and it is created" in missing.stderr
+    lines(run("daily", "- [ ] water the plants"))
+    name = f"{date.today().isoformat()}.md"
+    assert (vault / name).read_text("utf-8").rstrip("\n") == "- [ ] water the plants"
+    assert lines(run("daily")) == ["- [ ] water the plants"]
+    assert lines(run("daily", "--path")) == [name]
+    answer = json.loads(run("daily", "--date", "2020-02-29", "--path", "--json").stdout)
+    assert answer == {"path": "2020-02-29.md", "exists": False}
+    assert run("daily", "--date", "someday").returncode == 1
+
+
+def test_set_sets_and_removes_properties(run: Run, vault: Path) -> None:
+    lines(run("set", "Plan", "status=active", "zip=01234", "rating=4", 'list=["a","b"]', "--remove", "tags"))
+    note = parse((vault / "Work" / "Plan.md").read_text("utf-8"))
+    assert note.properties is not None
+    assert note.properties.values == {"status": "active", "zip": "01234", "rating": 4, "list": ["a", "b"]}
+    assert "- [ ] write #urgent" in (vault / "Work" / "Plan.md").read_text("utf-8")
+    assert run("set", "Plan").returncode == 2
+    assert run("set", "Plan", "novalue").returncode == 2
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc"))))
+def test_a_value_is_json_or_just_the_text(text: str) -> None:
+    name, value = parse_assignment(f"name={text}")
+    assert name == "name"
+    assert value == text.strip() or json.dumps(value) == json.dumps(json.loads(text))
+
+
+def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
+    listed = run("tasks")
+    assert lines(listed) == [
+        "Work/Plan.md",
+        "    5 [ ] write #urgent 📅 2026-01-02",
+        "",
+        "Inbox.md",
+        "    5 [ ] first",
+    ]
+    assert listed.stderr == "2 tasks\n"
+    assert "    6 [x] done" in lines(run("tasks", "Inbox", "--status", "done"))
+    assert [json.loads(row)["line"] for row in lines(run("tasks", "Work/", "--json"))] == [5]
+    lines(run("tasks", "--tick", "Inbox:5"))
+    lines(run("tasks", "--tick", "Plan", "write"))
+    lines(run("tasks", "--untick", "Inbox", "--text", "done"))
+    assert (vault / "Inbox.md").read_text("utf-8").endswith("- [x] first\n- [ ] done\n")
+    assert "- [x] write" in (vault / "Work" / "Plan.md").read_text("utf-8")
+    assert run("tasks", "--tick", "Inbox").returncode == 2
+    assert run("tasks", "--due-before", "soon").returncode == 1
+
+
+def test_tags_and_properties_are_listed(run: Run) -> None:
+    assert sorted(lines(run("tags"))) == ["1  #urgent", "1  #work"]
+    assert lines(run("tags", "#work")) == ["Work/Plan.md"]
+    assert lines(run("properties", "Plan")) == ["status: idle", 'tags: ["work"]']
+    assert lines(run("properties", "--name", "status")) == ["Work/Plan.md: idle"]
+    assert {json.loads(row)["name"] for row in lines(run("properties", "--json"))} >= {
+        "status",
+        "tags",
+        "kind",
+    }
+
+
+def test_a_base_is_a_table(run: Run) -> None:
+    table = lines(run("base", "All"))
+    assert table[0].split() == ["Name", "status"] or table[0].split()[-1] == "status"
+    assert any(row.split() == ["Plan.md", "idle"] or row.split() == ["Plan", "idle"] for row in table)
+    assert lines(run("base", "All", "--views")) == ["Every", "Other"]
+    answer = json.loads(run("base", "All", "Every", "--json").stdout)
+    assert answer["view"] == "Every" and len(answer["rows"]) == answer["total"]
+    assert run("base", "All", "Missing").returncode == 1
+
+
+def test_read_takes_every_place(run: Run) -> None:
+    assert lines(run("read", "Inbox:5-6")) == ["- [ ] first", "- [x] done"]
+    assert lines(run("read", "Inbox:5")) == ["- [ ] first"]
+    assert lines(run("read", "Inbox#Today"))[0] == "## Today"
+    assert lines(run("read", "Plan", "--lines", "-2")) == ["---", "status: idle"]
+
+
+def test_open_hands_the_address_to_the_system(run: Run, vault: Path, tmp_path: Path) -> None:
+    assert lines(run("open", "Inbox#Today", "--print")) == [
+        "obsidian://open?vault=Notes&file=Inbox.md%23Today"
+    ]
+    missing = run("open", "Nothing", "--print")
+    assert missing.returncode == 1 and "No note named" in missing.stderr
+
+
+def test_export_takes_the_format_from_the_name(run: Run, tmp_path: Path) -> None:
+    for name, first in (("a.csv", "path,"), ("a.graphml", "<?xml"), ("a.jsonl", "{"), ("a.txt", "{")):
+        lines(run("export", "-o", str(tmp_path / name)))
+        assert (tmp_path / name).read_text("utf-8").startswith(first)
+    lines(run("export", "--format", "csv", "-o", str(tmp_path / "b.jsonl")))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "b.jsonl").read_text("utf-8"))))
+    assert {row["path"] for row in rows} >= {"Inbox.md", "Work/Plan.md"}
+
+
+def test_wrong_usage_is_two_lines_with_a_suggestion(run: Run) -> None:
+    done = run("read", "--bdoy", "Inbox")
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert first == "vaultbridge read: unrecognized arguments: --bdoy. Did you mean --body?"
+    assert (
+        second == "usage: vaultbridge read [VAULT] PLACE [options]; `vaultbridge read --help` explains them"
+    )

@@ -1,0 +1,105 @@
+"""Places as people type them: parsed, found in a vault, and the same in every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.cli.common import open_vault
+from vaultbridge.cli.places import Place, find_lines, find_place, make_mention, make_selection, parse_place
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+
+VAULT = {
+    "Note.md": "# Note\n\none\n\n## Part\n\ntwo\nthree ^x1\n\n## Last\n\nend\n",
+    "C# notes.md": "sharp\n",
+    "Meeting 10:30.md": "at half past ten\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Note", Place("Note")),
+        ("Note.md:3", Place("Note.md", start=(3,))),
+        ("Note:3-5", Place("Note", start=(3,), end=(5,))),
+        ("Note:3-", Place("Note", start=(3,), open_end=True)),
+        ("Folder/My Note:3:2-5:9", Place("Folder/My Note", start=(3, 2), end=(5, 9))),
+        ("Note:3:2", Place("Note", start=(3, 2))),
+        ("12:30 meeting", Place("12:30 meeting")),
+        ("2024-01-02", Place("2024-01-02")),
+        ("Note#L3", Place("Note", start=(3,))),
+        ("Note.md#L3-L5", Place("Note.md", start=(3,), end=(5,))),
+        ("Note.md#L3-5", Place("Note.md", start=(3,), end=(5,))),
+        ("Note#Part", Place("Note", heading="Part")),
+        ("Note#A#B", Place("Note", heading="A#B")),
+        ("Note#^x1", Place("Note", block="x1")),
+        ("#Part", Place("#Part")),
+    ],
+)
+def test_typed_places_are_parsed(text: str, place: Place) -> None:
+    assert parse_place(text) == place
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "Note:0",
+        "Note:1:0",
+        "Note:1-0",
+        "Note:5-3",
+        "Note:5:2-4:9",
+        "Note:5:2-5:1",
+        "Note#L0",
+        "Note#L4-L2",
+    ],
+)
+def test_an_impossible_place_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument):
+        parse_place(text)
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",))))
+def test_any_text_is_a_place_or_refused_in_words(text: str) -> None:
+    try:
+        place = parse_place(text)
+    except InvalidArgument as error:
+        assert error.message.endswith(".")
+        return
+    assert place.note and text.startswith(place.note)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
+
+
+def test_places_are_found_in_the_vault(vault: Path) -> None:
+    with open_vault(str(vault)) as engine:
+        assert find_lines(engine, "Note") == ("Note.md", (), ())
+        assert find_lines(engine, "note:3-4") == ("Note.md", (3,), (4,))
+        assert find_lines(engine, "Note:7-") == ("Note.md", (7,), (12,))
+        assert find_lines(engine, "Note#^x1") == ("Note.md", (7,), (8,))
+        assert find_lines(engine, "Note#Part") == ("Note.md", (5,), (9,))
+        with pytest.raises(EditRefused, match="Gone"):
+            find_lines(engine, "Note#Gone")
+        with pytest.raises(NoteNotFound, match="Nothing"):
+            find_lines(engine, "Nothing:3")
+
+
+def test_a_name_that_looks_like_a_place_is_found_first(vault: Path) -> None:
+    with open_vault(str(vault)) as engine:
+        assert find_place(engine, "C# notes") == Place("C# notes.md")
+        assert find_place(engine, "Meeting 10:30") == Place("Meeting 10:30.md")
+        assert find_place(engine, "C# notes:1") == Place("C# notes.md", start=(1,))
+
+
+def test_the_bridge_gets_lines_as_it_counts_them() -> None:
+    assert make_selection("N.md", (3, 2), (5, 9)) == {"note": "N.md", "start": [3, 2], "end": [5, 9]}
+    assert make_selection("N.md", (), ()) == {"note": "N.md"}
+    assert make_mention("N.md", (3,), (5,)) == {"note": "N.md", "lineStart": 2, "lineEnd": 4}
+    assert make_mention("N.md", (3,), ()) == {"note": "N.md", "lineStart": 2, "lineEnd": 2}

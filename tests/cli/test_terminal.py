@@ -1,0 +1,123 @@
+"""Colour, links, tables, progress and the pager, on a real terminal and away from one."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.cli.common import render_progress
+from vaultbridge.cli.terminal import NARROWEST, Terminal, measure, render_table
+
+VAULT = {
+    ".obsidian/app.json": "{}",
+    "Inbox.md": "- [ ] call \x1b]0;evil\x07 back\n",
+    "Long.md": "\n".join(f"line {number}" for number in range(500)),
+}
+
+
+def on_terminal(vault: Path, *args: str, **environ: str) -> str:
+    """Run a command on a terminal of its own; returns what that terminal got."""
+    ours, theirs = pty.openpty()
+    base = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(vault.parent / "home"),
+        "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
+        "TERM": "xterm-256color",
+        "PAGER": "cat",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "vaultbridge", *args],
+        cwd=vault,
+        env={**base, **environ},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        os.close(theirs)
+        got = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            got += piece
+        os.close(ours)
+        assert process.wait(60) == 0
+    return got.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colour_and_no_control_sequences_of_a_note(vault: Path) -> None:
+    shown = on_terminal(vault, "tasks")
+    assert "\x1b[35mInbox.md\x1b[0m" in shown
+    assert "evil" in shown and "\x1b]0;" not in shown and "\x07" not in shown
+    assert "\x1b]0;" not in on_terminal(vault, "read", "Inbox")
+
+
+def test_colour_can_be_switched_off_and_on(vault: Path) -> None:
+    assert "\x1b" not in on_terminal(vault, "tasks", NO_COLOR="1")
+    assert "\x1b" not in on_terminal(vault, "tasks", TERM="dumb")
+    assert "\x1b" not in on_terminal(vault, "tasks", "--color", "never")
+    assert "\x1b[35m" in on_terminal(vault, "tasks", "--color", "always", NO_COLOR="1")
+
+
+def test_links_are_for_terminals_that_open_them(vault: Path) -> None:
+    link = "\x1b]8;;obsidian://open?vault=Notes&file=Inbox.md\x1b\\"
+    assert link in on_terminal(vault, "tasks", KITTY_WINDOW_ID="1")
+    assert "\x1b]8" not in on_terminal(vault, "tasks")
+
+
+def test_a_pipe_gets_the_note_as_it_is(vault: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vaultbridge", "read", "Inbox"],
+        cwd=vault,
+        env={**os.environ, "VAULTBRIDGE_CACHE": str(vault.parent / "cache"), "FORCE_COLOR": "1"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == b"- [ ] call \x1b]0;evil\x07 back\n"
+
+
+def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\nsed 's/^/paged /' | head -3\n", "utf-8")
+    pager.chmod(0o755)
+    shown = on_terminal(vault, "read", "Long", PAGER=str(pager))
+    assert shown.splitlines() == ["paged line 0", "paged line 1", "paged line 2"]
+    assert "paged" not in on_terminal(vault, "read", "Long", "--no-pager", PAGER=str(pager))
+    assert "paged" not in on_terminal(vault, "read", "Long", "--json", PAGER=str(pager))
+    assert "paged" not in on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")
+
+
+CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+
+
+@given(st.data())
+def test_a_table_fits_the_terminal(data: st.DataObject) -> None:
+    columns = data.draw(st.integers(1, 4))
+    names = data.draw(st.lists(CELLS, min_size=columns, max_size=columns))
+    rows = data.draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), max_size=5))
+    width = data.draw(st.integers(60, 200))
+    shown = list(render_table(names, rows, Terminal(screen=True, color=True, width=width)))
+    assert len(shown) == len(rows) + 1
+    assert all(measure(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width for line in shown)
+    assert all("\n" not in line for line in shown)
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(NARROWEST, 300))
+def test_progress_fits_in_one_line(done: int, total: int, width: int) -> None:
+    assert len(render_progress(min(done, total), total, width)) < width
+
+
+@pytest.mark.parametrize(("text", "cells"), [("abc", 3), ("中文", 4), ("e\u0301", 1), ("", 0), ("🌱", 2)])
+def test_wide_characters_and_marks_are_measured(text: str, cells: int) -> None:
+    assert measure(text) == cells
