@@ -103,7 +103,7 @@ def _found(engine: Engine, path: str) -> bool:
     return any(file.path == path for file in engine.ask.files())
 
 
-def test_an_own_write_is_in_the_index_before_the_caller_is_answered(make_vault: MakeVault) -> None:
+def test_an_own_write_is_in_the_index_before_the_next_query(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "alpha", "B.md": "[[A]]"})
     engine.ask.search("alpha")
     engine.apply([Append(note="A", content="gamma")])

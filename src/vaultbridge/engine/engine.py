@@ -1,7 +1,7 @@
 """The one object that tools and commands hold: an open vault.
 
 It puts the parts together: names become paths, scopes are checked, a draft is committed as one transaction,
-and the index is updated before the caller gets its answer. `engine.queries` queries the index and
+and the index is updated before the next query. `engine.queries` queries the index and
 `engine.index_sync` keeps it up to date. Everything here but `read_again` blocks: a server calls it from
 worker threads, any number at once.
 """

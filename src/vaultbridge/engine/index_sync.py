@@ -5,12 +5,11 @@ vault and indexes every change. The system releases the lock when that process d
 another one takes over. A second file beside the lock says that the leader watches, and its age that the
 leader is alive. Other processes read the same index. One that runs only a query or two does not lead: it
 compares the vault by stat first, unless a leader watches. Every process indexes the files that it wrote
-itself before its next query.
+itself (`engine.follower`) before its next query.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -18,6 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.engine.follower import Follower
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
@@ -104,10 +104,6 @@ deleted it, and only the leader builds it again."""
 WAIT_SECONDS: Final = 10.0
 """The longest a query waits for a change that is being indexed."""
 
-INDEXED_AT_ONCE: Final = 16
-"""How many changed files are indexed before the change returns: that takes some milliseconds. More, as after
-the move of a note with many links to it, are indexed in a thread, and the next query waits for it."""
-
 COMPLETE_SECONDS: Final = 20.0
 """The longest a move waits for a first build: less than a call may take."""
 
@@ -130,7 +126,6 @@ class IndexSync:
         self._clock = clock
         self._leader = IndexLeader(folder)
         self._syncing = threading.RLock()
-        self._own_writes = threading.Lock()
         self._opening = threading.Lock()
         self._index: Index | None = None
         self._closed = False
@@ -152,7 +147,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._unusable_names = 0
         """How many unusable names have been logged: each number is logged once."""
-        self._followers: list[threading.Thread] = []
+        self._follower = Follower(self._index_own_writes)
         self._listeners: list[Listener] = []
         self.problem = ""
         """Why the vault cannot be watched at present, for people; empty when all is well."""
@@ -227,7 +222,7 @@ class IndexSync:
     def ensure_fresh(self) -> None:
         """Called before a query: waits for changes that are being indexed, and compares with the disk when
         nobody watches it. Does not wait for a first build: then the answer says that it is partial."""
-        self._await_followers()
+        self._follower.wait(WAIT_SECONDS)
         complete = self.index.status().complete
         if self._thread is not None and not complete:
             self._incomplete.set()
@@ -243,36 +238,22 @@ class IndexSync:
             self._syncing.release()
 
     def index_written(self, paths: Iterable[VaultPath]) -> None:
-        """Called after this process has changed these files: indexes them before the next query."""
-        changed = frozenset(paths)
-        if len(changed) <= INDEXED_AT_ONCE:
-            self._index_own_writes(changed)
-            return
-        follower = threading.Thread(target=self._index_own_writes, args=(changed,), name="vault-follow")
-        self._followers.append(follower)
-        follower.start()
+        """Called after this process has changed these files: they are indexed before its next query."""
+        self._follower.add(paths)
 
     def _index_own_writes(self, changed: frozenset[VaultPath]) -> None:
         from vaultbridge.index.sync.sync import Synchroniser
 
-        with self._own_writes:
-            # Not the leader's synchroniser: an edit must not wait for a first build, which may take minutes.
-            # The index itself serialises the two writers.
+        try:
+            # Not the leader's synchroniser: this must not wait for a first build, which may take minutes. The
+            # index itself serialises the two writers.
             own = Synchroniser(self._root, self.index)
-            # The notes are written; an index that lags behind must not look like a failed edit.
             if self._guarded(lambda: own.paths(changed)) is None:
                 self._fall_behind()
+        except Exception:
+            log.exception("A change could not be indexed; queries will compare with the disk themselves.")
+            self._fall_behind()
         self._notify(changed)
-
-    def _await_followers(self) -> None:
-        """Waits until everything that this process wrote is indexed."""
-        while self._followers:
-            follower = self._followers[0]
-            follower.join(WAIT_SECONDS)
-            if follower.is_alive():
-                return
-            with contextlib.suppress(ValueError):
-                self._followers.remove(follower)
 
     def wait_complete(self) -> None:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
@@ -313,7 +294,7 @@ class IndexSync:
             self._watcher.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        self._await_followers()
+        self._follower.close(WAIT_SECONDS)
         with self._syncing, self._opening:
             self._closed = True
             if self._index is not None:

@@ -1,0 +1,80 @@
+"""Indexes what this process wrote, in a thread of its own: an edit is answered as soon as it is on the disk,
+and the next query of this process waits until it is in the index too.
+
+Edits in quick succession are indexed together, in one transaction.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from vaultbridge.vault.paths import VaultPath
+
+ANSWER_SECONDS: Final = 0.002
+"""How long indexing leaves the processor to the thread that answers, unless a query waits for it."""
+
+
+class Follower:
+    """`index` is called with the files that changed, in a thread that the first change starts. It must not
+    raise."""
+
+    def __init__(self, index: Callable[[frozenset[VaultPath]], None]) -> None:
+        self._index = index
+        self._state = threading.Condition()
+        self._written: set[VaultPath] = set()
+        self._busy = False
+        self._awaited = 0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, paths: Iterable[VaultPath]) -> None:
+        """Called after these files were written. Returns at once."""
+        with self._state:
+            self._written.update(paths)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="vault-follow", daemon=True)
+                self._thread.start()
+            self._state.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until everything that was added is indexed. False when that takes longer than this."""
+        with self._state:
+            if self._is_idle():
+                return True
+            self._awaited += 1
+            self._state.notify_all()
+            try:
+                return self._state.wait_for(self._is_idle, seconds)
+            finally:
+                self._awaited -= 1
+
+    def close(self, seconds: float) -> None:
+        """Indexes what is left, for as long as this at most, and ends the thread."""
+        self.wait(seconds)
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _is_idle(self) -> bool:
+        return not self._written and not self._busy
+
+    def _run(self) -> None:
+        while True:
+            with self._state:
+                self._state.wait_for(lambda: self._written or self._closed)
+                if self._closed:
+                    return
+                self._state.wait_for(lambda: self._awaited or self._closed, ANSWER_SECONDS)
+                written = frozenset(self._written)
+                self._written.clear()
+                self._busy = True
+            try:
+                self._index(written)
+            finally:
+                with self._state:
+                    self._busy = False
+                    self._state.notify_all()

@@ -1,0 +1,71 @@
+"""Own writes are indexed after the answer: together when they come together, and before the next query."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.follower import Follower
+from vaultbridge.engine.operations import Append
+from vaultbridge.vault.paths import VaultPath
+
+from .conftest import MakeVault
+
+BOUND = 20.0
+
+
+class Recorder:
+    """Stands for the index: records what it is given, and waits while `gate` is closed."""
+
+    def __init__(self) -> None:
+        self.calls: list[frozenset[VaultPath]] = []
+        self.gate = threading.Event()
+        self.entered = threading.Event()
+
+    def __call__(self, paths: frozenset[VaultPath]) -> None:
+        self.entered.set()
+        assert self.gate.wait(BOUND)
+        self.calls.append(paths)
+
+
+def test_what_is_written_during_indexing_is_indexed_together_afterwards() -> None:
+    index = Recorder()
+    follower = Follower(index)
+    follower.add([VaultPath("a.md")])
+    assert index.entered.wait(BOUND)
+    for name in ("b.md", "c.md", "b.md"):
+        follower.add([VaultPath(name)])
+    assert not follower.wait(0.0)
+    index.gate.set()
+    assert follower.wait(BOUND)
+    assert index.calls == [{"a.md"}, {"b.md", "c.md"}]
+    follower.close(BOUND)
+
+
+def test_closing_indexes_what_is_left() -> None:
+    index = Recorder()
+    index.gate.set()
+    follower = Follower(index)
+    follower.add([VaultPath("a.md")])
+    follower.close(BOUND)
+    assert index.calls == [{"a.md"}]
+    assert "vault-follow" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_vault_that_is_only_read_has_no_such_thread() -> None:
+    follower = Follower(Recorder())
+    assert follower.wait(0.0)
+    follower.close(0.0)
+    assert "vault-follow" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_query_finds_every_edit_that_was_answered_before_it(make_vault: MakeVault, count: int) -> None:
+    engine: Engine = make_vault({f"N{number}.md": "text\n" for number in range(count)})
+    assert engine.ask.search("text").total == count
+    for number in range(count):
+        engine.apply([Append(note=f"N{number}.md", content=f"marker word{number}")])
+    assert engine.ask.search("marker").total == count
+    assert engine.ask.search(f"word{count - 1}").total == 1
