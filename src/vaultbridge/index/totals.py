@@ -16,11 +16,12 @@ caller who may not see everything, queries count for themselves.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from vaultbridge.index.query.properties import flatten_values
 from vaultbridge.index.store.schema import NAME_ONLY
@@ -74,16 +75,16 @@ class Counts(dict[Count, tuple[int, int]]):
 def count_all(db: sqlite3.Connection) -> Counts:
     """Counts the whole vault."""
     counts = Counts()
-    for counter in _COUNTERS:
+    for counter in _COUNTERS.values():
         counter(db, counts)
     return counts
 
 
-def count_file(db: sqlite3.Connection, file: int) -> Counts:
-    """Counts what one file contributes."""
+def count_file(db: sqlite3.Connection, file: int, tables: Iterable[str]) -> Counts:
+    """Counts what the rows of one file in these tables contribute."""
     counts = Counts()
-    for counter in _COUNTERS:
-        counter(db, counts, only=file)
+    for table in tables:
+        _COUNTERS[table](db, counts, only=file)
     return counts
 
 
@@ -174,7 +175,17 @@ def count_problems(
             counts.add(PROBLEM, code, "")
 
 
-_COUNTERS: Final = (count_files, count_tags, count_properties, count_tasks, count_missing, count_problems)
+_COUNTERS: Final[dict[str, Callable[..., None]]] = {
+    "files": count_files,
+    "tags": count_tags,
+    "properties": count_properties,
+    "tasks": count_tasks,
+    "links": count_missing,
+    "problems": count_problems,
+}
+
+COUNTED_TABLES: Final = frozenset(_COUNTERS)
+"""The tables from which the totals are counted."""
 
 
 def _rows(
@@ -306,11 +317,14 @@ class _File(Struct, frozen=True):
     kind: str
     counts: Counts
     targets: frozenset[int]
+    tables: frozenset[str]
+    """Those that were counted."""
 
 
 class Totals:
     """Updates the totals within one transaction. Call `touch` before a file's rows change and `flush` at the
-    end: it subtracts what each file added before and adds what it adds now."""
+    end: it subtracts what each file added before and adds what it adds now. Only the tables that change are
+    counted: counting is most of the work."""
 
     __slots__ = ("_before", "_current", "_db")
 
@@ -319,10 +333,18 @@ class Totals:
         self._current = are_current(db)
         self._before: dict[int, _File | None] = {}
 
-    def touch(self, id_: int) -> None:
-        """Record a file whose rows, or whose links' rows, are about to change."""
-        if self._current and id_ not in self._before:
-            self._before[id_] = self._read_file(id_)
+    def touch(self, id_: int, tables: frozenset[str] = COUNTED_TABLES) -> None:
+        """Record a file whose rows in these tables are about to change."""
+        if not self._current:
+            return
+        if id_ not in self._before:
+            self._before[id_] = self._read_file(id_, tables)
+            return
+        before = self._before[id_]
+        if before is not None and (more := tables - before.tables):
+            # These tables are as they were: it is called before they change.
+            counts = Counts({**before.counts, **count_file(self._db, id_, more)})
+            self._before[id_] = replace(before, counts=counts, tables=before.tables | more)
 
     def flush(self) -> None:
         if not self._before:
@@ -332,7 +354,7 @@ class Totals:
         names: set[str] = set()
         affected = set(self._before)
         for id_, before in self._before.items():
-            after = self._read_file(id_)
+            after = self._read_file(id_, COUNTED_TABLES if before is None else before.tables)
             for one, sign in ((before, -1), (after, 1)):
                 if one is not None:
                     for at, (count, places) in one.counts.items():
@@ -350,7 +372,7 @@ class Totals:
         self._mark_names(names)
         self._mark_conflicts(moved)
 
-    def _read_file(self, id_: int) -> _File | None:
+    def _read_file(self, id_: int, tables: frozenset[str]) -> _File | None:
         row = self._db.execute("SELECT path, key, kind FROM files WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return None
@@ -359,7 +381,8 @@ class Totals:
             (id_,),
         )
         path, key, kind = row
-        return _File(path, key, kind, count_file(self._db, id_), frozenset(to for (to,) in targets))
+        counts = count_file(self._db, id_, tables)
+        return _File(path, key, kind, counts, frozenset(to for (to,) in targets), tables)
 
     def _add_sums(self, delta: Counts) -> None:
         """Add to the delta what it changes in the sums."""

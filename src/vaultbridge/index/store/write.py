@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ from vaultbridge.index.store.rows import (
     join_heads,
 )
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY
-from vaultbridge.index.totals import Totals, rebuild
+from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import FileEntry
 
@@ -100,21 +100,31 @@ def replace_content(file: Target, rows: Rows) -> str:
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
     changed = find_changed_sections(note, rows.note)
-    if not changed.isdisjoint(_COUNTED):
-        file.totals.touch(id_)
+    heads = rows.heads if changed.isdisjoint(HEAD_SECTIONS) else join_heads(decode_note(note))
+    changed -= {section for section in changed if _has_rows(file, section, rows)}
+    if counted := changed & COUNTED_TABLES:
+        file.totals.touch(id_, counted)
     _mark_indexed(file, rows)
     if rows.text is not None:
         db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (id_, rows.text))
     elif text is not None:
         db.execute("DELETE FROM texts WHERE id = ?", (id_,))
     db.execute("UPDATE notes SET note = ? WHERE id = ?", (rows.note, id_))
-    heads = rows.heads if changed.isdisjoint(HEAD_SECTIONS) else join_heads(decode_note(note))
     _remove_words(db, id_, file.entry.path, heads, text)
     _insert_words(file, rows)
     for section in changed.intersection(_REMOVALS):
         db.execute(_REMOVALS[section], (id_,))
     _insert_details(file, rows, changed)
     return text or ""
+
+
+def _has_rows(file: Target, section: str, rows: Rows) -> bool:
+    """Whether the rows of a section are in the index already: all later positions in a note change with a
+    word, but hardly any row has one."""
+    if section not in _STORED:
+        return False
+    statement, wanted = _STORED[section]
+    return file.db.execute(statement, (file.id,)).fetchall() == sorted(wanted(rows))
 
 
 def _mark_indexed(file: Target, rows: Rows) -> None:
@@ -217,8 +227,24 @@ _REMOVALS: Final = {
 }
 """How to remove the rows that each section of a note has in a table of its own."""
 
-_COUNTED: Final = frozenset(_REMOVALS) - {"aliases"}
-"""The sections that the totals are counted from."""
+_STORED: Final[dict[str, tuple[str, Callable[[Rows], list[Any]]]]] = {
+    "tags": ("SELECT key, name, count FROM tags WHERE file = ? ORDER BY key", lambda rows: rows.tags),
+    "aliases": ("SELECT key, name FROM aliases WHERE file = ? ORDER BY key", lambda rows: rows.aliases),
+    "properties": (
+        "SELECT key, seq, name, type, value FROM properties WHERE file = ? ORDER BY key, seq",
+        lambda rows: rows.properties,
+    ),
+    "tasks": (
+        "SELECT seq, line, status, text, description, fields, due FROM tasks WHERE file = ? ORDER BY seq",
+        lambda rows: rows.tasks,
+    ),
+    "problems": (
+        "SELECT seq, line, code, message FROM problems WHERE file = ? ORDER BY seq",
+        lambda rows: rows.problems,
+    ),
+}
+"""How to read the stored rows of a section in the form of `Rows`. Links are resolved when they are stored, so
+theirs are not compared."""
 
 
 def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
@@ -261,6 +287,9 @@ CACHED_TERMS: Final = 200_000
 SQLite, which ignores those it has."""
 
 
+_LINKS: Final = frozenset({"links"})
+
+
 def update_links(
     db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
 ) -> int:
@@ -282,7 +311,7 @@ def update_links(
         after = ids.get(found.path) if isinstance(found, Resolved) else None
         ambiguous = AMBIGUOUS if isinstance(found, Resolved) and found.others else 0
         if after != target_id or flags & AMBIGUOUS != ambiguous:
-            totals.touch(source)
+            totals.touch(source, _LINKS)
             missing = name_key(target) if after is None else None
             changed.append((flags & ~AMBIGUOUS | ambiguous, after, missing, source, seq))
     db.executemany(

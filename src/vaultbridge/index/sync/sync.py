@@ -172,11 +172,15 @@ class Synchroniser:
         if len(jobs) <= self._batch_files and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
             with self.index.writing() as db:
-                change.write_files(db, fresh=False)
-                sum(change.write_contents(db, iter(results)))
+                totals = Totals(db)
+                change.write_files(db, totals, fresh=False)
+                sum(change.write_contents(db, totals, iter(results)))
+                totals.flush()
             return change.report(seen)
         with self.index.writing() as db:
-            change.write_files(db, fresh=fresh)
+            totals = Totals(db)
+            change.write_files(db, totals, fresh=fresh)
+            totals.flush()
             if fresh:
                 (searchable,) = db.execute(
                     "SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)
@@ -188,8 +192,10 @@ class Synchroniser:
             while done < len(jobs) and not cancelled:
                 # Written as results arrive, so that the children need not wait for a whole batch.
                 with self.index.writing() as db:
-                    for count in change.write_contents(db, _take_results(parsed, self._batch_files)):
+                    totals = Totals(db)
+                    for count in change.write_contents(db, totals, _take_results(parsed, self._batch_files)):
                         done += count
+                    totals.flush()
                 if progress is not None:
                     progress(done, len(jobs))
                 cancelled = done < len(jobs) and cancel is not None and cancel()
@@ -242,7 +248,7 @@ class _Change:
     def may_trust(self, mtime_ns: int) -> bool:
         return not is_racy(mtime_ns, self.started)
 
-    def write_files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
+    def write_files(self, db: sqlite3.Connection, totals: Totals, *, fresh: bool) -> None:
         """Write the added and removed files, and update the links that this affects."""
         if fresh:
             write.begin_bulk(db)
@@ -255,13 +261,11 @@ class _Change:
         # The table is shared.
         table = self.index.table(db).copy()
         empty = not len(table)
-        totals = Totals(db)
         gone = self._remove_gone(db, table, totals)
         added = self._add_new(db, table, totals, empty=empty)
         self._publish_table(db, table, changed=bool(gone or added))
         if not empty:
             self._resolve(db, table, [*gone, *added], totals)
-        totals.flush()
 
     def _publish_table(self, db: sqlite3.Connection, table: FileTable, *, changed: bool) -> None:
         if changed:
@@ -310,10 +314,11 @@ class _Change:
         if write.is_searched(kind):
             add_meta(db, total=amount, done=amount)
 
-    def write_contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
+    def write_contents(
+        self, db: sqlite3.Connection, totals: Totals, chunks: Iterator[ChunkResult]
+    ) -> Iterator[int]:
         """Replace the content in the index with what was read; yields the number of files in each chunk."""
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
-        totals = Totals(db)
         vanished: list[str] = []
         fresh = 0
         for chunk in chunks:
@@ -341,7 +346,6 @@ class _Change:
                 self.known.pop(path, None)
             self._publish_table(db, table, changed=True)
             self._resolve(db, table, vanished, totals)
-        totals.flush()
 
     def _write_content(
         self,
