@@ -16,9 +16,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 
 ORDER = [
     "errors", "limits", "system", "markdown", "json_text", "canvas", "links", "vault", "index", "embeddings",
-    "bases",
-    "engine", "editor", "tools", "jsonrpc", "client", "protocols", "web", "plugins", "server", "cli",
-    "__main__",
+    "bases", "engine", "review", "editor", "tools", "jsonrpc", "client", "protocols", "web", "plugins",
+    "server", "cli", "__main__",
 ]  # fmt: skip
 """A part may import itself and what stands before it."""
 

@@ -8,6 +8,7 @@
     ├── NoteNotFound           no such note, file or folder, or it is hidden by a scope
     ├── AmbiguousName          several notes match
     ├── PermissionDenied       read-only, out of scope, or refused by the file system
+    │   └── ChangeRejected     a person has looked at the change and does not want it
     ├── EditRefused            the edit does not fit the note's present content; nothing was written
     │   ├── StaleWrite         the note has changed since the caller read it
     │   └── NoteBusy           another program is saving the note
@@ -136,6 +137,21 @@ class AmbiguousName(VaultbridgeError):
 class PermissionDenied(VaultbridgeError):
     code = "PERMISSION_DENIED"
     reason = "permission-denied"
+
+
+class ChangeRejected(PermissionDenied):
+    """`said` is the person's reason, which may be empty."""
+
+    reason = "rejected"
+
+    def __init__(self, proposal: str, *, said: str = "") -> None:
+        super().__init__(
+            f"A person rejected this change ({proposal}): nothing was changed."
+            + (f" They say: {said}" if said else ""),
+            hint="" if said else "Ask what they want instead, and do not try the same again.",
+            paths=(),
+            proposal=proposal,
+        )
 
 
 class EditRefused(VaultbridgeError):

@@ -14,11 +14,10 @@ from vaultbridge.engine import Engine
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part, Reading
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
-from vaultbridge.server.servers import LiveScope
 from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read_cache import ENTRY_BYTES, ReadCache, is_local_filesystem
-from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.scope import LiveScope, Scope
 from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")

@@ -30,6 +30,7 @@ read_only = true
 allow = ["Work/"]
 deny = ["Work/Secret/"]
 outside_links = true
+review = "all"
 
 [server]
 host = "127.0.0.1"
@@ -51,6 +52,7 @@ profile = "full"
 enable = []
 disable = ["delete_note", "canvas"]
 errors = "auto"
+review = "destructive"
 plugins = true
 packages = true
 
@@ -65,6 +67,7 @@ share_selection = true
 
 [limits]
 call_seconds = 30
+review_seconds = 45
 note_bytes = 1048576
 
 [tokens]
@@ -105,7 +108,12 @@ def test_every_key_can_be_written(tmp_path: Path) -> None:
     config = load_config(file)
     assert config.vaults == (
         VaultConfig(
-            path="~/Notes", read_only=True, allow=("Work/",), deny=("Work/Secret/",), outside_links=True
+            path="~/Notes",
+            read_only=True,
+            allow=("Work/",),
+            deny=("Work/Secret/",),
+            outside_links=True,
+            review="all",
         ),
     )
     assert config.server.hosts == ("vault.home.arpa",)

@@ -6,9 +6,9 @@ import pytest
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import Config, LimitsConfig, ScopeConfig, VaultConfig
-from vaultbridge.server.servers import LiveScope, make_scopes
+from vaultbridge.server.servers import make_scopes
 from vaultbridge.server.tokens import AccessToken
-from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.scope import LiveScope, Scope
 
 TOKEN = AccessToken(
     id="a", name="a", hash="0" * 64, created=0, read_only=True, allow=("Work/",), deny=("*.key",)

@@ -32,6 +32,9 @@ def main(argv: list[str]) -> int:
         "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
     )
     parser.add_argument("--profile", choices=("core", "full", "read-only"), help="which tools are offered")
+    parser.add_argument(
+        "--review", choices=("off", "destructive", "all"), help="which changes of assistants wait for you"
+    )
     parser.add_argument("--cors", choices=("local", "any"), help="any: pages of every site may call")
     parser.add_argument(
         "--allow-host",
@@ -134,7 +137,11 @@ def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
         vaults=choose_vaults(config.vaults, args.vaults) or config.vaults,
         server=server,
         scope=scope,
-        tools=replace(config.tools, profile=args.profile or config.tools.profile),
+        tools=replace(
+            config.tools,
+            profile=args.profile or config.tools.profile,
+            review=args.review or config.tools.review,
+        ),
         ide=replace(config.ide, enabled=config.ide.enabled and not args.no_ide),
         tokens=replace(config.tokens, required=config.tokens.required or args.require_token),
         log=replace(config.log, level=args.log_level or config.log.level),

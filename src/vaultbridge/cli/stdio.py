@@ -22,6 +22,7 @@ options:
   --allow GLOB           only these folders or notes exist (may be given several times)
   --deny GLOB            these do not exist (may be given several times)
   --profile NAME         which tools: full (default), core, read-only
+  --review WHICH         changes that wait for a person: off (default), destructive, all
   --tool-errors HOW      auto (default: as the protocol version wants), protocol, result
   --prompts FOLDER       the vault's folder of prompt notes (default: Prompts)
   --name NAME            the server's name (default: obsidian-mcp)
@@ -35,6 +36,7 @@ _TEXTS: Final = {"--prompts": "prompts", "--name": "name"}
 _LISTS: Final = {"--allow": "allow", "--deny": "deny"}
 _CHOICES: Final = {
     "--profile": ("profile", ("full", "core", "read-only")),
+    "--review": ("review", ("off", "destructive", "all")),
     "--tool-errors": ("tool_errors", ("auto", "protocol", "result")),
     "--log-level": ("log_level", ("debug", "info", "warning", "error")),
 }

@@ -14,10 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,7 +53,7 @@ from vaultbridge.vault.read import content_hash, read_place, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
-from vaultbridge.vault.write.steps import affected_paths
+from vaultbridge.vault.write.steps import Written, affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
+    from vaultbridge.engine.planned import Planned
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -80,6 +82,15 @@ class _Overtaken(Exception):
     def __init__(self, error: StaleWrite) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+class Gate(Protocol):
+    """Decides on the changes of a gated engine. `engine` has no gate, and the gate applies to it what may be
+    applied."""
+
+    def __call__(
+        self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str
+    ) -> Outcome: ...
 
 
 class FileView(Struct, frozen=True):
@@ -112,6 +123,7 @@ class Engine:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
+        self._gate: Gate | None = None
         self._passing: TemporaryDirectory[str] | None = None
         self.cache_problem = ""
         """Why there is no permanent cache folder; "" when there is one."""
@@ -304,12 +316,29 @@ class Engine:
 
     # Changing.
 
+    def gated(self, gate: Gate) -> Engine:
+        """The same open vault, except that `gate` decides on every change but a dry run or an undo."""
+        engine = copy(self)
+        engine._gate = gate
+        return engine
+
     def apply(
-        self, operations: Sequence[Operation], *, dry_run: bool = False, label: str = "", actor: str = ""
+        self,
+        operations: Sequence[Operation],
+        *,
+        dry_run: bool = False,
+        label: str = "",
+        actor: str = "",
+        check: Callable[[Planned], None] | None = None,
     ) -> Outcome:
         """Carries out all operations as one change, or none of them. With `dry_run` nothing is written and
-        the outcome says what would change. `label` names a change that is one thing to its caller. Raises
+        the outcome says what would change. `label` names a change that is one thing to its caller. `check`
+        is called with what is about to be written; nothing is written when it raises. Raises
         what the first failing operation raises, and without a label says which one failed."""
+        if self._gate is not None and not dry_run:
+            engine = copy(self)
+            engine._gate = None
+            return self._gate(engine, operations, label=label, actor=actor)
 
         def attempt() -> Outcome:
             for number in range(1, DRAFT_ATTEMPTS + 1):
@@ -318,7 +347,7 @@ class Engine:
                 held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
                     with self._changing, held:
-                        return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
+                        return self._apply(operations, dry_run=dry_run, label=label, actor=actor, check=check)
                 except _Overtaken as overtaken:
                     if number == DRAFT_ATTEMPTS:
                         raise overtaken.error from None
@@ -326,7 +355,15 @@ class Engine:
 
         return retry_while_busy(attempt)
 
-    def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
+    def _apply(
+        self,
+        operations: Sequence[Operation],
+        *,
+        dry_run: bool,
+        label: str,
+        actor: str,
+        check: Callable[[Planned], None] | None,
+    ) -> Outcome:
         asked = time.monotonic()
         self.root.check()
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
@@ -345,10 +382,18 @@ class Engine:
         outcome = describe(draft, steps, self.scope.visible, dry_run=dry_run)
         if dry_run or not steps:
             return outcome
+        if check is not None:
+            from vaultbridge.engine.planned import describe_plan
+
+            check(
+                describe_plan(
+                    draft, steps, outcome, table=self.ask.table(), visible=self.scope.visible, read=self._read
+                )
+            )
         try:
             with redact([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
-                    steps, actor=actor or self.actor, label=label or _label(operations)
+                    steps, actor=actor or self.actor, label=label or label_operations(operations)
                 )
         except StaleWrite as error:
             raise _Overtaken(error) from error
@@ -396,6 +441,23 @@ class Engine:
 
     # History.
 
+    def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
+        """Records in the history what another program has written, so that it is shown and can be undone.
+        Returns the change's id; "" when the file no longer holds it, or it is recorded already."""
+        with self._changing:
+            number = self.transactor.record(path, before, after, actor=actor, label=label)
+            if number:
+                self.index_sync.index_written({path})
+            return str(number) if number else ""
+
+    def find_writer(self, path: VaultPath, hash_: str) -> str:
+        """Who gave a file the content with this hash, if the newest change in the history did; else ""."""
+        for entry in self.transactor.journal.history(path, limit=1):
+            for act in reversed(entry.acts):
+                if isinstance(act, Written) and act.path == path and act.after.hash == hash_:
+                    return entry.actor
+        return ""
+
     def history(self, name: str = "", *, limit: int = 20) -> list[HistoryEntry]:
         """Lists the newest changes first; with `name` those of one file, which may no longer exist. Changes
         that affected only hidden files do not exist."""
@@ -442,7 +504,7 @@ class Engine:
             )
 
 
-def _label(operations: Sequence[Operation]) -> str:
+def label_operations(operations: Sequence[Operation]) -> str:
     """A few words for the history."""
     words = op_of(operations[0]).replace("_", " ") if operations else "nothing"
     return words if len(operations) == 1 else f"{words} and {len(operations) - 1} more"

@@ -45,6 +45,7 @@ from vaultbridge.vault.write.steps import (
     Written,
     affected_paths,
 )
+from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
 
 
 class HistoryEntry(Struct, frozen=True):
@@ -99,8 +100,11 @@ class HistoryView:
             key = trace_name_back(entry, key)
 
     def newest_to_undo(self) -> int:
-        """Raises EditRefused when there is none."""
+        """Raises EditRefused when there is none. A save by another program, which the history shows too, has
+        to be named to be undone."""
         for change in self.changes(limit=HISTORY_LIMIT):
+            if change.actor == OUTSIDE_ACTOR:
+                continue
             if change.undone_by is None and change.undo_of is None:
                 return change.id
         raise EditRefused("There is no change to undo.")

@@ -129,7 +129,8 @@ class LiveConfig:
         if "privacy.share_selection" in keys:
             for hub in self._hubs:
                 hub.state.share_selection(share=config.privacy.share_selection)
-        if any(key.startswith(("scope.", "vaults.")) for key in keys):
+        reviewed = ("tools.review", "limits.review_seconds")
+        if any(key.startswith(("scope.", "vaults.")) or key in reviewed for key in keys):
             self._servers.update_scopes(config)
             # An assistant may have seen a note that is private now.
             for hub in self._hubs:

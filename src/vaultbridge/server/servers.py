@@ -23,6 +23,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.review.policy import ReviewRules, strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.vault_choice import name_vaults
@@ -30,32 +31,7 @@ from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.vault.obsidian import find_vault
-from vaultbridge.vault.scope import Scope
-
-
-class LiveScope(Scope):
-    """A path is visible if all parts show it. The parts may change while engines use it."""
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, *parts: Scope) -> None:
-        super().__init__()
-        self.update(*parts)
-
-    def update(self, *parts: Scope) -> None:
-        # One assignment decides what is visible, so that a thread sees either the old scope or the new one.
-        self._parts = tuple(part for part in parts if not part.unrestricted)
-        self.read_only = any(part.read_only for part in parts)
-        self.max_note_bytes = min((part.max_note_bytes for part in parts), default=Scope().max_note_bytes)
-
-    @property
-    def unrestricted(self) -> bool:
-        return not self._parts
-
-    def visible(self, path: str) -> bool:
-        if path.startswith(".") or "/." in path:
-            return False
-        return all(part.visible(path) for part in self._parts)
+from vaultbridge.vault.scope import LiveScope, Scope
 
 
 def make_scopes(config: Config, vault: VaultConfig, token: AccessToken | None = None) -> tuple[Scope, ...]:
@@ -188,7 +164,11 @@ class Servers:
         async def make() -> VaultProvider:
             settings = self._settings(scopes, token)
             scoped.provider = VaultProvider(
-                engines, settings, make_catalog=lambda: self._catalog, shop=self._extend_context
+                engines,
+                settings,
+                make_catalog=lambda: self._catalog,
+                shop=self._extend_context,
+                review=lambda engine: self.find_rules(engine, token),
             )
             return scoped.provider
 
@@ -197,10 +177,25 @@ class Servers:
         scoped = _ScopedServer(token, server, engines, scopes)
         return scoped
 
+    def find_rules(self, engine: Engine, token: AccessToken | None = None) -> ReviewRules:
+        """Which changes of this vault wait for a person, by the configuration as it is now."""
+        folder = str(engine.root.folder)
+        served = next((one for one in self._vaults if str(one.folder) == folder), None)
+        own = VaultConfig(path=folder) if served is None else self._find_config(served)
+        return ReviewRules(
+            least=strictest(self._config.tools.review, "off" if token is None else token.review),
+            vault=own.review,
+            wait_seconds=self._config.limits.review_seconds,
+            token="" if token is None else token.name,
+        )
+
+    def _find_config(self, vault: ServedVault) -> VaultConfig:
+        by_path = {one.path: one for one in self._config.vaults}
+        return by_path.get(vault.config.path, vault.config)
+
     def _make_scopes(self, vault: ServedVault, token: AccessToken | None) -> tuple[Scope, ...]:
         """Make the scopes that limit a vault for a caller, by the current configuration."""
-        by_path = {one.path: one for one in self._config.vaults}
-        return make_scopes(self._config, by_path.get(vault.config.path, vault.config), token)
+        return make_scopes(self._config, self._find_config(vault), token)
 
     def _settings(self, scopes: Mapping[str, LiveScope], token: AccessToken | None) -> ProviderSettings:
         return ProviderSettings(

@@ -34,6 +34,7 @@ from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.protocols.mcp.failures import ToolErrors
+    from vaultbridge.review.policy import Review
     from vaultbridge.server.config.model import Config, LogLevel, VaultConfig
     from vaultbridge.server.stdio_live import StdioLive
     from vaultbridge.tools.base.tool import Profile
@@ -98,6 +99,7 @@ class StdioOptions(Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     profile: Profile | None = None
+    review: Review | None = None
     tool_errors: ToolErrors | None = None
     log_level: LogLevel | None = None
     call_seconds: float | None = None
@@ -132,7 +134,7 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
 
     def scope(self) -> Scope:
         """Make the scope at the start. Raises InvalidArgument for an invalid pattern."""
-        from vaultbridge.server.servers import LiveScope
+        from vaultbridge.vault.scope import LiveScope
 
         return LiveScope(*self.make_scopes(self.config))
 
@@ -303,6 +305,7 @@ def make_server(
             replace(plan.settings, quick_list=quick),
             make_catalog=live.load,
             shop=live.extend_context,
+            review=live.find_rules,
             at_close=live.stop,
         )
 
@@ -323,7 +326,9 @@ def _make_openers(
 ) -> dict[str, Callable[[], Engine]]:
     def open_vault(one: VaultPlan) -> Engine:
         try:
-            return one.open(environ, live.get_scope(one))
+            engine = one.open(environ, live.get_scope(one))
+            live.opened(engine.root.folder, one)
+            return engine
         except VaultNotFound:
             if one.text:
                 missing.report(one.text)
@@ -415,6 +420,7 @@ def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
             below.tools,
             profile=options.profile or below.tools.profile,
             errors=options.tool_errors or below.tools.errors,
+            review=options.review or below.tools.review,
         ),
         limits=replace(below.limits, call_seconds=options.call_seconds or below.limits.call_seconds),
         log=replace(below.log, level=options.log_level or below.log.level),

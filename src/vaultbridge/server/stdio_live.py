@@ -17,14 +17,16 @@ from vaultbridge.errors import VaultbridgeError, VaultNotFound
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from vaultbridge.engine import Engine
     from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
+    from vaultbridge.review.policy import ReviewRules
     from vaultbridge.server.config.follow import FollowedConfig
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.live_tools import LiveTools
-    from vaultbridge.server.servers import LiveScope
     from vaultbridge.server.stdio import StdioPlan, VaultPlan
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import ToolContext
+    from vaultbridge.vault.scope import LiveScope
 
 POLL_SECONDS: Final = 2.0
 """How often it checks: nobody who saves a tool waits longer, and a check is a few calls of stat."""
@@ -45,6 +47,7 @@ class StdioLive:
         self._read = read
         self._config = plan.config
         self._scopes: dict[str, tuple[VaultPlan, LiveScope]] = {}
+        self._plans: dict[Path, VaultPlan] = {}
         self._changing = threading.Lock()
         self._stop = threading.Event()
         self.on_scope: Callable[[ProviderSettings], None] | None = None
@@ -52,12 +55,34 @@ class StdioLive:
 
     def get_scope(self, vault: VaultPlan) -> LiveScope:
         """Return the scope of a vault that is being opened; it follows the configuration."""
-        from vaultbridge.server.servers import LiveScope
+        from vaultbridge.vault.scope import LiveScope
 
         with self._changing:
             if vault.text not in self._scopes:
                 self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
             return self._scopes[vault.text][1]
+
+    def opened(self, folder: Path, vault: VaultPlan) -> None:
+        """A vault was opened: its configuration says which of its changes are reviewed."""
+        with self._changing:
+            self._plans = {**self._plans, folder: vault}
+
+    def find_rules(self, engine: Engine) -> ReviewRules:
+        """Which changes of this vault wait for a person, by the command line and the configuration as it is
+        now."""
+        from vaultbridge.review.policy import NO_REVIEW, ReviewRules
+
+        config, plan = self._config, self._plans.get(engine.root.folder)
+        least = self._plan.options.review or "off"
+        if config is None:
+            return ReviewRules(least=least) if least != "off" else NO_REVIEW
+        text = plan.text if plan is not None else ""
+        own = next((one for one in config.vaults if one.path == text), None)
+        return ReviewRules(
+            least=config.tools.review,
+            vault="off" if own is None else own.review,
+            wait_seconds=config.limits.review_seconds,
+        )
 
     def extend_context(self, context: ToolContext) -> ToolContext:
         """Add whether tools may see what the user has open."""

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument
+from vaultbridge.review.policy import Review
 from vaultbridge.system import PRIVATE_FILE_BYTES, FileStat, make_private_folder, read_private, write_private
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
@@ -52,10 +53,12 @@ class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     vaults: tuple[str, ...] = ()
+    review: Review = "off"
 
     @property
     def unrestricted(self) -> bool:
-        return not (self.read_only or self.allow or self.deny or self.vaults)
+        limits = (self.read_only, self.allow, self.deny, self.vaults, self.review != "off")
+        return not any(limits)
 
     @property
     def principal(self) -> str:
@@ -85,6 +88,7 @@ class TokenStore:
         deny: tuple[str, ...] = (),
         vaults: tuple[str, ...] = (),
         seconds: float = 0.0,
+        review: Review = "off",
     ) -> tuple[AccessToken, str]:
         """Make a token. Returns it and its text, which cannot be shown again. Raises InvalidArgument."""
         if not name.strip() or len(name) > NAME_CHARS or not name.isprintable():
@@ -104,6 +108,7 @@ class TokenStore:
             allow=allow,
             deny=deny,
             vaults=vaults,
+            review=review,
         )
         with self._writing() as tokens:
             if len(tokens) >= TOKENS:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     CHANGED_SCHEMA,
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 PATHS_SHOWN: Final = 5
 """How many files a row names."""
 
+DIGITS: Final = 16
+"""A number of a change has fewer digits."""
+
 
 class History(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "start", "max_chars"})
 
-    id: Annotated[int, Meta(ge=0, description="Show this change")] = 0
+    id: Annotated[str, Meta(description="Show this change")] = ""
     name: Annotated[str, Meta(description="Changes of this note")] = ""
     limit: Limit = 20
     before: Annotated[int, Meta(ge=0, description="Older than this id")] = 0
@@ -44,10 +48,48 @@ class Undo(Arguments, frozen=True, kw_only=True):
 
 def run(context: VaultContext, arguments: History) -> Answer:
     engine = context.engine
-    if not arguments.id:
+    if arguments.id.strip() in ("", "0"):
         return answer_text(_list(context, arguments))
-    diff = engine.diff(arguments.id) or "(no text was changed)"
+    if arguments.id.strip().startswith("p"):
+        return _tell_decision(context, arguments.id.strip())
+    diff = engine.diff(_parse_number(arguments.id)) or "(no text was changed)"
     return answer_text(cut_text(diff, start=arguments.start, max_chars=arguments.max_chars))
+
+
+def _parse_number(text: str) -> int:
+    if text.strip().isascii() and text.strip().isdigit() and len(text) < DIGITS:
+        return int(text)
+    raise InvalidArgument(
+        f"id is {text[:40]!r}.",
+        argument="id",
+        hint="Give the number of a change, as history lists it, or a proposal such as p12.",
+    )
+
+
+def _tell_decision(context: VaultContext, wanted: str) -> Answer:
+    """What became of a change that waited for a person. It exists only for a caller that may see its
+    files."""
+    from vaultbridge.review.decide import Decider, describe_decision
+    from vaultbridge.review.gate import parse_id
+    from vaultbridge.review.store import store_of
+
+    store = store_of(context.engine.cache)
+    proposal = store.get(parse_id(wanted))
+    if not Decider(context.engine, store).may_show(proposal):
+        raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
+    rows = [row.path for row in proposal.rows]
+    more = len(rows) - PATHS_SHOWN + proposal.more
+    files = ", ".join(rows[:PATHS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    when = f"{datetime.fromtimestamp(proposal.at):%Y-%m-%d %H:%M:%S}"
+    decided = proposal.decided
+    at = f" at {datetime.fromtimestamp(decided.at):%Y-%m-%d %H:%M:%S}" if decided is not None else ""
+    state = "pending" if proposal.waits else proposal.status
+    return answer_text(
+        replace_surrogates(
+            f"{proposal.id}  {state}: {describe_decision(proposal)}{at}\n"
+            f"proposed {when} by {proposal.actor}: {proposal.label}  {files}"
+        )
+    )
 
 
 def run_undo(context: VaultContext, arguments: Undo) -> Answer:

@@ -106,6 +106,11 @@ class Scope:
         """Whether every path is visible, so that a caller need not check each one."""
         return self._allow is None and self._deny is None
 
+    @property
+    def parts(self) -> tuple[Scope, ...]:
+        """The scopes by whose patterns it hides paths: what one of them hides does not exist."""
+        return () if self.unrestricted else (self,)
+
     def visible(self, path: str) -> bool:
         """Whether a note, file or folder exists for this connection."""
         if path.startswith(".") or "/." in path:
@@ -239,6 +244,35 @@ def _character_set(inner: str) -> str:
     return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"
 
 
+class LiveScope(Scope):
+    """A path is visible if all parts show it. The parts may change while engines use it."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, *parts: Scope) -> None:
+        super().__init__()
+        self.update(*parts)
+
+    def update(self, *parts: Scope) -> None:
+        # One assignment decides what is visible, so that a thread sees either the old scope or the new one.
+        self._parts = tuple(part for part in parts if not part.unrestricted)
+        self.read_only = any(part.read_only for part in parts)
+        self.max_note_bytes = min((part.max_note_bytes for part in parts), default=Scope().max_note_bytes)
+
+    @property
+    def unrestricted(self) -> bool:
+        return not self._parts
+
+    @property
+    def parts(self) -> tuple[Scope, ...]:
+        return self._parts
+
+    def visible(self, path: str) -> bool:
+        if path.startswith(".") or "/." in path:
+            return False
+        return all(part.visible(path) for part in self._parts)
+
+
 class LinkedScope(Scope):
     """A path is as visible as what it leads to. `names` decides by names; it may change at run time, so it is
     asked each time."""
@@ -269,6 +303,10 @@ class LinkedScope(Scope):
     @property
     def unrestricted(self) -> bool:
         return self.names.unrestricted
+
+    @property
+    def parts(self) -> tuple[Scope, ...]:
+        return self.names.parts
 
     def visible(self, path: str) -> bool:
         if not self.names.visible(path):

@@ -17,6 +17,7 @@ from vaultbridge.errors import InvalidArgument
 if TYPE_CHECKING:
     from vaultbridge.server.tokens import AccessToken, TokenStore
 
+_REVIEWED = {"destructive": "destructive changes", "all": "all changes"}
 UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -36,6 +37,12 @@ def main(argv: list[str]) -> int:
     make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
     make.add_argument("--vault", action="append", default=[], metavar="NAME", help="only this vault")
+    make.add_argument(
+        "--review",
+        choices=("off", "destructive", "all"),
+        default="off",
+        help="which of its changes wait for a person",
+    )
     make.add_argument("--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w (default: never)")
     commands.add_parser("list", parents=[both], help="list the tokens")
     revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid, from now on")
@@ -61,6 +68,7 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
         deny=tuple(args.deny),
         vaults=tuple(args.vault),
         seconds=_parse_seconds(args.expires),
+        review=args.review,
     )
     if args.json:
         emit({**_to_json(token), "token": secret})
@@ -99,6 +107,7 @@ def _to_json(token: AccessToken) -> dict[str, Any]:
         "allow": token.allow,
         "deny": token.deny,
         "vaults": token.vaults,
+        "review": token.review,
     }
 
 
@@ -107,6 +116,7 @@ def _describe_limits(token: AccessToken) -> str:
     words += [f"only {pattern}" for pattern in token.allow]
     words += [f"not {pattern}" for pattern in token.deny]
     words += [f"vault {name}" for name in token.vaults]
+    words += [f"review of {_REVIEWED[token.review]}"] if token.review != "off" else []
     return ", ".join(words)
 
 

@@ -125,6 +125,9 @@ BODY_BYTES: Final = MIB
 
 MCP_PREFIX: Final = "obsidian_"
 
+ANSWER_SECONDS: Final = 5.0
+"""A call that waits for a person answers this long before its time limit, which the specification fixes."""
+
 SUGGESTION_CHARS: Final = 100
 """The longest unknown name that is compared with the known ones: a tool's name has at most 64 characters."""
 
@@ -205,7 +208,8 @@ class BridgeV1:
         try:
             async with asyncio.timeout(self._call_seconds):
                 provider = await self._server.provider()
-                result = await provider.call_tool(known, arguments, _PlainContext())
+                context = _PlainContext(self._call_seconds)
+                result = await provider.call_tool(known, arguments, context)
         except TimeoutError:
             return _encode_failure(f"{name} did not finish within {self._call_seconds:g} s.")
         except VaultbridgeError as error:
@@ -308,6 +312,9 @@ class _PlainContext:
     client_name = "bridge-v1"
     principal = ""
 
+    def __init__(self, call_seconds: float) -> None:
+        self._call_seconds = call_seconds
+
     @property
     def state(self) -> dict[str, Any]:
         return {}
@@ -320,6 +327,9 @@ class _PlainContext:
 
     def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
         return False
+
+    def wait_for_person(self, seconds: float) -> float:
+        return max(0.0, min(seconds, self._call_seconds - ANSWER_SECONDS))
 
     async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         raise _cannot_ask()

@@ -206,6 +206,10 @@ class McpContext:
             return "form" in declared
         return isinstance(declared, dict)
 
+    def wait_for_person(self, seconds: float) -> float:
+        self._call.lift_time_limit()
+        return seconds
+
     async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         request = InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
         answer = (await self.ask({key: request}))[key]

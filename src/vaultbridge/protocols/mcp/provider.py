@@ -103,6 +103,11 @@ class Context(Protocol):
         """Whether the client can be asked this kind of question."""
         ...
 
+    def wait_for_person(self, seconds: float) -> float:
+        """The call is about to wait for a person, at most `seconds`. Returns how long it may: from now on
+        only that and cancellation end it."""
+        ...
+
     async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         """Ask the person at the client to fill in a form (flat JSON Schema of primitive properties)."""
         ...

@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
+from vaultbridge.review.policy import WAIT_SECONDS, Review
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
 VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
@@ -55,6 +56,7 @@ class VaultConfig(_Table, frozen=True, kw_only=True):
     allow: tuple[Text, ...] = ()
     deny: tuple[Text, ...] = ()
     outside_links: bool = False
+    review: Review = "off"
 
 
 class ScopeConfig(_Table, frozen=True, kw_only=True):
@@ -70,6 +72,7 @@ class ToolsConfig(_Table, frozen=True, kw_only=True):
     enable: tuple[Text, ...] = ()
     disable: tuple[Text, ...] = ()
     errors: Literal["auto", "protocol", "result"] = "auto"
+    review: Review = "off"
     plugins: bool = True
     packages: bool = True
 
@@ -87,6 +90,7 @@ class PrivacyConfig(_Table, frozen=True, kw_only=True):
 
 class LimitsConfig(_Table, frozen=True, kw_only=True):
     call_seconds: Annotated[float, Meta(ge=1, le=600)] = CALL_SECONDS
+    review_seconds: Annotated[float, Meta(ge=1, le=600)] = WAIT_SECONDS
     note_bytes: Annotated[int, Meta(ge=1024, le=NOTE_READ_BYTES)] = NOTE_READ_BYTES
 
 
@@ -133,8 +137,8 @@ EMPTY: Final = Config()
 LIVE: Final = frozenset(
     {
         "scope.read_only", "scope.allow", "scope.deny", "vaults.read_only", "vaults.allow", "vaults.deny",
-        "tools.enable", "tools.disable", "tools.plugins", "tokens.required", "log.level",
-        "privacy.share_selection",
+        "tools.enable", "tools.disable", "tools.plugins", "tools.review", "tokens.required", "log.level",
+        "privacy.share_selection", "vaults.review", "limits.review_seconds",
     }
 )  # fmt: skip
 """Keys that take effect in a running server when the file changes; the others need a restart."""

@@ -13,7 +13,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
-from vaultbridge.tools.base.answer import Answer
+from vaultbridge.review.policy import ChangePending
+from vaultbridge.tools.base.answer import Answer, answer_data
 from vaultbridge.tools.base.arguments import (
     convert,
     find_vault,
@@ -132,6 +133,11 @@ class Catalog:
         tool = self.get(name)
         return tool is not None and self._is_on(tool) and tool.effect != "reads"
 
+    def may_change(self, name: str) -> bool:
+        """Whether a call of the tool could change a vault. Tools from outside get the engine itself."""
+        tool = self.get(name)
+        return tool is not None and (tool.effect != "reads" or isinstance(tool, ForeignTool))
+
     def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
         """The names of all tools that are switched on."""
         return tuple(self._named(tool, prefix) for tool in self._on())
@@ -197,7 +203,13 @@ class Catalog:
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
         InvalidArgument for a wrong argument, PermissionDenied for a change where the vault is read-only, and
-        whatever the tool raises."""
+        whatever the tool raises. A change that waits for a person is no failure: the answer says so."""
+        try:
+            return self._call(name, arguments, context)
+        except ChangePending as pending:
+            return answer_data(pending.facts, changed=False)
+
+    def _call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         tool = self._find_callable(name, context)
         if tool is None:
             raise NoteNotFound(name, closest=self._find_closest(name), what="tool")

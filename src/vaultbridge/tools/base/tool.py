@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.engine import Engine
+    from vaultbridge.engine.engine import Gate
 
 Profile = Literal["core", "full", "read-only"]
 
@@ -80,7 +81,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     may open an engine on first access. `editor` None: what is open comes from the app's workspace file, as
     long as
     `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
-    `read_only` refuses every change whatever the engines' scopes allow. `index_wait` is how many seconds a
+    `read_only` refuses every change whatever the engines' scopes allow. `gate` decides on every change that a
+    tool makes; None lets all through. `index_wait` is how many seconds a
     question may wait for a first build of the index before it is answered in part."""
 
     engines: Mapping[str, Engine]
@@ -92,6 +94,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     profile: Profile = "full"
     read_only: bool = False
     index_wait: float = 0.0
+    gate: Gate | None = None
 
     @property
     def vaults(self) -> tuple[str, ...]:
@@ -117,7 +120,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
             raise VaultNotFound(
                 f"No vault named {vault!r} is open.", hint=f"Open vaults: {', '.join(names)}."
             )
-        return VaultContext(self.engines[vault], self)
+        engine = self.engines[vault]
+        return VaultContext(engine if self.gate is None else engine.gated(self.gate), self)
 
 
 class VaultContext(Struct, frozen=True):

@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
 from vaultbridge.vault.write.plan import Approve, Plan
@@ -142,6 +143,27 @@ class Transactor:
             if dry_run:
                 return Applied(0, tuple(plan.acts), tuple(plan.notices))
             return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+
+    def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
+        """Records what another program wrote, as if it had been done here. Returns its number; 0 when the
+        file does not hold `after` now, or the journal knows already that it does."""
+        with self._writing():
+            self._recover()
+            try:
+                if read_place(self.root.resolve(path), path).data != after:
+                    return 0
+            except VaultbridgeError:
+                return 0
+            if self.journal.wrote_last(path, content_hash(after)):
+                return 0
+            old, new = None if before is None else make_image(before), make_image(after)
+            contents = {new.digest: after}
+            if old is not None and before is not None:
+                contents[old.digest] = before
+            seen = Written(path, str(self.root.place(path)), old, new, None, "")
+            number = self.journal.begin([seen], contents, at=self._clock(), actor=actor, label=label)
+            self.journal.finish(number, state="done", at=self._clock())
+            return number
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:

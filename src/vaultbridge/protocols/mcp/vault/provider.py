@@ -20,6 +20,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.protocols.mcp.context import InputRequired
 from vaultbridge.protocols.mcp.provider import Context, Offer
 from vaultbridge.protocols.mcp.values import (
     BlobResource,
@@ -49,9 +50,11 @@ from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
+    from vaultbridge.engine.engine import Gate
     from vaultbridge.protocols.mcp.provider import Context
     from vaultbridge.protocols.mcp.vault.completion import Completions
     from vaultbridge.protocols.mcp.vault.prompts import Prompts
+    from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.answer import Answer
     from vaultbridge.tools.base.answer import Content as AnswerPart
     from vaultbridge.tools.base.catalog import Catalog, PreparedCall
@@ -112,6 +115,9 @@ FIRST_BUILD_SECONDS: Final = 1.0
 """How long a query waits for the first build of an index. Programs ask right after the start; most vaults are
 indexed within this time, so that they do not answer "no files". A large vault answers in part after it."""
 
+PREFIX: Final = "obsidian_"
+"""The prefix of our tools' names, which people need not see."""
+
 ACTION_CHARS: Final = 20
 """The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
@@ -148,7 +154,8 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
 
 
 class VaultProvider:
-    """Created and used in one event loop. `make_catalog` is called once, in a worker."""
+    """Created and used in one event loop. `make_catalog` is called once, in a worker. `review` says, in a
+    worker and for each change, which policy a vault has; without it nothing is reviewed."""
 
     def __init__(
         self,
@@ -157,6 +164,7 @@ class VaultProvider:
         *,
         make_catalog: Callable[[], Catalog] | None = None,
         shop: Callable[[ToolContext], ToolContext] | None = None,
+        review: Callable[[Engine], ReviewRules] | None = None,
         at_close: Callable[[], None] | None = None,
     ) -> None:
         self._at_close = at_close
@@ -165,6 +173,7 @@ class VaultProvider:
         self._settings = settings
         self._make_catalog = make_catalog
         self._furnish = shop
+        self._review = review
         self._workers = Workers()
         self._listeners: list[Callable[[Change], None]] = []
         self._loading = threading.Lock()
@@ -220,15 +229,38 @@ class VaultProvider:
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
 
-        def call() -> Answer:
+        def call() -> Answer | InputRequired:
             loaded = self._load_now()
             shop = replace(loaded.shop, actor=actor, progress=progress)
             if prepared is not None:
                 return prepared.run(shop)
-            return loaded.catalog.call(name, arguments, shop)
+            if self._review is not None and loaded.catalog.may_change(name):
+                shop = replace(shop, gate=self._make_gate(self._review, name, context, progress))
+            try:
+                return loaded.catalog.call(name, arguments, shop)
+            except InputRequired as asked:
+                return asked
 
         kind = self._kind(name, arguments)
-        return await self._workers.run(call, kind=kind, caller=context.principal or actor)
+        answer = await self._workers.run(call, kind=kind, caller=context.principal or actor)
+        if isinstance(answer, InputRequired):
+            # Raised here and not in the worker: it is not a failure of the tool.
+            raise answer
+        return answer
+
+    def _make_gate(
+        self,
+        rules: Callable[[Engine], ReviewRules],
+        name: str,
+        context: Context,
+        progress: ProgressRelay,
+    ) -> Gate:
+        """What decides on the changes of one call. Runs in a worker."""
+        from vaultbridge.protocols.mcp.vault.review import McpCaller
+        from vaultbridge.review.gate import ReviewGate
+
+        caller = McpCaller(context, self._loop, self._workers)
+        return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
 
     def _kind(self, name: str, arguments: dict[str, Any]) -> str:
         """Groups calls that take about as long as each other. Changes have no kind: they are short or wait

@@ -107,6 +107,8 @@ class Workers:
         """Threads that run a job or are about to, without abandoned ones."""
         self._abandoned = 0
         self._help_coming = False
+        self._current = threading.local()
+        """The job of each of our threads."""
         self._ended: deque[tuple[_Job[Any], Any, BaseException | None]] = deque()
         self._scheduled = False
         self._closed = False
@@ -137,6 +139,13 @@ class Workers:
             # would keep all frames of a failed call, with whole notes in them, until the garbage collector
             # runs.
             del future, job
+
+    def step_aside(self) -> None:
+        """Called by a job that is going to wait for a person: another thread takes its place meanwhile, and
+        its result is still delivered."""
+        job = getattr(self._current, "job", None)
+        if job is not None:
+            self._abandon(job)
 
     def close(self) -> None:
         """Accept no more work. Threads end when the jobs they have are done."""
@@ -180,7 +189,9 @@ class Workers:
     def _work(self) -> None:
         while (job := self._next()) is not None:
             begun = time.thread_time()
+            self._current.job = job
             result, error = _outcome(job.work)
+            self._current.job = None
             self._learn(job.kind, time.thread_time() - begun)
             self._ended.append((job, result, error))
             if not self._scheduled:

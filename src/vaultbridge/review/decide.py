@@ -1,0 +1,314 @@
+"""What a person's decision does: write the change as it was seen, or nothing, and record which.
+
+An acceptance says by its hash what the person saw. It is written only if it does exactly that to the notes
+as they are now; otherwise nothing is written and the proposal is shown again. The engine writes it, as one
+change of the assistant that asked, so the history names it and an undo reverts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import AddFile, Create, Operation, Write
+from vaultbridge.engine.outcome import ChangedFile, Outcome
+from vaultbridge.engine.planned import Planned, PlannedFile
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.markdown.edits.merge import (
+    apply_hunks,
+    find_hunks,
+    list_changed_lines,
+    merge_texts,
+    restore_line_ends,
+)
+from vaultbridge.markdown.text import decode, encode
+from vaultbridge.review.model import (
+    Body,
+    Decided,
+    Proposal,
+    Status,
+    Version,
+    has_text,
+    hash_of,
+    raw_texts_of,
+    texts_of,
+)
+from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, is_plain
+from vaultbridge.review.store import ReviewStore
+from vaultbridge.vault.paths import TEXT_SUFFIXES
+
+EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
+
+SAID = {
+    "accepted": "accepted",
+    "edited": "accepted with changes",
+    "rejected": "rejected",
+    "expired": "not decided in time",
+    "waiting": "waiting for a decision",
+    "deciding": "being decided",
+}
+"""What became of a proposal, in words."""
+
+
+class FileDecision(Struct, frozen=True, kw_only=True):
+    """What a person wants of one file instead of what was proposed: a `text`, some of its `hunks`, or to
+    `skip` it."""
+
+    path: str
+    text: str | None = None
+    hunks: tuple[int, ...] | None = None
+    skip: bool = False
+
+
+class Result(Struct, frozen=True):
+    """`shown-again`: nothing was written, and `proposal` is what it would do now."""
+
+    outcome: Literal["accepted", "rejected", "shown-again"]
+    text: str
+    proposal: Proposal
+    change: int = 0
+
+
+class _Differs(Exception):
+    """What would be written is not what the person saw."""
+
+
+class Decider:
+    """Decides in one vault. `engine` and `reopen` as for `Rebaser`."""
+
+    def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
+        self._engine = engine
+        self._store = store
+        self._rebaser = Rebaser(engine, store, reopen)
+
+    def show(self, number: int) -> Proposal:
+        """A proposal on the notes as they are now. Raises InvalidArgument for an unknown one, and for one
+        that concerns a file which may not be seen here."""
+        proposal = self._store.get(number)
+        if not self.may_show(proposal):
+            raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
+        return self._rebaser.refresh(proposal) if proposal.status == "waiting" else proposal
+
+    def may_show(self, proposal: Proposal) -> bool:
+        visible = self._engine.scope.visible
+        return all(visible(row.path.rstrip("/")) and visible(row.was or "x") for row in proposal.rows)
+
+    def reject(self, number: int, *, by: str, reason: str = "") -> Result:
+        self._claim(number)
+        self._store.settle(number, "rejected", Decided(self._now(), by, reason))
+        return Result("rejected", "Rejected: nothing was changed.", self._store.get(number))
+
+    def accept(
+        self,
+        number: int,
+        *,
+        by: str,
+        seen: str = "",
+        files: Sequence[FileDecision] = (),
+        reason: str = "",
+    ) -> Result:
+        """Write the change. `seen` is the hash of the version that the person saw; without one it is the
+        present version. Raises InvalidArgument when the decision makes no sense, or was made before."""
+        self._claim(number)
+        try:
+            return self._accept(number, by, seen, files, reason)
+        except BaseException:
+            self._store.release(number)
+            raise
+
+    def _accept(self, number: int, by: str, seen: str, files: Sequence[FileDecision], reason: str) -> Result:
+        proposal = self._rebaser.refresh(self._store.get(number))
+        body = proposal.body
+        assert body is not None
+        shown = body.seen(seen)
+        try:
+            if shown is None:
+                raise _Differs
+            wanted = _choose(body, shown, files)
+            outcome = self._write(proposal, body, wanted)
+        except _Differs:
+            return self._show_again(number)
+        status: Status = "accepted" if _same(wanted, body.version.files) else "edited"
+        if status == "edited":
+            outcome = replace(outcome, notices=(*outcome.notices, EDITED_NOTICE))
+        change = int(outcome.change_id or 0)
+        self._store.settle(number, status, Decided(self._now(), by, reason, change), outcome)
+        text = f"Accepted{' with your changes' if status == 'edited' else ''}: "
+        text += f"written as change {change}." if change else "the notes are like this already."
+        return Result("accepted", text, self._store.get(number), change)
+
+    def undo(self, number: int, *, by: str) -> Outcome:
+        """Undo an accepted change. Raises EditRefused when there is nothing to undo, or the notes have
+        changed since."""
+        decided = self._store.get(number).decided
+        if decided is None or not decided.change:
+            raise EditRefused(f"p{number} has changed nothing, so there is nothing to undo.")
+        return self._engine.undo(decided.change, actor=by)
+
+    def _claim(self, number: int) -> None:
+        proposal = self._store.get(number)
+        if not self.may_show(proposal):
+            raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
+        if not self._store.claim(number):
+            raise InvalidArgument(f"{proposal.id} is over: {describe_decision(proposal)}.", argument="id")
+
+    def _show_again(self, number: int) -> Result:
+        self._store.release(number)
+        proposal = self.show(number)
+        conflict = proposal.body.version.conflict if proposal.body is not None else ""
+        text = conflict or "The notes have changed since you looked."
+        return Result("shown-again", f"Nothing was written. {text} Look again.", proposal)
+
+    def _write(self, proposal: Proposal, body: Body, wanted: tuple[PlannedFile, ...]) -> Outcome:
+        if not wanted and is_plain(body.version.files):
+            return Outcome(files=())
+
+        def check(planned: Planned) -> None:
+            if {file.key for file in planned.files} != {file.key for file in wanted}:
+                raise _Differs
+
+        try:
+            if is_plain(wanted):
+                operations = _write_files(wanted)
+                outcome = self._engine.apply(
+                    operations, label=proposal.label, actor=proposal.actor, check=check
+                )
+            else:
+                operations = decode_operations(body.operations)
+                planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
+                operations += _overrides(wanted, planned)
+                with self._rebaser.engine_for(proposal) as engine:
+                    outcome = engine.apply(
+                        operations, label=proposal.label, actor=proposal.actor, check=check
+                    )
+        except (StaleWrite, NoteNotFound) as error:
+            raise _Differs from error
+        links = {file.path: file.links for file in body.original.files}
+        return replace(
+            outcome,
+            files=tuple(_with_links(file, links.get(file.path, 0)) for file in outcome.files),
+            notices=tuple(dict.fromkeys((*body.version.notices, *outcome.notices))),
+        )
+
+    def _now(self) -> float:
+        return self._engine.now().timestamp()
+
+
+def describe_decision(proposal: Proposal) -> str:
+    """What became of it, in a few words: `accepted on the page as change 12`."""
+    said = SAID[proposal.status]
+    decided = proposal.decided
+    if decided is None or proposal.status == "expired":
+        return said
+    change = f" as change {decided.change}" if decided.change else ""
+    reason = f": {decided.reason}" if decided.reason else ""
+    return f"{said} by a person ({decided.by}){change}{reason}"
+
+
+def _choose(body: Body, shown: Version, files: Sequence[FileDecision]) -> tuple[PlannedFile, ...]:
+    """What to write: the version that is current now, as far as the person wants it. Raises _Differs when
+    that is not what was shown, InvalidArgument when the decision does not fit what was shown."""
+    version = body.version
+    if not files:
+        if version.conflict or shown.shape != version.shape:
+            raise _Differs
+        return version.files
+    decisions = {one.path: one for one in files}
+    for one in files:
+        _check_decision(one, shown.file(one.path), version)
+    wanted: list[PlannedFile] = []
+    for file in version.files:
+        decision, seen = decisions.get(file.path), shown.file(file.path)
+        if seen is None:
+            raise _Differs
+        if decision is None:
+            if file.path in version.conflicts or _lines(seen) != _lines(file):
+                raise _Differs
+            wanted.append(file)
+        elif not decision.skip:
+            wanted.append(_merge_decision(decision, seen, file))
+    left = tuple(file for file in wanted if file.before != file.after or not file.content)
+    if not left:
+        raise InvalidArgument("Nothing of it would be left.", argument="files", hint="Reject it instead.")
+    return left
+
+
+def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: Version) -> None:
+    where = f"files ({decision.path})"
+    if seen is None:
+        raise InvalidArgument(f"The proposal has no file {decision.path!r}.", argument="files")
+    if sum((decision.text is not None, decision.hunks is not None, decision.skip)) != 1:
+        raise InvalidArgument("Give one of text, hunks and skip.", argument=where)
+    if seen.change not in ("changed", "created") or not has_text(seen):
+        raise InvalidArgument(
+            f"{decision.path} is {seen.change}, or is not text: accept or reject it as a whole.",
+            argument=where,
+        )
+    if decision.skip and not is_plain(version.files):
+        raise InvalidArgument(
+            "This change moves or deletes files: no file of it can be left out.", argument=where
+        )
+    if decision.hunks is not None:
+        count = len(find_hunks(*texts_of(seen)))
+        if not all(0 <= position < count for position in decision.hunks):
+            raise InvalidArgument(f"The file has hunks 0 to {count - 1}.", argument=where)
+
+
+def _merge_decision(decision: FileDecision, seen: PlannedFile, file: PlannedFile) -> PlannedFile:
+    """The file with what the person made of the version they saw, on the note as it is now."""
+    before, after = raw_texts_of(seen)
+    if decision.hunks is not None:
+        final = apply_hunks(before, after, decision.hunks)
+    else:
+        final = restore_line_ends(decision.text or "", like=before or after)
+    now = decode(file.before or b"")
+    merged = merge_texts(before, final, now.text)
+    if merged is None:
+        raise _Differs
+    return replace(file, after=encode(merged, bom=now.bom))
+
+
+def _lines(file: PlannedFile) -> tuple[str, ...]:
+    return list_changed_lines(*texts_of(file)) if has_text(file) else (hash_of(file.after),)
+
+
+def _same(one: Sequence[PlannedFile], other: Sequence[PlannedFile]) -> bool:
+    return {file.key for file in one} == {file.key for file in other}
+
+
+def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
+    """Operations that write exactly these files. Existing ones come first: a new note pins the links that it
+    would take over, and those that are pinned already stay as they are."""
+    operations: list[Operation] = []
+    for file in sorted(files, key=lambda file: file.before is None):
+        data = file.after or b""
+        text = decode(data).text
+        if file.before is not None:
+            operations.append(Write(note=file.path, content=text, expected=hash_of(file.before)))
+        elif file.path.lower().endswith(TEXT_SUFFIXES):
+            # The leading dot means exactly this path.
+            operations.append(Create(note=f"./{file.path}", content=text))
+        else:
+            operations.append(AddFile(path=file.path, data=data))
+    return operations
+
+
+def _overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
+    """Writes that follow the original operations, where the text should be another than they give."""
+    return [
+        Write(note=file.path, content=decode(file.after).text)
+        for file in wanted
+        if file.content
+        and file.after is not None
+        and has_text(file)
+        and (there := planned.get(file.path)) is not None
+        and there.after != file.after
+    ]
+
+
+def _with_links(file: ChangedFile, links: int) -> ChangedFile:
+    return replace(file, links=links) if links else file

@@ -1,0 +1,252 @@
+"""Lets a tool's change through, or makes it a proposal and waits for a person: the one place that decides.
+
+A gated engine (`Engine.gated`) hands every change to a `ReviewGate`, whichever protocol, tool or plugin asks
+for it. The call waits a bounded time while an editor is open anywhere on this machine; without one the client
+asks its user, if it can; and with nobody to ask the answer comes at once. A proposal that is not decided by
+then stays, and the call ends with `ChangePending`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.engine import label_operations
+from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.planned import Planned
+from vaultbridge.errors import ChangeRejected, InvalidArgument
+from vaultbridge.markdown.edits.unified_diff import make_diff
+from vaultbridge.review.decide import Decider
+from vaultbridge.review.model import Body, Proposal, Version, has_text, make_rows, texts_of
+from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, strictest
+from vaultbridge.review.rebase import describe_scope, encode_operations
+from vaultbridge.review.store import ReviewStore, store_of
+
+WAITING_CALLS: Final = 16
+"""The most calls of a process that wait for a person at once. Each keeps a thread; the next one is told at
+once that its proposal waits."""
+
+PROGRESS_SECONDS: Final = 5.0
+"""How often a waiting call reports progress: clients that count from the last sign of life give up after
+half a minute."""
+
+DIALOG_CHARS: Final = 4000
+"""The longest diff in a client's dialog: more does not fit on a screen."""
+
+DIALOG_ROUNDS: Final = 3
+"""How often a client's user is asked again because the notes have changed meanwhile."""
+
+FILES_NAMED: Final = 10
+"""How many files an answer or a dialog names."""
+
+DIALOG: Final = "the client's dialog"
+"""Where a person decided who was asked by the assistant's own program."""
+
+Progress = Callable[[float, float | None, str], None]
+Choice = Literal["accept", "reject", "cancel"]
+
+_waiting_calls = threading.BoundedSemaphore(WAITING_CALLS)
+
+
+class Caller(Protocol):
+    """What a call can do towards its client. Its methods are called in the call's thread and may block."""
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client can ask its user."""
+        ...
+
+    @property
+    def asked(self) -> str:
+        """The proposal that the client has been asked about in an earlier round of this call, else ""."""
+        ...
+
+    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+        """Let the client ask its user. May end the call, which the client then repeats."""
+        ...
+
+    def begin_waiting(self, seconds: float) -> float:
+        """The call waits for a person from now on: returns how long it may, at most `seconds`."""
+        ...
+
+
+class _NeedsPerson(Exception):
+    def __init__(self, planned: Planned, reason: Reason) -> None:
+        super().__init__(reason)
+        self.planned = planned
+        self.reason = reason
+
+
+class ReviewGate:
+    """For one call of one tool."""
+
+    def __init__(
+        self, rules: Callable[[Engine], ReviewRules], tool: str, caller: Caller, progress: Progress
+    ) -> None:
+        self._rules = rules
+        self._tool = tool
+        self._caller = caller
+        self._progress = progress
+
+    def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
+        rules = self._rules(engine)
+        store = store_of(engine.cache)
+        set_ = store.policy
+        policy = strictest(rules.least, rules.vault if set_ is None else set_)
+        if policy == "off":
+            return engine.apply(operations, label=label, actor=actor)
+
+        def check(planned: Planned) -> None:
+            reason = find_reason(policy, planned, operations)
+            if reason is not None:
+                raise _NeedsPerson(planned, reason)
+
+        try:
+            return engine.apply(operations, label=label, actor=actor, check=check)
+        except _NeedsPerson as needed:
+            planned, reason = needed.planned, needed.reason
+        proposal = self._find_earlier(store) or self._propose(
+            engine, store, operations, planned, reason, label=label, actor=actor, token=rules.token
+        )
+        return self._wait(engine, store, proposal, rules.wait_seconds)
+
+    def _propose(
+        self,
+        engine: Engine,
+        store: ReviewStore,
+        operations: Sequence[Operation],
+        planned: Planned,
+        reason: Reason,
+        *,
+        label: str,
+        actor: str,
+        token: str,
+    ) -> Proposal:
+        """Store the proposal. A client that repeats a call which is still waiting gets the same one."""
+        version = Version(planned.files, planned.more, planned.outcome.notices)
+        body = Body(encode_operations(operations), describe_scope(engine.scope), version, version)
+        who = actor or engine.actor
+        for waiting in store.waiting():
+            same = waiting.body is not None and waiting.body.operations == body.operations
+            if same and (waiting.actor, waiting.token) == (who, token):
+                return waiting
+        return store.add(
+            actor=who,
+            token=token,
+            tool=self._tool,
+            label=label or label_operations(operations),
+            why=reason,
+            rows=make_rows(planned.files),
+            more=planned.more,
+            body=body,
+        )
+
+    def _find_earlier(self, store: ReviewStore) -> Proposal | None:
+        """The proposal of an earlier round of this call."""
+        asked = self._caller.asked
+        if not asked:
+            return None
+        try:
+            return store.get(parse_id(asked))
+        except InvalidArgument:
+            return None
+
+    def _wait(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
+        if not proposal.waits:
+            return _settle(store, proposal)
+        if self._caller.asked or (self._caller.can_ask and not store.is_somebody_there()):
+            self._ask(engine, store, proposal, seconds)
+            return _settle(store, store.get(proposal.number))
+        if not store.is_somebody_there():
+            raise _pending(proposal, NOBODY)
+        if not _waiting_calls.acquire(blocking=False):
+            raise _pending(proposal, BUSY)
+        try:
+            self._wait_for_editor(store, proposal, self._caller.begin_waiting(seconds))
+        finally:
+            _waiting_calls.release()
+        return _settle(store, store.get(proposal.number))
+
+    def _wait_for_editor(self, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
+        waited = 0.0
+        while waited < seconds:
+            self._progress(waited, seconds, f"Waiting for a person to decide on {proposal.id}")
+            step = min(PROGRESS_SECONDS, seconds - waited)
+            if not store.wait(proposal.number, step).waits:
+                return
+            waited += step
+
+    def _ask(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
+        """Let the client's user decide."""
+        decider = Decider(engine, store)
+        for _ in range(DIALOG_ROUNDS):
+            proposal = decider.show(proposal.number)
+            if not proposal.waits:
+                return
+            choice = self._caller.ask(proposal.id, describe_for_dialog(proposal), seconds)
+            if choice == "reject":
+                decider.reject(proposal.number, by=DIALOG)
+                return
+            if choice == "cancel" or proposal.body is None:
+                return
+            seen = proposal.body.version.hash
+            if decider.accept(proposal.number, by=DIALOG, seen=seen).outcome != "shown-again":
+                return
+
+
+NOBODY: Final = (
+    "Nobody can be asked now: neither the page nor the companion is open, and this client cannot ask its "
+    "user. A person decides on the page, in Obsidian, or in a terminal with `vaultbridge diffs`."
+)
+BUSY: Final = "Many changes are waiting already."
+NOT_YET: Final = "The person has not decided yet."
+
+
+def _settle(store: ReviewStore, proposal: Proposal) -> Outcome:
+    """What the call returns for a proposal as it is now. Raises ChangeRejected or ChangePending."""
+    if proposal.status in ("accepted", "edited"):
+        return store.outcome(proposal.number)
+    if proposal.status == "rejected":
+        said = proposal.decided.reason if proposal.decided is not None else ""
+        raise ChangeRejected(proposal.id, said=said)
+    raise _pending(proposal, NOT_YET)
+
+
+def _pending(proposal: Proposal, why: str) -> ChangePending:
+    facts: dict[str, Any] = {
+        "status": "pending",
+        "id": proposal.id,
+        "files": [{"path": row.path, "change": row.change} for row in proposal.rows[:FILES_NAMED]],
+        "message": f"Nothing is changed yet: a person has to accept this first. {why} "
+        f'Call history with id "{proposal.id}" to learn what became of it; do not repeat this call.',
+    }
+    if (more := len(proposal.rows) - FILES_NAMED + proposal.more) > 0:
+        facts["more_files"] = more
+    return ChangePending(proposal.id, facts)
+
+
+def parse_id(text: str) -> int:
+    """The number in `p12`. Raises InvalidArgument."""
+    if text[:1] == "p" and text[1:].isascii() and text[1:].isdigit() and len(text) < 16:
+        return int(text[1:])
+    raise InvalidArgument(f"{text[:40]!r} is no proposal.", argument="id", hint="It is like p12.")
+
+
+def describe_for_dialog(proposal: Proposal) -> str:
+    """The change in words and as a diff, for a person who sees only this text."""
+    names = [
+        f"{row.was} → {row.path}" if row.was else f"{row.path} ({row.change})"
+        for row in proposal.rows[:FILES_NAMED]
+    ]
+    if (more := len(proposal.rows) - FILES_NAMED + proposal.more) > 0:
+        names.append(f"and {more} more")
+    text = f"{proposal.actor} wants to change your vault ({proposal.label}): {', '.join(names)}"
+    files = proposal.body.version.files if proposal.body is not None else ()
+    pieces = [make_diff(*texts_of(file), file.path) for file in files if has_text(file)]
+    diff = "".join(pieces)
+    if len(diff) > DIALOG_CHARS:
+        diff = diff[:DIALOG_CHARS] + "\n… (the rest is left out; the page shows it)"
+    return f"{text}\n\n{diff}" if diff else text

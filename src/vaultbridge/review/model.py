@@ -1,0 +1,177 @@
+"""A proposal as a value: who asks for which change, how it looks now, and what became of it. No I/O.
+
+A proposal has versions. The first is what the assistant asked for; when a note of it changes, the next is the
+same change on the note as it is then. A version's `hash` says what a person saw, and its `shape` what that
+says to a person: two versions with one shape differ only in lines that the change leaves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.engine.outcome import FileChange
+from vaultbridge.engine.planned import PlannedFile
+from vaultbridge.markdown.edits.merge import Hunk, find_hunks, list_changed_lines
+from vaultbridge.markdown.text import decode, is_text, replace_surrogates
+from vaultbridge.review.policy import Reason
+from vaultbridge.vault.read import content_hash
+
+Status = Literal["waiting", "deciding", "accepted", "edited", "rejected", "expired"]
+"""`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes of the
+person."""
+
+VERSIONS_KEPT: Final = 4
+"""How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""
+
+ELSEWHERE_KEPT: Final = 20
+"""The most changes by others that a proposal lists; the newest are kept."""
+
+SHOWN: Final = "shown-again"
+
+
+class ScopePart(Struct, frozen=True):
+    """One of the scopes under which the change was asked for; all apply at once."""
+
+    allow: tuple[str, ...]
+    deny: tuple[str, ...]
+    max_note_bytes: int
+
+
+class Version(Struct, frozen=True):
+    """`conflict` says for a person why it cannot be written as it is; `conflicts` by path."""
+
+    files: tuple[PlannedFile, ...]
+    more: int = 0
+    notices: tuple[str, ...] = ()
+    conflict: str = ""
+    conflicts: dict[str, str] = {}
+
+    @property
+    def hash(self) -> str:
+        digest = blake2b(digest_size=12)
+        for file in self.files:
+            digest.update(msgspec.msgpack.encode((file.key, hash_of(file.before))))
+        digest.update(msgspec.msgpack.encode((self.more, self.conflict)))
+        return digest.hexdigest()
+
+    @property
+    def shape(self) -> str:
+        digest = blake2b(digest_size=12)
+        for file in self.files:
+            lines = list_changed_lines(*texts_of(file)) if has_text(file) else (hash_of(file.after),)
+            digest.update(msgspec.msgpack.encode((file.path, file.was, file.change, lines)))
+        digest.update(msgspec.msgpack.encode(self.more))
+        return digest.hexdigest()
+
+    def file(self, path: str) -> PlannedFile | None:
+        return next((file for file in self.files if file.path == path), None)
+
+
+class Elsewhere(Struct, frozen=True):
+    """A change to a note of the proposal since it was made. `by` is the journal's actor."""
+
+    path: str
+    at: float
+    by: str
+
+
+class Body(Struct, frozen=True):
+    """What a decision needs. It is dropped when the proposal is decided: the journal has the content then."""
+
+    operations: bytes
+    """The operations, encoded by `decide.encode_operations`."""
+    scope: tuple[ScopePart, ...]
+    original: Version
+    """What was asked for; every later version is made from it."""
+    version: Version
+    older: tuple[Version, ...] = ()
+    rebased: int = 0
+    elsewhere: tuple[Elsewhere, ...] = ()
+
+    def seen(self, hash_: str) -> Version | None:
+        """The version that a person saw. Without a hash it is the present one."""
+        return next((one for one in (self.version, *self.older) if hash_ in ("", one.hash)), None)
+
+
+class FileRow(Struct, frozen=True):
+    """A file of a proposal without its content."""
+
+    path: str
+    change: FileChange
+    was: str = ""
+
+
+class Decided(Struct, frozen=True):
+    """`by` says where the person decided. `change` is the number in the journal, 0 when nothing was
+    written."""
+
+    at: float
+    by: str
+    reason: str = ""
+    change: int = 0
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """`body` is None once it is decided. `actor` is the assistant, `label` what the change is called in the
+    history."""
+
+    number: int
+    status: Status
+    at: float
+    expires: float
+    actor: str
+    token: str
+    pid: int
+    tool: str
+    label: str
+    why: Reason
+    rows: tuple[FileRow, ...]
+    more: int = 0
+    body: Body | None = None
+    decided: Decided | None = None
+
+    @property
+    def id(self) -> str:
+        return f"p{self.number}"
+
+    @property
+    def waits(self) -> bool:
+        return self.status in ("waiting", "deciding")
+
+
+def make_rows(files: Iterable[PlannedFile]) -> tuple[FileRow, ...]:
+    return tuple(FileRow(file.path, file.change, file.was) for file in files)
+
+
+def hash_of(data: bytes | None) -> str:
+    return "" if data is None else content_hash(data)
+
+
+def has_text(file: PlannedFile) -> bool:
+    """Whether both sides can be shown as text."""
+    return file.content and all(data is None or is_text(data) for data in (file.before, file.after))
+
+
+def raw_texts_of(file: PlannedFile) -> tuple[str, str]:
+    """The text before and after, with its own line ends."""
+    before, after = (decode(data).text if data is not None else "" for data in (file.before, file.after))
+    return before, after
+
+
+def texts_of(file: PlannedFile) -> tuple[str, str]:
+    """The text before and after as people see it, with LF."""
+    before, after = (show_text(text) for text in raw_texts_of(file))
+    return before, after
+
+
+def show_text(text: str) -> str:
+    return replace_surrogates(text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def hunks_of(file: PlannedFile) -> tuple[Hunk, ...]:
+    return find_hunks(*texts_of(file)) if has_text(file) else ()

@@ -1,0 +1,98 @@
+"""Which changes need a person: the policy of a vault, a server and a token, and what it says of one change.
+
+Three parts may have a policy, and the strictest counts: the vault (its configuration, or what a person set on
+the page instead), the server (`--review`), and the token. `off` writes at once, `destructive` asks before
+what may lose text or touches much, `all` asks before every change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.operations import Operation
+    from vaultbridge.engine.planned import Planned, PlannedFile
+
+Review = Literal["off", "destructive", "all"]
+REVIEWS: Final[tuple[Review, ...]] = get_args(Review)
+"""Least strict first."""
+
+_WORD: Final = re.compile(r"\w+")
+
+Reason = Literal["all", "delete", "overwrite", "folder", "many files", "diff"]
+
+MANY_FILES: Final = 10
+"""A change of more files is reviewed as a destructive one: a person cannot see at a glance what it did. A
+rename with its links usually touches fewer."""
+
+WAIT_SECONDS: Final = 45.0
+"""How long a call waits for the decision. Most clients give up on a call after a minute; a person who is
+there decides within seconds, and one who is not finds the proposal later."""
+
+
+class ReviewRules(Struct, frozen=True, kw_only=True):
+    """The policy that holds for a call: `least` is that of the server and the token, `vault` what the
+    configuration says of the vault."""
+
+    least: Review = "off"
+    vault: Review = "off"
+    wait_seconds: float = WAIT_SECONDS
+    token: str = ""
+    """The token's name; "" for callers without one."""
+
+
+NO_REVIEW: Final = ReviewRules()
+
+
+class ChangePending(BaseException):
+    """A change was not made, because a person has not decided yet. Not an Exception, so that no tool takes it
+    for a failure: it ends the call, and the catalog answers it."""
+
+    def __init__(self, proposal: str, facts: dict[str, Any]) -> None:
+        super().__init__(proposal)
+        self.facts = facts
+
+
+def strictest(*policies: Review) -> Review:
+    return max(policies, key=REVIEWS.index, default="off")
+
+
+def find_reason(policy: Review, planned: Planned, operations: Sequence[Operation]) -> Reason | None:
+    """Why a person has to see this change first; None when it may be written at once."""
+    if policy == "off":
+        return None
+    reason = _find_danger(planned, operations)
+    return reason or ("all" if policy == "all" else None)
+
+
+def _find_danger(planned: Planned, operations: Sequence[Operation]) -> Reason | None:
+    if any(file.change == "deleted" for file in planned.files):
+        return "delete"
+    if planned.folders:
+        return "folder"
+    replaces = any(replaces_whole(operation) for operation in operations)
+    if any(file.change == "changed" and (replaces or _keeps_nothing(file)) for file in planned.files):
+        return "overwrite"
+    return "many files" if len(planned.files) + planned.more > MANY_FILES else None
+
+
+def replaces_whole(operation: Operation) -> bool:
+    """Whether an operation gives a file a whole new text. A canvas is edited by writing it anew."""
+    if getattr(operation, "overwrite", False):
+        return True
+    tag = operation.__struct_config__.tag
+    return tag == "write" and not getattr(operation, "note", "").lower().endswith(".canvas")
+
+
+def _keeps_nothing(file: PlannedFile) -> bool:
+    """Whether nothing of the old text is left: no word of it, and not its beginning or its end."""
+    if not file.before or not file.before.strip() or file.after is None:
+        return False
+    old, new = file.before.decode("utf-8", "replace").strip(), file.after.decode("utf-8", "replace").strip()
+    if new and (old[0] == new[0] or old[-1] == new[-1]):
+        return False
+    return set(_WORD.findall(old)).isdisjoint(_WORD.findall(new))

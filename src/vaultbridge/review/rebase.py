@@ -1,0 +1,243 @@
+"""Brings a proposal onto the notes as they are now: once, here, for every editor that shows it.
+
+A change of texts is merged: what the assistant changed and what others changed since are both kept, where
+they do not contradict each other. A change that moves or deletes files is drafted again, so that links which
+appeared since follow it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, Union
+
+import msgspec
+from msgspec.structs import replace
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.planned import Planned, PlannedFile
+from vaultbridge.engine.vocabulary import OPERATIONS
+from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.markdown.edits.merge import merge_texts
+from vaultbridge.markdown.text import decode, encode, is_text
+from vaultbridge.review.model import (
+    ELSEWHERE_KEPT,
+    VERSIONS_KEPT,
+    Body,
+    Elsewhere,
+    Proposal,
+    ScopePart,
+    Version,
+    has_text,
+    hash_of,
+    make_rows,
+    raw_texts_of,
+)
+from vaultbridge.review.policy import replaces_whole
+from vaultbridge.review.store import ReviewStore
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import LiveScope, Scope
+from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
+
+OUTSIDE_LABEL: Final = "changed while under review"
+"""How the history shows a save by another program to a note for which a change was proposed."""
+
+Reopen = Callable[[Scope], Engine]
+"""Opens the same vault under another scope."""
+
+_operations: Final = msgspec.msgpack.Decoder(list[Union[tuple(OPERATIONS.values())]])  # type: ignore[misc]  # noqa: UP007
+
+
+class _Captured(Exception):
+    def __init__(self, planned: Planned) -> None:
+        super().__init__("captured")
+        self.planned = planned
+
+
+def encode_operations(operations: Sequence[Operation]) -> bytes:
+    """Without the hashes that the caller expected: they were checked when it asked, and the merge takes what
+    has changed since."""
+    return msgspec.msgpack.encode(
+        [replace(one, expected="") if getattr(one, "expected", "") else one for one in operations]
+    )
+
+
+def decode_operations(data: bytes) -> list[Operation]:
+    return list(_operations.decode(data))
+
+
+def describe_scope(scope: Scope) -> tuple[ScopePart, ...]:
+    return tuple(ScopePart(part.allow, part.deny, part.max_note_bytes) for part in scope.parts)
+
+
+def is_plain(files: Sequence[PlannedFile]) -> bool:
+    """Whether a change writes files and does nothing else."""
+    return all(file.change in ("changed", "created") and file.content for file in files)
+
+
+def read_file(engine: Engine, path: str) -> bytes | None:
+    """The file as it is now; None when there is none. Raises what reading raises otherwise."""
+    try:
+        return engine.read_bytes(VaultPath(path))
+    except NoteNotFound:
+        return None
+
+
+class Rebaser:
+    """`engine` is the one of whoever decides. `reopen` opens the vault under the scope of whoever asked,
+    where that is another one."""
+
+    def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
+        self._engine = engine
+        self._store = store
+        self._reopen = reopen
+
+    def refresh(self, proposal: Proposal) -> Proposal:
+        """The proposal on the notes as they are now; stored, if that is another version."""
+        body = proposal.body
+        if body is None:
+            return proposal
+        changed = self._find_changed(body.version)
+        if not changed and is_plain(body.version.files):
+            return proposal
+        version = self._rebase(proposal, body)
+        if version.hash == body.version.hash:
+            return proposal
+        elsewhere = tuple(self._tell_who(changed))
+        after = replace(
+            body,
+            version=version,
+            older=(body.version, *body.older)[:VERSIONS_KEPT],
+            rebased=body.rebased + 1,
+            elsewhere=(*body.elsewhere, *elsewhere)[-ELSEWHERE_KEPT:],
+        )
+        if not self._store.replace_body(proposal.number, body, after, make_rows(version.files)):
+            return self._store.get(proposal.number)
+        return replace(proposal, body=after, rows=make_rows(version.files), more=version.more)
+
+    def _find_changed(self, version: Version) -> list[tuple[PlannedFile, bytes | None]]:
+        """The files that are not what the version was made from, with what they are now."""
+        found = []
+        for file in version.files:
+            if not file.content:
+                continue
+            try:
+                now = read_file(self._engine, file.was or file.path)
+            except VaultbridgeError:
+                continue  # Being saved, perhaps: writing it will find out.
+            if now != file.before:
+                found.append((file, now))
+        return found
+
+    def _tell_who(self, changed: Sequence[tuple[PlannedFile, bytes | None]]) -> Iterator[Elsewhere]:
+        """Say who changed the files, and record in the history what another program did."""
+        for file, now in changed:
+            path = VaultPath(file.was or file.path)
+            by = self._engine.find_writer(path, hash_of(now)) if now is not None else ""
+            if not by and now is not None and file.before is not None:
+                by = OUTSIDE_ACTOR
+                self._engine.record(path, file.before, now, actor=by, label=OUTSIDE_LABEL)
+            yield Elsewhere(path, self._engine.now().timestamp(), by or OUTSIDE_ACTOR)
+
+    def _rebase(self, proposal: Proposal, body: Body) -> Version:
+        if not is_plain(body.original.files):
+            return self._draft_again(proposal, body)
+        merged = self._merge(body.original)
+        if not merged.conflict:
+            return merged
+        operations = decode_operations(body.operations)
+        if not any(map(replaces_whole, operations)):
+            again = self._draft_again(proposal, body)
+            if not again.conflict and is_plain(again.files):
+                return again
+        return merged
+
+    def _merge(self, original: Version) -> Version:
+        files: list[PlannedFile] = []
+        conflicts: dict[str, str] = {}
+        for file in original.files:
+            try:
+                now = read_file(self._engine, file.path)
+            except VaultbridgeError as error:
+                conflicts[file.path] = str(error)
+                files.append(file)
+                continue
+            merged, problem = _merge_file(file, now)
+            if problem:
+                conflicts[file.path] = problem
+            if merged.before != merged.after:
+                files.append(merged)
+        return replace(
+            original, files=tuple(files), conflict=" ".join(conflicts.values()), conflicts=conflicts
+        )
+
+    def _draft_again(self, proposal: Proposal, body: Body) -> Version:
+        before = body.version
+        try:
+            planned = self.plan(proposal, decode_operations(body.operations))
+        except VaultbridgeError as error:
+            return replace(before, conflict=str(error))
+        files = [_keep_shown(file, before.file(file.path)) for file in planned.files]
+        return Version(tuple(files), planned.more, planned.outcome.notices)
+
+    def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> Planned:
+        """What operations would do now. Nothing is written."""
+
+        def capture(planned: Planned) -> None:
+            raise _Captured(planned)
+
+        with self.engine_for(proposal) as engine:
+            try:
+                outcome = engine.apply(operations, label=proposal.label, check=capture)
+            except _Captured as captured:
+                return captured.planned
+            return Planned((), outcome)
+
+    @contextmanager
+    def engine_for(self, proposal: Proposal) -> Iterator[Engine]:
+        """The vault under the scope of whoever asked for the change."""
+        parts = () if proposal.body is None else proposal.body.scope
+        if self._reopen is None or parts == describe_scope(self._engine.scope):
+            yield self._engine
+            return
+        scopes = [
+            Scope(allow=part.allow, deny=part.deny, max_note_bytes=part.max_note_bytes) for part in parts
+        ]
+        # What has become private since for whoever decides is private for the change too.
+        with self._reopen(LiveScope(*scopes, *self._engine.scope.parts)) as engine:
+            yield engine
+
+
+def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]:
+    """One file on what is there now, and why that does not work; "" when it does."""
+    if now == file.before:
+        return file, ""
+    if now == file.after and now is not None:
+        return replace(file, before=now), ""
+    if now is None:
+        return file, f"{file.path} was deleted or moved away since this was proposed."
+    if file.before is None:
+        return (
+            replace(file, change="changed", before=now),
+            f"{file.path} was created by somebody else since this was proposed.",
+        )
+    if not has_text(file) or not is_text(now):
+        return replace(file, before=now), f"{file.path} has changed since, and it is not text."
+    old, new = raw_texts_of(file)
+    current = decode(now)
+    merged = merge_texts(old, new, current.text)
+    if merged is None:
+        return (
+            replace(file, before=now),
+            f"{file.path} has changed in the same lines since this was proposed.",
+        )
+    return replace(file, before=now, after=encode(merged, bom=current.bom)), ""
+
+
+def _keep_shown(file: PlannedFile, shown: PlannedFile | None) -> PlannedFile:
+    """What was shown, as long as the note under it is the same: a template gives another time each minute."""
+    same = shown is not None and shown.content and file.content
+    if shown is None or not same or (file.before, file.change) != (shown.before, shown.change):
+        return file
+    return replace(file, after=shown.after)

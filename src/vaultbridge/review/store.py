@@ -1,0 +1,422 @@
+"""The proposals of a vault, in a database in its cache folder that all processes of the machine share.
+
+An assistant's process puts a proposal there and waits; the process where a person decides takes it, writes
+the change and records what became of it. So neither of them has to know the other, and whoever is killed, no
+proposal is lost. The file also says which processes have a person in front of them, and which policy a person
+has set for the vault. Nothing here reads or writes a note.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.review.model import Body, Decided, FileRow, Proposal, Status
+from vaultbridge.review.policy import REVIEWS, Reason, Review
+from vaultbridge.system import is_process_alive
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FILE_NAME: Final = "review.sqlite"
+
+WAITING_PROPOSALS: Final = 100
+"""The most that wait at once: nobody decides on more, and an assistant that goes on should be stopped."""
+
+KEPT_PROPOSALS: Final = 1000
+"""The most decided ones that are remembered, without their content: `history` tells what became of them."""
+
+WAITING_SECONDS: Final = 7 * 86_400.0
+"""After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
+
+POLL_SECONDS: Final = 0.1
+"""How often a waiting call looks whether another process has decided; a look takes some microseconds."""
+
+BUSY_SECONDS: Final = 10.0
+"""How long a reader or writer waits for a transaction of another process: those are short."""
+
+_APPLICATION_ID: Final = 0x76625231
+_SCHEMA: Final = """
+CREATE TABLE proposals (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, status TEXT NOT NULL, at REAL NOT NULL, expires REAL NOT NULL,
+  actor TEXT NOT NULL, token TEXT NOT NULL, pid INTEGER NOT NULL, tool TEXT NOT NULL, label TEXT NOT NULL,
+  why TEXT NOT NULL, rows BLOB NOT NULL, more INTEGER NOT NULL, body BLOB, decided BLOB, outcome BLOB,
+  decider INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX waiting ON proposals (number) WHERE status IN ('waiting', 'deciding');
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE present (pid INTEGER PRIMARY KEY, editors INTEGER NOT NULL)
+"""
+
+_COLUMNS: Final = (
+    "number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided"
+)
+
+log = logging.getLogger("vaultbridge.review")
+
+_rows = msgspec.json.Decoder(tuple[FileRow, ...])
+_body = msgspec.msgpack.Decoder(Body)
+_decided = msgspec.json.Decoder(Decided)
+_outcome = msgspec.json.Decoder(Outcome)
+
+
+class ReviewStore:
+    """Any thread may use it. `folder` is the vault's cache folder."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._file = folder / FILE_NAME
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._inode = 0
+        self._news = threading.Condition()
+        self._listeners: list[Callable[[], None]] = []
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored: most vaults are never reviewed, and get no file."""
+        return self._file.exists()
+
+    # Proposals.
+
+    def add(
+        self,
+        *,
+        actor: str,
+        token: str,
+        tool: str,
+        label: str,
+        why: Reason,
+        rows: tuple[FileRow, ...],
+        more: int,
+        body: Body,
+    ) -> Proposal:
+        """Store a new proposal. Raises InvalidArgument when too many wait already."""
+        now = self._clock()
+        with self._writing() as db:
+            self._expire(db, now)
+            waiting = db.execute(
+                "SELECT count(*) FROM proposals WHERE status IN ('waiting', 'deciding')"
+            ).fetchone()[0]
+            if waiting >= WAITING_PROPOSALS:
+                raise InvalidArgument(
+                    f"{WAITING_PROPOSALS} changes are waiting for a person already; this one was not made.",
+                    hint="Ask the person to decide on some of them first.",
+                )
+            cursor = db.execute(
+                "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more,"
+                " body) VALUES ('waiting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    now, now + WAITING_SECONDS, actor, token, os.getpid(), tool, label, why,
+                    msgspec.json.encode(rows), more, msgspec.msgpack.encode(body),
+                ),
+            )  # fmt: skip
+            number = cursor.lastrowid
+            assert number is not None
+            db.execute(
+                "DELETE FROM proposals WHERE status NOT IN ('waiting', 'deciding') AND number <="
+                " (SELECT max(number) FROM proposals) - ?",
+                (KEPT_PROPOSALS,),
+            )
+        return self.get(number)
+
+    def get(self, number: int) -> Proposal:
+        """Raises InvalidArgument for an unknown one."""
+        if not self.exists:
+            raise _unknown(number)
+        rows = self._select("number = ?", (number,))
+        if not rows:
+            raise _unknown(number)
+        return rows[0]
+
+    def waiting(self) -> tuple[Proposal, ...]:
+        """Those that nobody has decided, oldest first."""
+        if not self.exists:
+            return ()
+        found = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
+        now = self._clock()
+        if any(one.expires < now or one.status == "deciding" for one in found):
+            with self._writing() as db:
+                self._expire(db, now)
+            found = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
+        return found
+
+    def latest(self, limit: int) -> tuple[Proposal, ...]:
+        """All, newest first."""
+        return self._select("1 ORDER BY number DESC LIMIT ?", (limit,)) if self.exists else ()
+
+    def replace_body(self, number: int, before: Body, after: Body, rows: tuple[FileRow, ...]) -> bool:
+        """Store a new version, unless another process has been quicker. Returns whether it did."""
+        with self._writing() as db:
+            changed = db.execute(
+                "UPDATE proposals SET body = ?, rows = ?, more = ? WHERE number = ? AND body = ?",
+                (
+                    msgspec.msgpack.encode(after), msgspec.json.encode(rows), after.version.more, number,
+                    msgspec.msgpack.encode(before),
+                ),
+            ).rowcount  # fmt: skip
+        return changed > 0
+
+    def claim(self, number: int) -> bool:
+        """Take a proposal to decide on it: of several deciders one gets it. Call `settle` or `release`."""
+        with self._writing() as db:
+            self._release_of_dead(db)
+            return (
+                db.execute(
+                    "UPDATE proposals SET status = 'deciding', decider = ?"
+                    " WHERE number = ? AND status = 'waiting'",
+                    (os.getpid(), number),
+                ).rowcount
+                > 0
+            )
+
+    def release(self, number: int) -> None:
+        """Give a claimed proposal back: it was not decided after all."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE proposals SET status = 'waiting', decider = 0"
+                " WHERE number = ? AND status = 'deciding'",
+                (number,),
+            )
+
+    def settle(self, number: int, status: Status, decided: Decided, outcome: Outcome | None = None) -> None:
+        """Record what became of a claimed proposal."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE proposals SET status = ?, decided = ?, outcome = ?, body = NULL WHERE number = ?",
+                (
+                    status,
+                    msgspec.json.encode(decided),
+                    None if outcome is None else msgspec.json.encode(outcome),
+                    number,
+                ),
+            )
+
+    def outcome(self, number: int) -> Outcome:
+        """What an accepted change did, as the process that wrote it knew."""
+        row = self._ask("SELECT outcome FROM proposals WHERE number = ?", (number,))
+        return _outcome.decode(row[0][0]) if row and row[0][0] is not None else Outcome(files=())
+
+    def wait(self, number: int, seconds: float) -> Proposal:
+        """Wait until the proposal is decided, at most so long, and return it as it is then."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with self._news:
+                status = self._ask("SELECT status FROM proposals WHERE number = ?", (number,))
+                left = deadline - time.monotonic()
+                if not status or status[0][0] not in ("waiting", "deciding") or left <= 0:
+                    break
+                self._news.wait(min(left, POLL_SECONDS))
+        return self.get(number)
+
+    # What a person has set, and where one can be asked.
+
+    @property
+    def policy(self) -> Review | None:
+        """What a person set for the vault; None when nothing was."""
+        if not self.exists:
+            return None
+        rows = self._ask("SELECT value FROM settings WHERE name = 'review'", ())
+        return next((review for review in REVIEWS if rows and rows[0][0] == review), None)
+
+    def set_policy(self, review: Review | None) -> None:
+        with self._writing() as db:
+            db.execute("DELETE FROM settings WHERE name = 'review'")
+            if review is not None:
+                db.execute("INSERT INTO settings VALUES ('review', ?)", (review,))
+
+    def set_present(self, editors: int) -> None:
+        """This process has so many editors in which a person can decide."""
+        if not editors and not self.exists:
+            return
+        with self._writing() as db:
+            dead = [(pid,) for (pid,) in db.execute("SELECT pid FROM present") if not is_process_alive(pid)]
+            db.executemany("DELETE FROM present WHERE pid = ?", dead)
+            db.execute("DELETE FROM present WHERE pid = ?", (os.getpid(),))
+            if editors:
+                db.execute("INSERT INTO present VALUES (?, ?)", (os.getpid(), editors))
+
+    def is_somebody_there(self) -> bool:
+        """Whether an editor is open, in any process of this machine, in which a person can decide."""
+        rows = self._ask("SELECT pid FROM present WHERE editors > 0", ()) if self.exists else []
+        return any(is_process_alive(pid) for (pid,) in rows)
+
+    # News.
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Changes whenever another process may have changed something."""
+        if not self.exists:
+            return (0, 0)
+        version = int(self._ask("PRAGMA data_version", ())[0][0])
+        return (self._inode, version)
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener`, in any thread, when this process changed something; the function returned ends
+        it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # The database.
+
+    def _expire(self, db: sqlite3.Connection, now: float) -> None:
+        self._release_of_dead(db)
+        decided = msgspec.json.encode(Decided(now, "nobody"))
+        db.execute(
+            "UPDATE proposals SET status = 'expired', decided = ?, body = NULL"
+            " WHERE status = 'waiting' AND expires < ?",
+            (decided, now),
+        )
+
+    def _release_of_dead(self, db: sqlite3.Connection) -> None:
+        """Proposals whose decider was killed wait again. Had it written the change already, then the next
+        decision finds nothing left to change."""
+        for number, pid in db.execute(
+            "SELECT number, decider FROM proposals WHERE status = 'deciding'"
+        ).fetchall():
+            if not is_process_alive(pid):
+                db.execute("UPDATE proposals SET status = 'waiting', decider = 0 WHERE number = ?", (number,))
+
+    def _select(self, where: str, values: tuple[object, ...]) -> tuple[Proposal, ...]:
+        return tuple(
+            Proposal(
+                number=number, status=status, at=at, expires=expires, actor=actor, token=token, pid=pid,
+                tool=tool, label=label, why=why, rows=_rows.decode(rows), more=more,
+                body=None if body is None else _body.decode(body),
+                decided=None if decided is None else _decided.decode(decided),
+            )
+            for (
+                number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided,
+            ) in self._ask(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
+        )  # fmt: skip
+
+    def _ask(self, question: str, values: tuple[object, ...]) -> list[Any]:
+        import sqlite3
+
+        with self._lock:
+            try:
+                return self._connection().execute(question, values).fetchall()
+            except sqlite3.Error as error:
+                raise _failure(error) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        import sqlite3
+
+        try:
+            with self._lock:
+                db = self._connection()
+                before = db.total_changes
+                with db:
+                    db.execute("BEGIN IMMEDIATE")
+                    yield db
+                changed = db.total_changes != before
+        except sqlite3.Error as error:
+            raise _failure(error) from error
+        if changed:
+            with self._news:
+                self._news.notify_all()
+            for listener in tuple(self._listeners):
+                listener()
+
+    def _connection(self) -> sqlite3.Connection:
+        """The connection to the file that has the name now: a cache folder may be deleted at any time."""
+        if self._db is not None:
+            try:
+                if self._file.stat().st_ino == self._inode:
+                    return self._db
+            except OSError:
+                pass
+            self._db.close()
+            self._db = None
+        self._db = _open(self._file)
+        self._inode = self._file.stat().st_ino
+        return self._db
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    """Open the database, and create it when it is missing. A damaged one is put aside: what waited in it is
+    lost, but no note is."""
+    import sqlite3
+
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _connect(file)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            aside = file.with_name(f"{file.stem}.damaged{file.suffix}")
+            log.warning("the proposals cannot be used (%s) and were put aside as %s", error, aside.name)
+            file.replace(aside)
+            for tail in ("-wal", "-shm"):
+                file.with_name(file.name + tail).unlink(missing_ok=True)
+            return _connect(file)
+    except (OSError, sqlite3.Error) as error:
+        raise _failure(error) from error
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    import sqlite3
+
+    db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        # NORMAL: a power cut may lose the last proposal, which the assistant can make again; no note changes.
+        db.execute("PRAGMA synchronous = NORMAL")
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                for statement in _SCHEMA.split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("it is not a store of proposals of this version")
+        file.chmod(0o600)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+_open_stores: dict[Path, ReviewStore] = {}
+_opening = threading.Lock()
+
+
+def store_of(folder: Path) -> ReviewStore:
+    """The store of the vault with this cache folder: one object in the whole process, so that a decision here
+    wakes whoever waits here."""
+    with _opening:
+        return _open_stores.setdefault(folder, ReviewStore(folder))
+
+
+def _unknown(number: int) -> InvalidArgument:
+    return InvalidArgument(
+        f"There is no proposal p{number}.",
+        argument="id",
+        hint="It may be too old: `history` without an id lists the changes that were made.",
+    )
+
+
+def _failure(error: Exception) -> EngineFailure:
+    return EngineFailure(
+        f"The proposals that wait for a person could not be used: {error}.",
+        hint="Nothing was changed.",
+        paths=(),
+    )

@@ -1,0 +1,213 @@
+"""Which changes wait, and for whom: `review/gate.py` and `review/policy.py`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from support.review import QuietCaller, Reviewed
+from vaultbridge.engine.operations import (
+    Append,
+    Create,
+    Delete,
+    Move,
+    Operation,
+    RenameTag,
+    ReplaceText,
+    Write,
+)
+from vaultbridge.errors import ChangeRejected, InvalidArgument
+from vaultbridge.review.policy import MANY_FILES, ChangePending
+from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore
+from vaultbridge.vault.paths import VaultPath
+
+Make = Callable[..., Reviewed]
+
+FILES = {
+    "A.md": "# A\n\none\ntwo\n",
+    "F/B.md": "[[A]] #tag\n",
+    **{f"T{number}.md": "#wide text\n" for number in range(MANY_FILES + 1)},
+}
+
+DESTRUCTIVE: list[tuple[Operation, str]] = [
+    (Delete(note="A"), "delete"),
+    (Delete(note="F/"), "delete"),
+    (Create(note="A", content="new", overwrite=True), "overwrite"),
+    (Write(note="A", content="new"), "overwrite"),
+    (ReplaceText(note="A", old="# A\n\none\ntwo\n", new="gone\n"), "overwrite"),
+    (Move(note="F/", to="G"), "folder"),
+    (RenameTag(tag="wide", to="narrow"), "many files"),
+]
+
+HARMLESS: list[Operation] = [
+    Append(note="A", content="x"),
+    Create(note="New", content="x"),
+    ReplaceText(note="A", old="one", new="ONE"),
+    Move(note="A", to="Z"),
+    RenameTag(tag="tag", to="other"),
+]
+
+
+@pytest.mark.parametrize(("operation", "why"), DESTRUCTIVE, ids=lambda one: str(one)[:30])
+def test_a_destructive_change_waits(reviewed: Make, operation: Operation, why: str) -> None:
+    vault = reviewed(FILES)
+    number = vault.ask(operation, review="destructive")
+    assert vault.store.get(number).why == why
+    assert vault.engine.history() == []
+
+
+@pytest.mark.parametrize("operation", HARMLESS, ids=lambda one: str(one)[:30])
+def test_a_harmless_change_waits_only_if_all_do(reviewed: Make, operation: Operation) -> None:
+    vault = reviewed(FILES)
+    number = vault.ask(operation, review="all")
+    assert vault.store.get(number).why == "all"
+    assert vault.apply(operation, review="destructive").change_id
+
+
+def test_with_review_off_nothing_is_stored(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    for operation in (*HARMLESS[:3], DESTRUCTIVE[0][0]):
+        assert vault.apply(operation, review="off").change_id
+    assert not vault.store.exists
+
+
+def test_a_dry_run_and_an_undo_are_free(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    change = vault.engine.apply([Append(note="A", content="x")]).change_id
+    gated = vault.gated("all")
+    assert gated.apply([Delete(note="A")], dry_run=True).dry_run
+    assert gated.undo(int(change)).change_id
+    assert vault.store.waiting() == ()
+
+
+def test_the_strictest_policy_counts(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.store.set_policy("all")
+    vault.ask(Append(note="A", content="x"), review="off")
+    vault.store.set_policy("off")
+    vault.ask(Delete(note="A"), review="destructive")
+    assert vault.apply(Append(note="A", content="y"), review="off").change_id
+
+
+def test_with_nobody_to_ask_the_answer_says_how_a_person_decides(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    with pytest.raises(ChangePending) as pending:
+        vault.apply(Append(note="A", content="x"))
+    facts = pending.value.facts
+    assert (facts["status"], facts["id"]) == ("pending", "p1")
+    assert facts["files"] == [{"path": "A.md", "change": "changed"}]
+    for words in ("Nobody can be asked now", "`vaultbridge diffs`", 'history with id "p1"'):
+        assert words in facts["message"]
+
+
+def test_a_call_waits_for_the_editor_that_is_open(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.store.set_present(1)
+    done: list[object] = []
+    gated = vault.gated("all", wait=60)
+    call = threading.Thread(
+        target=lambda: done.append(gated.apply([Append(note="A", content="x")], actor="robot"))
+    )
+    added = threading.Event()
+    vault.store.listen(added.set)
+    call.start()
+    assert added.wait(60)
+    (proposal,) = vault.store.waiting()
+    vault.decider.accept(proposal.number, by="page")
+    call.join(60)
+    (outcome,) = done
+    assert outcome == vault.store.outcome(proposal.number)
+    assert vault.engine.history()[0].actor == "robot"
+
+
+def test_after_the_wait_the_call_is_pending(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.store.set_present(1)
+    with pytest.raises(ChangePending) as pending:
+        vault.gated("all", wait=0.01).apply([Append(note="A", content="x")])
+    assert "has not decided yet" in pending.value.facts["message"]
+
+
+def test_a_rejection_says_why(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    number = vault.ask(Append(note="A", content="x"))
+    caller = QuietCaller()
+    caller.asked = f"p{number}"
+    vault.decider.reject(number, by="page", reason="use the other note")
+    with pytest.raises(ChangeRejected, match="They say: use the other note"):
+        vault.apply(Append(note="A", content="x"), caller=caller)
+
+
+def test_a_client_that_can_ask_its_user_does_so(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    caller = QuietCaller(["accept"])
+    assert vault.apply(Append(note="A", content="three"), caller=caller).change_id
+    (message,) = caller.messages
+    assert "robot wants to change your vault (append): A.md (changed)" in message
+    assert "+three" in message
+    with pytest.raises(ChangeRejected):
+        vault.apply(Delete(note="A"), caller=QuietCaller(["reject"]))
+    with pytest.raises(ChangePending):
+        vault.apply(Delete(note="A"), caller=QuietCaller(["cancel"]))
+
+
+def test_a_client_is_not_asked_while_an_editor_is_open(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.store.set_present(1)
+    caller = QuietCaller(["accept"])
+    with pytest.raises(ChangePending):
+        vault.gated("all", caller, wait=0.01).apply([Append(note="A", content="x")])
+    assert caller.messages == []
+
+
+def test_a_client_is_asked_again_when_the_note_changed(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    texts = ["# A\n\nmine\ntwo\n"]
+
+    def change() -> None:
+        if texts:
+            vault.write("A.md", texts.pop())
+
+    caller = QuietCaller(["accept", "reject"], before=change)
+    with pytest.raises(ChangeRejected):
+        vault.apply(Write(note="A", content="# A\n\nrobot\ntwo\n"), caller=caller)
+    assert len(caller.messages) == 2
+    assert "-mine" in caller.messages[1]
+
+
+def test_what_waits_is_bounded_in_number_and_age(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    for number in range(WAITING_PROPOSALS):
+        vault.ask(Create(note=f"New {number}"))
+    with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are waiting"):
+        vault.apply(Create(note="One more"))
+    later = ReviewStore(vault.engine.cache, clock=lambda: vault.store.get(1).at + WAITING_SECONDS + 60)
+    try:
+        assert later.waiting() == ()
+        assert later.get(1).status == "expired"
+    finally:
+        later.close()
+
+
+def test_a_proposal_of_a_killed_decider_waits_again(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    number = vault.ask(Append(note="A", content="x"))
+    assert vault.store.claim(number)
+    assert not vault.store.claim(number)
+    with vault.store._writing() as db:
+        db.execute("UPDATE proposals SET decider = 2147483646")
+    assert vault.decider.accept(number, by="page").outcome == "accepted"
+
+
+def test_a_damaged_store_is_put_aside(reviewed: Make) -> None:
+    vault = reviewed(FILES)
+    vault.ask(Append(note="A", content="x"))
+    vault.store.close()
+    (vault.engine.cache / "review.sqlite").write_bytes(b"not a database" * 100)
+    for tail in ("-wal", "-shm"):
+        (vault.engine.cache / f"review.sqlite{tail}").unlink(missing_ok=True)
+    assert vault.store.waiting() == ()
+    assert vault.ask(Append(note="A", content="x")) == 1
+    assert vault.engine.read_bytes(VaultPath("A.md")) == FILES["A.md"].encode()
