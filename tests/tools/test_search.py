@@ -8,6 +8,7 @@ import pytest
 
 from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery
+from vaultbridge.tools.base.answer import PAGE_CHARS
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -16,7 +17,7 @@ FILES = {"A.md": "one\nneedle\nthree\nfour\nneedle five\n", "B.md": "needle\n", 
 
 
 def test_hits_are_grep_lines_and_a_name_alone_is_a_path(small: Small) -> None:
-    rows = small(FILES).rows("search", query="needle", sort="path", matches=3)
+    rows = small(FILES).rows("search", query="needle", match="all", sort="path", matches=3)
     assert rows == [
         "A.md",
         " 2: needle",
@@ -89,6 +90,84 @@ def test_hidden_notes_are_neither_found_nor_counted(small: Small) -> None:
 
 def test_a_page_of_long_hits_stays_within_its_size(small: Small) -> None:
     harness = small({f"N{number}.md": "needle word\n" * 300 for number in range(40)})
-    text = harness.text("search", query="needle", limit=40, matches=100, context=5)
-    assert len(text) < 62_000
+    text = harness.text("search", query="needle", match="all", limit=40, matches=100, context=5)
+    assert len(text) <= PAGE_CHARS
     assert "continue with offset=" in text
+
+
+ASKED = {
+    "Desk/Windows.md": "# Windows\n\nIntro.\n\n## Saved arrangements\n\nKeep a layout for each task.\n"
+    "Then switch to another.\n\n## Other\n\nA task.\n",
+    "Desk/Tasks.md": "A task, and another task.\n",
+    "Desk/Bold.md": "A **layout** in bold, and a [[layout]] in a link.\n",
+}
+
+
+def test_plain_words_name_the_best_section_and_mark_what_matters(small: Small) -> None:
+    rows = small(ASKED).rows("search", query="how can I keep a layout for a task")
+    assert rows[0] == "Desk/Windows.md#Saved arrangements:7: **Keep** a **layout** for each **task**."
+    assert "Desk/Bold.md:1: A **layout** in bold, and a [[layout]] in a link." in rows
+    assert rows[-1] == "(notes: 3)"
+
+
+def test_a_question_that_no_note_answers_whole_says_so_and_is_answered(small: Small) -> None:
+    harness = small(ASKED)
+    whole = harness.rows("search", query="keep layout zebra")
+    assert whole[0] == "(no note has all the words; these have most of what matters)"
+    assert whole[1].startswith("Desk/Windows.md#")
+    assert harness.rows("search", query="keep layout zebra", match="all") == ["(notes: none)"]
+    assert not harness.rows("search", query="keep layout zebra", offset=1)[0].startswith("(no note")
+
+
+@pytest.mark.parametrize(
+    "query", ['"keep a" zebra', "keep zebra -task", "keep tag:#zebra", "(keep zebra)", "/zebra/", "[zebra]"]
+)
+def test_operators_keep_the_apps_reading_and_an_empty_answer_says_why(small: Small, query: str) -> None:
+    assert small(ASKED).rows("search", query=query) == [
+        "(no note matches all of it; plain words without operators are answered by rank)",
+        "(notes: none)",
+    ]
+
+
+def test_any_other_order_sorts_the_notes_that_match(small: Small) -> None:
+    harness = small(ASKED)
+    rows = harness.rows("search", query="layout task", sort="path", matches=0)
+    assert rows == ["Desk/Windows.md", "(notes: 1)"]
+    ranked = harness.rows("search", query="layout zebra", sort="modified", matches=0)
+    assert set(ranked[1:-1]) == {"Desk/Bold.md", "Desk/Windows.md"}, "rather by rank than not at all"
+
+
+def test_more_places_of_a_note_stand_below_its_path(small: Small) -> None:
+    assert small(ASKED).rows("search", query="layout task", matches=3, limit=1)[:-1] == [
+        "Desk/Windows.md",
+        " #Saved arrangements:7: Keep a **layout** for each **task**.",
+        " #Other:12: A **task**.",
+    ]
+
+
+def test_a_heading_alone_is_followed_by_its_first_line(small: Small) -> None:
+    harness = small({"A.md": "# Something\n\n## Zebra crossing\n\nLook both ways.\n"})
+    assert harness.rows("search", query="zebra crossing")[0] == "A.md#Zebra crossing:5: Look both ways."
+
+
+def test_one_word_is_not_marked_and_a_part_of_one_is_found(small: Small) -> None:
+    harness = small(ASKED)
+    assert "Desk/Tasks.md:1: A task, and another task." in harness.rows("search", query="task")
+    assert "Desk/Windows.md" in harness.text("search", query="rrangemen")
+
+
+def test_lines_around_a_ranked_hit_are_those_of_the_note(small: Small) -> None:
+    rows = small(ASKED).rows("search", query="keep task", context=1, limit=1)
+    assert rows[:-1] == [
+        "Desk/Windows.md",
+        " 6- ",
+        " #Saved arrangements:7: **Keep** a layout for each **task**.",
+        " 8- Then switch to another.",
+    ]
+
+
+def test_hidden_notes_do_not_exist_for_questions(small: Small) -> None:
+    harness = small({**ASKED, "Secret.md": "zebra layout"}, scope=Scope(deny=("Secret.md",)))
+    assert harness.rows("search", query="zebra") == ["(notes: none)"]
+    text = harness.text("search", query="zebra layout")
+    assert text.startswith("(no note has all the words") and "Secret" not in text

@@ -1,11 +1,17 @@
-"""`search`: runs a query in the app's query language over the whole vault; hits are `path:line: text`."""
+"""`search`: answers a query in plain words by rank, and any other in the app's query language.
+
+A ranked hit names the best section of a note and the line to read there, with the words that matter marked.
+A hit of the app's language is a line, exactly as it stands in the note.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -19,72 +25,252 @@ from vaultbridge.tools.base.schema import Arguments, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.index.query.search import SearchHit
+    from vaultbridge.engine import Engine
+    from vaultbridge.index.query.hits import HitMatch
+    from vaultbridge.index.query.search import SearchHit, SearchPage
+    from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
+    from vaultbridge.vault.paths import VaultPath
+
+RANKED: Final = 10
+EXACT: Final = 20
+"""How many notes an answer has unless the caller says: what is ranked lower hardly ever helps, but of the
+notes that match exactly each is meant."""
+
+NOT_ALL: Final = "(no note has all the words; these have most of what matters)"
+
+SECTIONS: Final = 50
+"""The most sections of one note, which is what ranking gives."""
+
+MARK: Final = ("**", "**")
+UNMARKED: Final = ("", "")
+"""What encloses a word that matters, in answers for assistants."""
+
+NO_EXACT: Final = "(no note matches all of it; plain words without operators are answered by rank)"
 
 
 class Search(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"context", "limit", "max_chars"})
 
-    query: Annotated[str, Meta(description="As above")]
+    query: Annotated[str, Meta(description="Plain words, or operators")]
+    match: Annotated[Literal["rank", "all"], Meta(description="all: every word must occur")] = "rank"
     context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
-    matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 1
+    matches: Annotated[int, Meta(ge=0, le=100, description="Places per note; 0: paths only")] = 1
     sort: Annotated[Literal["relevance", "modified", "name", "path"], Meta(description="Order")] = "relevance"
-    limit: Annotated[int, Meta(ge=1, le=500, description="Notes")] = 20
+    limit: Annotated[int, Meta(ge=0, le=500, description=f"Notes; 0: {RANKED} by rank, else {EXACT}")] = 0
     offset: Offset = 0
     max_chars: MaxChars = PAGE_CHARS
 
 
 def run(context: VaultContext, arguments: Search) -> Answer:
+    from vaultbridge.index.ranking.question import is_plain
+
     # Only to wait: the result itself says whether it is complete.
     wait_for_index(context)
-    found = context.engine.ask.search(
+    plain = arguments.match == "rank" and is_plain(arguments.query)
+    if not plain:
+        return answer_text(_render_exact(_find_exact(context, arguments), arguments))
+    if arguments.sort != "relevance":
+        # Sorted are the notes that match: of those with some of the words, nobody wants the newest.
+        found = _find_exact(context, arguments)
+        if found.total:
+            return answer_text(_render_exact(found, arguments))
+    ranked = _find_ranked(context, arguments)
+    if not ranked.total:
+        # Not even one of the words, but perhaps the beginning of one.
+        return answer_text(_render_exact(_find_exact(context, arguments), arguments))
+    return answer_text(_render_ranked(context, ranked, arguments))
+
+
+def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
+    return context.engine.ask.search(
         arguments.query,
-        limit=arguments.limit,
+        limit=arguments.limit or EXACT,
         offset=arguments.offset,
         sort=arguments.sort,
         matches_per_note=arguments.matches,
         context=arguments.context,
     )
-    notes = []
-    if not found.complete:
-        notes.append(describe_incomplete_index(found.indexed, found.notes))
-    rows = map(render_hit, found.hits)
-    return answer_text(
-        render_page(
-            rows,
-            total=found.total,
-            offset=arguments.offset,
-            what="notes",
-            notes=notes,
-            row_chars=PAGE_CHARS,
-            max_chars=arguments.max_chars,
-        )
+
+
+def _find_ranked(context: VaultContext, arguments: Search) -> RankedPage:
+    return context.engine.ask.rank(
+        arguments.query,
+        limit=arguments.limit or RANKED,
+        offset=arguments.offset,
+        sections_per_note=min(arguments.matches, SECTIONS),
     )
+
+
+def _render_exact(found: SearchPage, arguments: Search) -> str:
+    notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.notes)]
+    if not found.total and arguments.match == "rank" and _has_operators(arguments.query):
+        notes.append(NO_EXACT)
+    return render_page(
+        map(render_hit, found.hits),
+        total=found.total,
+        offset=arguments.offset,
+        what="notes",
+        notes=notes,
+        row_chars=PAGE_CHARS,
+        max_chars=arguments.max_chars,
+    )
+
+
+def _has_operators(query: str) -> bool:
+    from vaultbridge.index.ranking.question import is_plain
+
+    return not is_plain(query)
 
 
 def render_hit(hit: SearchHit) -> str:
     """The path alone for a hit by name, `path:line: text` for one line, and for more the path once with the
-    lines below it. Lines around a hit are marked with `-`, as grep does."""
+    lines below it."""
+    if not hit.matches:
+        return hit.path
+    return "\n".join(group_rows((hit.path, place) for place in _render_lines(hit.matches)))
+
+
+def _render_lines(matches: Iterable[HitMatch]) -> Iterator[str]:
+    """Lines around a hit are marked with `-`, as grep does."""
     lines: dict[int, str] = {}
-    for match in hit.matches:
+    for match in matches:
         around = [
             *enumerate(match.before, match.line - len(match.before)),
             *enumerate(match.after, match.line + 1),
         ]
         for number, text in around:
             lines.setdefault(number, f"{number}- {text}")
-    for match in hit.matches:
+    for match in matches:
         lines[match.line] = f"{match.line}: {match.text}"
-    if not lines:
-        return hit.path
-    return "\n".join(group_rows((hit.path, lines[number]) for number in sorted(lines)))
+    return (lines[number] for number in sorted(lines))
+
+
+def _render_ranked(context: VaultContext, found: RankedPage, arguments: Search) -> str:
+    notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
+    if found.total and not found.with_all_words and not arguments.offset:
+        notes.append(NOT_ALL)
+    # A single word need not be marked: the reader knows it.
+    mark = MARK if len(arguments.query.split()) > 1 else UNMARKED
+    return render_page(
+        (
+            render_ranked(context.engine, note, places=arguments.matches, around=arguments.context, mark=mark)
+            for note in found.notes
+        ),
+        total=found.total,
+        offset=arguments.offset,
+        what="notes",
+        notes=notes,
+        row_chars=PAGE_CHARS,
+        max_chars=arguments.max_chars,
+    )
+
+
+def render_ranked(
+    engine: Engine, note: RankedNote, *, places: int = 1, around: int = 0, mark: tuple[str, str] = MARK
+) -> str:
+    """The path, and for each section its heading and best line: `path#Heading:12: text`. Where the sections
+    are fewer than the `places` asked for, more of their lines follow. `around` asks for that many lines on
+    either side, `mark` is what encloses a word."""
+    chosen = _choose_lines(engine, note, places)
+    lines = read_lines(engine, note.path) if around and chosen else []
+    rows: list[str] = []
+    for section, match in chosen:
+        before = range(max(1, match.line - around), match.line)
+        after = range(match.line + 1, min(len(lines), match.line + around) + 1)
+        text = mark_words(match.text.strip(), _shift(match), mark)
+        rows += [f"{number}- {shorten(lines[number - 1])}" for number in before if number <= len(lines)]
+        rows.append(f"{_render_heading(note.path, section)}{match.line}: {text}")
+        rows += [f"{number}- {shorten(lines[number - 1])}" for number in after]
+    return "\n".join(group_rows((note.path, row) for row in rows)) if rows else note.path
+
+
+def _choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[RankedSection, HitMatch]]:
+    best = [
+        (section, match)
+        for section in note.sections[:places]
+        if (match := _choose_line(engine, note.path, section)) is not None
+    ]
+    more: list[tuple[RankedSection, HitMatch]] = []
+    shown = {match.line for _, match in best}
+    for section, _ in best:
+        more += [(section, match) for match in section.matches if match.line not in shown]
+    order = {section.line: place for place, (section, _) in enumerate(best)}
+    chosen = [*best, *more[: max(0, places - len(best))]]
+    return sorted(chosen, key=lambda one: (order[one[0].line], one[1].line))
+
+
+def _render_heading(path: str, section: RankedSection) -> str:
+    """`#Heading:`, or nothing for the part before the first one and for a title that repeats the name."""
+    title = section.heading.rpartition(" > ")[2]
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    return f"#{title}:" if title and title.lower() != stem.lower() else ""
+
+
+def _choose_line(engine: Engine, path: VaultPath, section: RankedSection) -> HitMatch | None:
+    """The line that says most of what was asked. The heading is named anyway, so where nothing else has the
+    words, it is the first line below it."""
+    from vaultbridge.index.query.hits import HitMatch
+
+    below = [match for match in section.matches if not (section.heading and match.line == section.line)]
+    if below:
+        return max(
+            below, key=lambda match: len({match.text[start:end].lower() for start, end in match.spans})
+        )
+    if not section.matches:
+        return None
+    lines = read_lines(engine, path)
+    for number in range(section.line + 1, min(section.end_line, len(lines)) + 1):
+        if lines[number - 1].strip():
+            return HitMatch(number, shorten(lines[number - 1]))
+    return section.matches[0]
+
+
+def _shift(match: HitMatch) -> list[tuple[int, int]]:
+    """The spans within the text without the blanks around it."""
+    blanks = len(match.text) - len(match.text.lstrip())
+    return [(start - blanks, end - blanks) for start, end in match.spans if start >= blanks]
+
+
+def mark_words(text: str, spans: Iterable[tuple[int, int]], mark: tuple[str, str] = MARK) -> str:
+    """Each word once, where it first stands. A word that the note itself marks stays as it is, and so does
+    one in a wikilink, which somebody may copy."""
+    pieces: list[str] = []
+    seen: set[str] = set()
+    at = 0
+    for start, end in spans:
+        word = text[start:end].lower()
+        marked = text[:start].endswith("*") or text[end:].startswith("*")
+        linked = text.rfind("[[", 0, start) > text.rfind("]]", 0, start)
+        if start < at or word in seen or marked or linked:
+            continue
+        seen.add(word)
+        pieces += [text[at:start], mark[0], text[start:end], mark[1]]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def read_lines(engine: Engine, path: VaultPath) -> list[str]:
+    """The lines of a note, without their ends; none of one that cannot be read any more."""
+    from vaultbridge.index.query.units import split_lines
+    from vaultbridge.markdown.text import decode
+
+    try:
+        return split_lines(decode(engine.read_bytes(path)).text)
+    except VaultbridgeError:
+        return []
+
+
+def shorten(line: str) -> str:
+    from vaultbridge.index.query.hits import shorten_line
+
+    return shorten_line(line, [])[0]
 
 
 SEARCH = Tool(
     name="search",
     description=(
-        'Search the vault. Query: words (AND), OR, -not, "phrase", /regex/, file: path: content: tag:#x '
-        "line:(a b) section:() task-todo:x [property:value]. Hits are path:line: text"
+        "Search the vault. Plain words are ranked: ask as a person would. Exact with OR, -not, "
+        '"phrase", /regex/, file: path: content: tag:#x line:(a b) section:() task-todo:x [property:value]'
     ),
     arguments=Search,
     run=run,

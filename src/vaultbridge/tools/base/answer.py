@@ -206,12 +206,12 @@ def _render_ending(shown: int, total: int, offset: int, what: str) -> str:
 
 
 def group_rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Rows of a path and what is said of one place in it, such as `12: text`: `path:12: text`, or the path
-    once and the places indented below it."""
+    """Rows of a path and what is said of one place in it, such as `12: text` or `#Heading:12: text`:
+    `path:12: text`, or the path once and the places indented below it."""
     for path, group in groupby(rows, key=itemgetter(0)):
         places = [place for _, place in group]
         if len(places) == 1:
-            yield f"{path}:{places[0]}"
+            yield f"{path}{'' if places[0].startswith('#') else ':'}{places[0]}"
         else:
             yield f"{path}\n {places[0]}"
             yield from (f" {place}" for place in places[1:])

@@ -37,7 +37,8 @@ _READING: Final = (
 )
 
 _SEARCH: Final = (
-    'Search syntax: words (all must occur), "a phrase", OR, -not, (group), /regex/, tag:#x, path:x, file:x, '
+    "Search in plain words, as a person would ask: notes are ranked, and the best section is named. With "
+    'operators a search is exact: "a phrase", OR, -not, (group), /regex/, tag:#x, path:x, file:x, '
     "line:(a b), section:(a b), task-todo:x, [property:value]."
 )
 
