@@ -8,7 +8,8 @@
     ├── NoteNotFound           no such note, file or folder, or it is hidden by a scope
     ├── AmbiguousName          several notes match
     ├── PermissionDenied       read-only, out of scope, or refused by the file system
-    │   └── ChangeRejected     a person has looked at the change and does not want it
+    │   ├── ChangeRejected     a person has looked at the change and does not want it
+    │   └── AssistantPaused    a person has paused the assistant that asks
     ├── EditRefused            the edit does not fit the note's present content; nothing was written
     │   ├── StaleWrite         the note has changed since the caller read it
     │   └── NoteBusy           another program is saving the note
@@ -151,6 +152,17 @@ class ChangeRejected(PermissionDenied):
             hint="" if said else "Ask what they want instead, and do not try the same again.",
             paths=(),
             proposal=proposal,
+        )
+
+
+class AssistantPaused(PermissionDenied):
+    reason = "paused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A person has paused this assistant.",
+            hint="Nothing was read or changed. Ask them to resume it; trying again does not help.",
+            paths=(),
         )
 
 

@@ -46,6 +46,42 @@ def _is_alive_on_windows(pid: int) -> bool:
     return not known or code.value == still_active
 
 
+PROCESS_SECONDS: Final = 1.0
+"""How long `ps` may take, where only it knows about processes."""
+
+
+class ProcessFacts(Struct, frozen=True):
+    """A process's name and its parent; "" and 0 when the system does not tell."""
+
+    name: str = ""
+    parent: int = 0
+
+
+def describe_process(pid: int) -> ProcessFacts:
+    """What the system says about a process of this machine. Reads a file, or starts `ps`."""
+    if pid <= 0 or sys.platform == "win32":
+        return ProcessFacts()
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # The name is in parentheses and may contain some itself.
+            before, _, after = file.read(4096).rpartition(")")
+            return ProcessFacts(before.partition("(")[2], int(after.split()[1]))
+    except (OSError, ValueError, IndexError):
+        return _ask_ps(pid) if sys.platform == "darwin" else ProcessFacts()
+
+
+def _ask_ps(pid: int) -> ProcessFacts:
+    import subprocess
+
+    try:
+        command = ["ps", "-o", "ppid=,comm=", "-p", str(pid)]
+        said = subprocess.run(command, capture_output=True, timeout=PROCESS_SECONDS, check=True).stdout
+        parent, _, name = said.decode("utf-8", "replace").strip().partition(" ")
+        return ProcessFacts(Path(name.strip()).name, int(parent))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ProcessFacts()
+
+
 PRIVATE_FILE_BYTES: Final = 65_536
 """The most that is read of a private file: it has some hundred bytes, and another user may own the folder."""
 

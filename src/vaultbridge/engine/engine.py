@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.activity.touched import record_change, record_read
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.history import HistoryEntry, HistoryView, changed_files
+from vaultbridge.engine.history import FileVersions, HistoryEntry, HistoryView, changed_files
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.naming import OperationContext
 from vaultbridge.engine.operate import make_draft
 from vaultbridge.engine.operations import Operation
-from vaultbridge.engine.outcome import Outcome, describe
+from vaultbridge.engine.outcome import ChangedFile, Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.redaction import redact
@@ -121,6 +122,7 @@ class Engine:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
+        self._folder = str(self.root.folder)
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
         self._gate: Gate | None = None
@@ -263,12 +265,15 @@ class Engine:
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
-        return read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
+        data = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
+        record_read(self._folder, path)
+        return data
 
     def view(self, name: str) -> FileView:
         """Reads and parses a note, canvas or base by name."""
         path = self.find(name)
         content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
+        record_read(self._folder, path)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
         if decoded.problems:
@@ -296,6 +301,8 @@ class Engine:
         for path in self._files.spelled(name):
             # The limits may have become narrower since.
             reading = self._read_cache.get(path, part, largest=self.scope.max_note_bytes)
+            if reading is not None:
+                record_read(self._folder, path)
             if reading is not None or self.root.is_stored_as(path):
                 # The name means this path, read before or not.
                 return reading
@@ -398,12 +405,17 @@ class Engine:
         except StaleWrite as error:
             raise _Overtaken(error) from error
         self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
+        self._record_change(applied.id, outcome.files)
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
             diff=outcome.diff,
             notices=(*outcome.notices, *applied.notices),
         )
+
+    def _record_change(self, number: int | None, files: Sequence[ChangedFile]) -> None:
+        if number:
+            record_change(self._folder, number, ((file.path, file.change, file.was) for file in files))
 
     def _operation_context(self) -> OperationContext:
         settings = self.settings
@@ -458,9 +470,9 @@ class Engine:
                     return entry.actor
         return ""
 
-    def history(self, name: str = "", *, limit: int = 20) -> list[HistoryEntry]:
+    def history(self, name: str = "", *, limit: int = 20, before: int | None = None) -> list[HistoryEntry]:
         """Lists the newest changes first; with `name` those of one file, which may no longer exist. Changes
-        that affected only hidden files do not exist."""
+        that affected only hidden files do not exist. With `before`, only those with a smaller id."""
         path: VaultPath | None = None
         if name:
             try:
@@ -470,7 +482,12 @@ class Engine:
                 # By its name: a link to a hidden file looks like a name that was never used.
                 if not self.scope.names.visible(path):
                     raise
-        return self._history.changes(path, limit=limit)
+        return self._history.changes(path, limit=limit, before=before)
+
+    def change(self, change_id: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:
+        """Returns one change and the files it touched, with their content before and after. Raises
+        InvalidArgument for an unknown one."""
+        return self._history.describe(change_id), self._history.versions(change_id)
 
     def diff(self, change_id: int) -> str:
         """Returns a unified diff of one change. Raises InvalidArgument for an unknown one."""
@@ -497,6 +514,8 @@ class Engine:
                 diff = self._history.diff(change_id, backwards=True)
                 return Outcome(files=files, dry_run=True, diff=diff, notices=applied.notices)
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
+            files = changed_files(applied.acts, self.scope.visible)
+            self._record_change(applied.id, files)
             return Outcome(
                 files=files,
                 change_id=str(applied.id) if applied.id else "",

@@ -31,6 +31,7 @@ from vaultbridge.vault.write.journal import (
     Departure,
     Journal,
     JournalEntry,
+    Versions,
     affects,
     trace_name_back,
 )
@@ -60,6 +61,16 @@ class HistoryEntry(Struct, frozen=True):
     paths: tuple[VaultPath, ...]
 
 
+class FileVersions(Struct, frozen=True):
+    """One file of a change. A moved file has no content here: moving changes none."""
+
+    path: str
+    change: FileChange
+    was: str
+    before: bytes | None
+    after: bytes | None
+
+
 class HistoryView:
     """The journal, limited to one scope."""
 
@@ -72,16 +83,19 @@ class HistoryView:
         self._read_to = 0
         self._reading = threading.Lock()
 
-    def changes(self, path: VaultPath | None = None, *, limit: int) -> list[HistoryEntry]:
+    def changes(
+        self, path: VaultPath | None = None, *, limit: int, before: int | None = None
+    ) -> list[HistoryEntry]:
         """Lists the newest changes first: of the whole vault, or of one file, followed back through its
-        names."""
+        names. With `before`, only those with a smaller id."""
         self._catch_up()
         if path is not None:
             # In one query: a later page would not know the file's older names.
-            entries = self._journal.history(path, limit=limit if self._scope.unrestricted else HISTORY_LIMIT)
-            return [self._make_entry(entry) for entry in self._affecting_file(entries, path)][:limit]
+            whole = self._scope.unrestricted and before is None
+            entries = self._journal.history(path, limit=limit if whole else HISTORY_LIMIT)
+            older = (e for e in self._affecting_file(entries, path) if before is None or e.id < before)
+            return [self._make_entry(entry) for entry in older][:limit]
         found: list[HistoryEntry] = []
-        before: int | None = None
         # The journal is bounded, and each round goes further back.
         while True:
             entries = self._journal.history(limit=limit, before=before)
@@ -117,6 +131,10 @@ class HistoryView:
             raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
         return entry
 
+    def describe(self, number: int) -> HistoryEntry:
+        """Raises as `entry` does."""
+        return self._make_entry(self.entry(number))
+
     def diff(self, number: int, *, backwards: bool = False) -> str:
         """A unified diff of every text file that the change touched and the caller may see; `backwards`, of
         undoing it."""
@@ -127,6 +145,17 @@ class HistoryView:
                 old, new = (after, before) if backwards else (before, after)
                 pieces.append(make_diff(old, new, version.path))
         return replace_surrogates("".join(pieces))
+
+    def versions(self, number: int) -> tuple[FileVersions, ...]:
+        """Every file that the change touched and the caller may see, with its content before and after."""
+        entry = self._visible_part(self.entry(number))
+        contents: dict[str, Versions] = {version.path: version for version in self._journal.versions(entry)}
+        found = []
+        for file in changed_files(entry.acts, self._scope.visible):
+            version = contents.get(file.path)
+            before, after = (None, None) if version is None else (version.before, version.after)
+            found.append(FileVersions(file.path, file.change, file.was, before, after))
+        return tuple(found)
 
     def check_undo(self, number: int, *, force: bool) -> frozenset[str]:
         """Returns the hidden files that undoing the change would rewrite. Raises when it must not be

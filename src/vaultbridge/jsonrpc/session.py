@@ -124,6 +124,10 @@ class Session:
         items, self._outgoing = self._outgoing, []
         return items
 
+    def last_outgoing(self) -> bytes:
+        """The message that was queued last and is not taken yet; empty when there is none."""
+        return self._outgoing[-1].data if self._outgoing else b""
+
     def receive(self, data: bytes) -> list[Event]:
         """Process one message. Errors for the sender are queued in `take_outgoing`; nothing is raised."""
         return self.receive_message(codec.decode(data))

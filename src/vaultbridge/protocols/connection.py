@@ -18,9 +18,10 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.errors import TimedOut
+from vaultbridge.errors import AssistantPaused, TimedOut
+from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import (
     INTERNAL_ERROR,
     Batch,
@@ -28,6 +29,7 @@ from vaultbridge.jsonrpc.messages import (
     ErrorResponse,
     Malformed,
     Message,
+    Notification,
     Params,
     PeerDisconnected,
     PeerError,
@@ -56,7 +58,11 @@ from vaultbridge.protocols.dialect import (
     Peer,
     describe_call,
     describe_outcome,
+    find_error_code,
 )
+
+if TYPE_CHECKING:
+    from vaultbridge.activity.clients import CallRecord, SeenClient
 
 
 async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
@@ -68,6 +74,9 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
     if not task.cancelled():
         task.result()
 
+
+OPENING: Final = frozenset({"initialize", "server/discover", "tools/list", "ping"})
+"""The requests with which a session opens. A transport that must start fast begins to record after them."""
 
 MAX_RUNNING: Final = 64
 """Requests of one connection that run at once. A model calls a handful of tools in parallel; more would only
@@ -111,13 +120,19 @@ class Connection:
         principal: str = "",
         call_seconds: float = CALL_SECONDS,
         session: Session | None = None,
+        client: SeenClient | None = None,
+        attach: Callable[[Connection], SeenClient | None] | None = None,
     ) -> None:
+        """`client` records what passes, and says whether a person has paused the peer. With `attach` instead,
+        it is made when the first request comes that is not part of the opening."""
         self._session = session or Session()
+        self._client = client
+        self._attach = attach
         self._sink = sink
         self._principal = principal
         self._call_seconds = call_seconds
         self._running: dict[RequestId, asyncio.Task[None]] = {}
-        self._waiting: deque[tuple[Request, Handler]] = deque()
+        self._waiting: deque[tuple[Request, Handler, int]] = deque()
         self._background: set[asyncio.Future[None]] = set()
         self._asked: dict[RequestId, asyncio.Future[Any]] = {}
         self._room = asyncio.Event()
@@ -134,17 +149,23 @@ class Connection:
     def session(self) -> Session:
         return self._session
 
+    def attach_client(self) -> None:
+        """Record from now on, if `attach` was given and has not been called yet."""
+        if self._attach is not None:
+            attach, self._attach = self._attach, None
+            self._client = attach(self)
+
     @property
     def principal(self) -> str:
         return self._principal
 
     async def receive(self, data: bytes) -> None:
         """Process the bytes of one message. Returns when the next one may be read."""
-        await self._take(self._session.receive(data))
+        await self._take(self._session.receive(data), len(data))
 
-    async def receive_message(self, message: Message | Batch | Malformed) -> None:
-        """`receive` for a transport that has already decoded the message."""
-        await self._take(self._session.receive_message(message))
+    async def receive_message(self, message: Message | Batch | Malformed, *, size: int = 0) -> None:
+        """`receive` for a transport that has already decoded the message, of `size` bytes."""
+        await self._take(self._session.receive_message(message), size)
 
     async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """At the end of input: let the requests in flight finish and answer them, then close.
@@ -184,9 +205,23 @@ class Connection:
     # `Peer`: what a dialect may call.
 
     def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
-        if not self._closed:
+        if self._closed:
+            return
+        if (client := self._client) is not None:
+            if related is None and client.is_paused:
+                # What a person does and writes is none of its business now.
+                return
             self._session.notify(method, params, related=related)
-            self._flush()
+            client.note("out", "notification", method, *self._measure())
+        else:
+            self._session.notify(method, params, related=related)
+        self._flush()
+
+    def _measure(self) -> tuple[int, str | None]:
+        """The size of the message that is sent next, and its JSON if somebody wants to see that."""
+        data = self._session.last_outgoing()
+        wanted = self._client is not None and self._client.keeps_json
+        return len(data), data.decode("utf-8", "replace") if wanted else None
 
     def progress(
         self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
@@ -203,6 +238,8 @@ class Connection:
         id_ = self._session.request(method, params, related=related)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[id_] = future
+        if self._client is not None:
+            self._client.note("out", "request", method, *self._measure())
         self._flush()
         try:
             async with asyncio.timeout(seconds):
@@ -229,13 +266,15 @@ class Connection:
 
     # Requests.
 
-    async def _take(self, events: list[Event]) -> None:
+    async def _take(self, events: list[Event], size: int) -> None:
         self._flush()
         for event in events:
             match event:
                 case RequestReceived(request):
-                    await self._accept(request)
+                    await self._accept(request, size)
                 case NotificationReceived(notification):
+                    if self._client is not None:
+                        self._note_arrival(self._client, notification, size)
                     try:
                         self.dialect.handle_notification(notification)
                     except Exception:
@@ -249,34 +288,45 @@ class Connection:
                     log.debug("ignored %s", why)
         self._flush()
 
-    async def _accept(self, request: Request) -> None:
+    def _note_arrival(self, client: SeenClient, notification: Notification, size: int) -> None:
+        json = codec.encode(notification).decode("utf-8", "replace") if client.keeps_json else None
+        client.note("in", "notification", notification.method, size, json)
+        if notification.method == "ide_connected" and isinstance(pid := notification.params.get("pid"), int):
+            client.pid = pid
+
+    async def _accept(self, request: Request, size: int) -> None:
         if self._closed:
             return
         # Found now and not when it runs: the phase in which a request arrives decides whether it is allowed.
         handler = self._handler(request)
         if request.method in self.dialect.in_order:
-            await self._answer(request, handler)
+            await self._answer(request, handler, size)
             return
         self._idle.clear()
         if len(self._running) < MAX_RUNNING:
-            self._start(request, handler)
+            self._start(request, handler, size)
             return
-        self._waiting.append((request, handler))
+        self._waiting.append((request, handler, size))
         if len(self._waiting) >= MAX_WAITING:
             self._room.clear()
             await self._room.wait()
 
     def _handler(self, request: Request) -> Handler:
         try:
-            return self.dialect.find_handler(request)
+            handler = self.dialect.find_handler(request)
+            if self._attach is not None and request.method not in OPENING:
+                self.attach_client()
+            if self._client is not None and self._client.refuses(request.method):
+                return _raiser(AssistantPaused())
+            return handler
         except RpcError as refusal:
             return _raiser(refusal)
         except Exception:
             log.exception("no handler for %s could be found", request.method)
             return _raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
 
-    def _start(self, request: Request, handler: Handler) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(request, handler))
+    def _start(self, request: Request, handler: Handler, size: int) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(request, handler, size))
         self._running[request.id] = task
         task.add_done_callback(lambda _: self._done(request.id, task))
 
@@ -286,17 +336,18 @@ class Connection:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("answering request %r failed", id_, exc_info=error)
         while self._waiting and len(self._running) < MAX_RUNNING:
-            request, handler = self._waiting.popleft()
+            request, handler, size = self._waiting.popleft()
             if self._session.is_in_flight(request.id):
-                self._start(request, handler)
+                self._start(request, handler, size)
         if len(self._waiting) < MAX_WAITING:
             self._room.set()
         if not self._running and not self._waiting:
             self._idle.set()
 
-    async def _answer(self, request: Request, handler: Handler) -> None:
+    async def _answer(self, request: Request, handler: Handler, size: int) -> None:
         """Run one handler and send its outcome."""
         call = Call(request, self)
+        record = None if self._client is None else self._begin(self._client, request, size)
         started = time.perf_counter()
         try:
             outcome = await self._outcome(call, handler)
@@ -305,6 +356,8 @@ class Connection:
             # now.
             if self._running.get(request.id) is asyncio.current_task():
                 self._session.cancel(request.id)
+            if record is not None:
+                record.client.finish(record, "CANCELLED", 0)
             raise
         if log.isEnabledFor(logging.DEBUG):
             name, spent = (
@@ -319,9 +372,16 @@ class Connection:
                 self._session.answer(request.id, outcome.result)
             except (TypeError, ValueError, OverflowError, RecursionError):
                 log.exception("the result of %s is not JSON", request.method)
-                self._session.fail(request.id, failures.INTERNAL)
+                outcome = failures.INTERNAL
+                self._session.fail(request.id, outcome)
+        if record is not None:
+            record.client.finish(record, call.error or _failure(outcome), *self._measure())
         self._flush()
         await self._sink.drain()
+
+    def _begin(self, client: SeenClient, request: Request, size: int) -> CallRecord:
+        json = codec.encode(request).decode("utf-8", "replace") if client.keeps_json else None
+        return client.begin(request.method, request.params, str(request.id), size, json)
 
     async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
@@ -330,11 +390,13 @@ class Connection:
             async with call.deadline:
                 return HandlerResult(await handler(call))
         except TimeoutError as error:
+            call.error = TimedOut.code
             if not call.deadline.expired():
                 log.exception("%s failed", call.method)
                 return self.dialect.render_failure(error, call)
             return self.dialect.render_failure(TimedOut(f"{call.method} took longer than {limit:g} s."), call)
         except Exception as error:
+            call.error = find_error_code(error)
             if not failures.is_expected(error):
                 log.exception("%s failed", call.method)
             return self.dialect.render_failure(error, call)
@@ -378,7 +440,14 @@ class Connection:
             self._sink.send(item)
 
 
-def _raiser(error: RpcError) -> Handler:
+def _failure(outcome: ErrorObject | HandlerResult) -> str:
+    """A failure that no exception announced: a plugin's tool may answer that it failed."""
+    if isinstance(outcome, ErrorObject):
+        return str(outcome.code)
+    return "FAILED" if isinstance(outcome.result, dict) and outcome.result.get("isError") is True else ""
+
+
+def _raiser(error: RpcError | AssistantPaused) -> Handler:
     async def fail(call: Call) -> None:
         raise error
 

@@ -25,6 +25,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from vaultbridge.errors import AssistantPaused, VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     METHOD_NOT_FOUND,
     ErrorObject,
@@ -62,6 +63,20 @@ def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
         return f"failed ({outcome.code}{f' {_plain(word)}' if word else ''})"
     result = outcome.result
     return "failed (isError)" if isinstance(result, dict) and result.get("isError") is True else "answered"
+
+
+def find_error_code(error: Exception) -> str:
+    """The code of what a handler raised, for the record of its call: a word such as FILE_NOT_FOUND, or a
+    number of JSON-RPC."""
+    match error:
+        case AssistantPaused():
+            return "PAUSED"
+        case VaultbridgeError():
+            return error.code
+        case RpcError():
+            return str(error.error.code)
+        case _:
+            return "INTERNAL"
 
 
 def describe_client(info: Any) -> str:
@@ -122,11 +137,13 @@ class Peer(Protocol):
 class Call:
     """One request being answered."""
 
-    __slots__ = ("deadline", "peer", "request")
+    __slots__ = ("deadline", "error", "peer", "request")
 
     def __init__(self, request: Request, peer: Peer) -> None:
         self.request = request
         self.peer = peer
+        self.error = ""
+        """The code of what the handler raised. Not the exception: it would keep its frames alive."""
         self.deadline: asyncio.Timeout | None = None
 
     @property

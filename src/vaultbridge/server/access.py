@@ -20,6 +20,7 @@ from vaultbridge.errors import PermissionDenied, VaultbridgeError
 from vaultbridge.protocols.http.guard import requested_host
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant
+from vaultbridge.web.api.view import TokenFacts
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.server import McpServer
@@ -95,6 +96,16 @@ class Access:
             )
         except VaultbridgeError:
             return ()
+
+    def describe_principals(self) -> dict[str, TokenFacts]:
+        """What the principals of all tokens mean, by principal; empty when the tokens cannot be read."""
+        try:
+            return {
+                token.principal: TokenFacts(token.id, token.name, token.vaults)
+                for token in self._tokens.list_tokens()
+            }
+        except VaultbridgeError:
+            return {}
 
     def list_principals(self) -> frozenset[str]:
         """List everybody who has access now. A stream opened by anybody else must be closed, because nothing

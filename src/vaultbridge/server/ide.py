@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aiohttp import web
 
+from vaultbridge.activity.clients import Activity
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.sources import WorkspaceSource, follow_vault
 from vaultbridge.editor.vault_view import EngineView
@@ -21,6 +22,7 @@ from vaultbridge.errors import TimedOut
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.claude_ide.server import IdeServer, Page
 from vaultbridge.protocols.connection import cancel_and_wait
+from vaultbridge.protocols.editor.activity import ActivitySource
 from vaultbridge.protocols.editor.server import EditorServer
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
@@ -28,6 +30,7 @@ from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import is_obsidian_running
+from vaultbridge.web.api.assistants import Editor
 
 if TYPE_CHECKING:
     from vaultbridge.vault.obsidian import Workspace
@@ -78,6 +81,7 @@ class IdeService:
         guard: HostGuard,
         share_selection: bool,
         call_seconds: float,
+        activity: Activity | None = None,
     ) -> None:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
         self._vaults = [
@@ -90,13 +94,30 @@ class IdeService:
             vault.editors.others = tuple(one.editors for one in others)
         first = self._vaults[0]
         self.sockets = IdeServer(
-            token, first.ide.dialect, first.editors.dialect, guard=guard, call_seconds=call_seconds
+            token,
+            first.ide.dialect,
+            first.editors.dialect,
+            guard=guard,
+            call_seconds=call_seconds,
+            activity=activity,
         )
 
     @property
     def hubs(self) -> tuple[tuple[Path, EditorHub], ...]:
         """The folder and hub of each vault."""
         return tuple((vault.engine.root.folder, vault.hub) for vault in self._vaults)
+
+    def show_activity(self, source: ActivitySource) -> None:
+        """Let editors follow what assistants do."""
+        for vault in self._vaults:
+            vault.editors.activity = source
+
+    def list_editors(self) -> list[Editor]:
+        return [
+            Editor(name, app, vault.editors.view.name)
+            for vault in self._vaults
+            for name, app in vault.editors.connected.items()
+        ]
 
     def add_routes(self, app: web.Application, page: Page) -> None:
         self.sockets.add_routes(app, page=page)

@@ -26,6 +26,9 @@ from aiohttp import web
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.activity.clients import Activity
+from vaultbridge.activity.counters import Counters
+from vaultbridge.activity.pauses import Pauses
 from vaultbridge.engine import Engine
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import SWITCH_SECONDS
@@ -37,7 +40,7 @@ from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
-from vaultbridge.server.access import Access, add_no_oauth_route
+from vaultbridge.server.access import OWNER, Access, add_no_oauth_route
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
@@ -46,7 +49,10 @@ from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.web.api.activity import add_activity_routes
+from vaultbridge.web.api.assistants import AssistantsView, add_assistant_routes
 from vaultbridge.web.api.routes import PageApi
+from vaultbridge.web.api.trace import add_trace_routes
 from vaultbridge.web.api.vault import add_vault_routes
 from vaultbridge.web.codes import LinkCodes, code_link
 from vaultbridge.web.media import MediaLinks
@@ -188,6 +194,8 @@ async def run_server(
         )
         stack.callback(presence.socket.close)
         guard = _make_guard(config)
+        pauses = Pauses([engine.cache for engine in engines])
+        activity = Activity(gate=pauses, counters=Counters())
         ide = IdeService(
             engines,
             servers.full,
@@ -196,6 +204,7 @@ async def run_server(
             guard=guard,
             share_selection=config.privacy.share_selection,
             call_seconds=config.limits.call_seconds,
+            activity=activity,
         )
         for folder, hub in ide.hubs:
             hub_access.add_hub(folder, hub)
@@ -208,7 +217,17 @@ async def run_server(
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
         codes = LinkCodes(presence.token)
-        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes)
+        assistants = AssistantsView(
+            activity,
+            pauses,
+            servers.engines,
+            tokens=access.describe_principals,
+            revoke=TokenStore(options.config_file.parent).revoke,
+            editors=ide.list_editors,
+            owner=OWNER,
+        )
+        ide.show_activity(assistants)
+        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants)
         await stack.enter_async_context(
             serve_app(
                 app,
@@ -316,11 +335,21 @@ def _make_guard(config: Config) -> HostGuard:
 
 
 def _make_app(
-    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeService, codes: LinkCodes
+    config: Config,
+    guard: HostGuard,
+    servers: Servers,
+    access: Access,
+    ide: IdeService,
+    codes: LinkCodes,
+    assistants: AssistantsView,
 ) -> tuple[web.Application, EndExchanges]:
     app = web.Application()
     add_bridge_routes(
-        app, guard=guard, authorize=access.authorize_bridge, call_seconds=config.limits.call_seconds
+        app,
+        guard=guard,
+        authorize=access.authorize_bridge,
+        call_seconds=config.limits.call_seconds,
+        activity=assistants.activity,
     )
     end_exchanges = add_mcp_routes(
         app,
@@ -328,6 +357,7 @@ def _make_app(
         guard=guard,
         authorize=access.authorize_mcp,
         call_seconds=config.limits.call_seconds,
+        activity=assistants.activity,
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
     api = PageApi(app, guard=guard, authorize=access.authorize_page)
@@ -335,6 +365,9 @@ def _make_app(
     add_vault_routes(api, media, codes)
     media.add_routes(app, guard=guard)
     codes.add_routes(app, guard=guard)
+    add_assistant_routes(api, assistants)
+    add_activity_routes(api, assistants)
+    add_trace_routes(api, assistants)
     add_no_oauth_route(app)
     return app, end_exchanges
 

@@ -28,7 +28,8 @@ from typing import Any, Final, Literal, NoReturn
 import msgspec
 
 from vaultbridge import __version__
-from vaultbridge.errors import EngineFailure, VaultbridgeError
+from vaultbridge.activity.clients import PAUSED, SeenClient
+from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel, ToolInfo, ToolResult
@@ -120,6 +121,9 @@ def _place_point(digits: str, point: int) -> str:
 
 PROTOCOL_VERSION: Final = "1"
 
+CALL: Final = "tools/call"
+"""MCP's name for what `POST /tools/{name}/call` does, under which calls of all protocols are counted."""
+
 BODY_BYTES: Final = MIB
 """The specification: "Max body size: 1 MiB", counted in bytes."""
 
@@ -195,8 +199,9 @@ class BridgeV1:
             self._listed = tools
         return self._listing
 
-    async def call(self, name: str, body: bytes) -> bytes:
-        """The answer's body, for a successful call and a failed tool alike. Raises HttpFailure."""
+    async def call(self, name: str, body: bytes, client: SeenClient | None = None) -> bytes:
+        """The answer's body, for a successful call and a failed tool alike; `client` records it. Raises
+        HttpFailure."""
         names = (await self.listing()).names
         known = names.get(name)
         if known is None and await (await self._server.provider()).withholds(name):
@@ -205,19 +210,41 @@ class BridgeV1:
             what = f"There is no tool named {name!r}."
             raise HttpFailure(404, "Tool not found", what, details=await self._nearest(name, names))
         arguments = parse_arguments(body)
+        if client is None:
+            return (await self._run(name, known, arguments))[0]
+        wanted = client.keeps_json
+        record = client.begin(
+            CALL,
+            {"name": name, "arguments": arguments},
+            None,
+            len(body),
+            body.decode("utf-8", "replace") if wanted else None,
+        )
+        answer, error = b"", "CANCELLED"
+        try:
+            if client.refuses(CALL):
+                answer, error = _encode_failure(str(AssistantPaused())), PAUSED
+            else:
+                answer, error = await self._run(name, known, arguments)
+        finally:
+            client.finish(record, error, len(answer), answer.decode("utf-8", "replace") if wanted else None)
+        return answer
+
+    async def _run(self, name: str, known: str, arguments: dict[str, Any]) -> tuple[bytes, str]:
+        """The answer's body, and the code of a failure or ""."""
         try:
             async with asyncio.timeout(self._call_seconds):
                 provider = await self._server.provider()
                 context = _PlainContext(self._call_seconds)
                 result = await provider.call_tool(known, arguments, context)
         except TimeoutError:
-            return _encode_failure(f"{name} did not finish within {self._call_seconds:g} s.")
+            return _encode_failure(f"{name} did not finish within {self._call_seconds:g} s."), TimedOut.code
         except VaultbridgeError as error:
-            return _encode_failure(str(error))
+            return _encode_failure(str(error)), error.code
         except Exception:
             log.exception("tool %s failed", name)
-            return _encode_failure(f"{name} failed inside the server; its log says why.")
-        return _encode_result(result)
+            return _encode_failure(f"{name} failed inside the server; its log says why."), "INTERNAL"
+        return _encode_result(result), "FAILED" if result.is_error else ""
 
     async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
         """A suggestion: the name may be MCP's, another server's, or mistyped."""

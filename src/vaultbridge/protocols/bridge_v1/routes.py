@@ -22,6 +22,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from vaultbridge import __version__
+from vaultbridge.activity.clients import Activity
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.bridge_v1.endpoints import (
     BODY_BYTES,
@@ -33,6 +34,7 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
 )
 from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.peer import describe_peer
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
 
@@ -224,9 +226,12 @@ def add_bridge_routes(
     authorize: Authorize,
     call_seconds: float = CALL_SECONDS,
     body_seconds: float = BODY_SECONDS,
+    activity: Activity | None = None,
 ) -> None:
     """Serve everything below `/bridge`."""
-    endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
+    endpoint = BridgeEndpoint(
+        guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds, activity=activity
+    )
     # The pattern matches line breaks too: a name may contain any character.
     for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
         app.router.add_route("*", path, endpoint.handle, expect_handler=defer_continue)
@@ -234,8 +239,15 @@ def add_bridge_routes(
 
 class BridgeEndpoint:
     def __init__(
-        self, guard: HostGuard, authorize: Authorize, *, call_seconds: float, body_seconds: float
+        self,
+        guard: HostGuard,
+        authorize: Authorize,
+        *,
+        call_seconds: float,
+        body_seconds: float,
+        activity: Activity | None = None,
     ) -> None:
+        self._activity = activity
         self._guard = guard
         self._authorize = authorize
         self._call_seconds = call_seconds
@@ -327,22 +339,26 @@ class BridgeEndpoint:
         return _json(self._description)
 
     async def _tools(self, request: web.Request) -> web.Response:
-        listing = await (await self._bridge(request)).listing()
+        bridge, _ = await self._bridge(request)
+        listing = await bridge.listing()
         headers = {"ETag": listing.etag, "Cache-Control": "no-cache"}
         if _matches(request.headers.getall("If-None-Match", []), listing.etag):
             return web.Response(status=304, headers={**CORS, **headers})
         return _json(listing.body, headers)
 
     async def _call(self, name: str, request: web.Request) -> web.Response:
-        bridge = await self._bridge(request)
-        return _json(await bridge.call(name, await self._body(request)))
+        bridge, principal = await self._bridge(request)
+        client = None
+        if self._activity is not None:
+            client = self._activity.find_group("bridge", **describe_peer(request, principal))
+        return _json(await bridge.call(name, await self._body(request), client))
 
-    async def _bridge(self, request: web.Request) -> BridgeV1:
-        server = (await self._authorize(request)).server
-        bridge = self._bridges.get(server)
+    async def _bridge(self, request: web.Request) -> tuple[BridgeV1, str]:
+        grant = await self._authorize(request)
+        bridge = self._bridges.get(grant.server)
         if bridge is None:
-            bridge = self._bridges[server] = BridgeV1(server, call_seconds=self._call_seconds)
-        return bridge
+            bridge = self._bridges[grant.server] = BridgeV1(grant.server, call_seconds=self._call_seconds)
+        return bridge, grant.principal
 
     async def _body(self, request: web.Request) -> bytes:
         try:

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from aiohttp import hdrs, web
 
+from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.errors import EngineFailure
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import Malformed
@@ -20,6 +21,7 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.connection import Connection, cancel_and_wait
 from vaultbridge.protocols.dialect import Dialect, Peer
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.peer import describe_peer
 from vaultbridge.protocols.websocket.endpoint import (
     PING_SECONDS,
     EndpointRules,
@@ -68,7 +70,9 @@ class IdeServer:
         guard: HostGuard | None = None,
         ping_seconds: float = PING_SECONDS,
         call_seconds: float = CALL_SECONDS,
+        activity: Activity | None = None,
     ) -> None:
+        self._activity = activity
         self._call_seconds = call_seconds
         judge = guard or HostGuard()
         self._token = token
@@ -124,7 +128,15 @@ class IdeServer:
         await asyncio.gather(self.ide.shut_down(), self.editor.shut_down())
 
     async def _serve_ide(self, socket: WebSocket, request: web.Request) -> None:
-        await self._converse(socket, self._ide_dialect(socket.name), "ide")
+        activity = self._activity
+        client = None
+        if activity is not None:
+            client = activity.join("ide", **describe_peer(request, "ide"))
+        try:
+            await self._converse(socket, self._ide_dialect(socket.name), "ide", client)
+        finally:
+            if activity is not None and client is not None:
+                activity.leave(client)
 
     async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
         dialect = self._editor_dialect(
@@ -132,15 +144,25 @@ class IdeServer:
         )
         await self._converse(socket, dialect, "editor")
 
-    async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
+    async def _converse(
+        self,
+        socket: WebSocket,
+        dialect: Callable[[Peer], Dialect],
+        principal: str,
+        client: SeenClient | None = None,
+    ) -> None:
         """Run one connection until the peer leaves or the dialect ends it."""
-        connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
+        connection = Connection(
+            dialect, socket, principal=principal, call_seconds=self._call_seconds, client=client
+        )
+        if client is not None:
+            client.end = connection.end
         cancel_and_wait = asyncio.ensure_future(_close_when_ended(connection, socket))
         try:
             bad = 0
             while (data := await socket.receive()) is not None:
                 message = codec.decode(data)
-                await connection.receive_message(message)
+                await connection.receive_message(message, size=len(data))
                 bad = bad + 1 if isinstance(message, Malformed) else 0
                 if bad >= BAD_MESSAGES:
                     await socket.close(1008, f"{bad} messages in a row were not JSON-RPC")

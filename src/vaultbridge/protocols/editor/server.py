@@ -29,6 +29,7 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, MethodTable, Peer
 from vaultbridge.protocols.editor import wire
+from vaultbridge.protocols.editor.activity import ActivitySource, Feed
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 PROTOCOL: Final = 1
@@ -60,6 +61,10 @@ class EditorServer:
         self.ide = ide
         self.token = token
         self.hello_seconds = hello_seconds
+        self.activity: ActivitySource | None = None
+        """Who is connected to this bridge, and what they do."""
+        self.connected: dict[str, str] = {}
+        """The app of each connected front end, by its name."""
         self.others: tuple[EditorServer, ...] = ()
         """The servers of the bridge's other vaults: an editor names its vault in `hello`."""
 
@@ -141,6 +146,8 @@ class _EditorDialect(MethodTable):
                 "rejectDiff": self._reject,
                 "shareSelection": _as_request(self._share),
                 "status": self._status,
+                "watchTrace": self._watch_trace,
+                "controlAssistants": self._control_assistants,
                 "ping": _empty_result,
             },
             {method: self._after_hello(act) for method, act in reports.items()},
@@ -153,6 +160,7 @@ class _EditorDialect(MethodTable):
         self._on_authenticated = on_authenticated
         self._hello_received = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._feed: Feed | None = None
         peer.spawn(self._close_without_hello())
 
     def find_handler(self, request: Request) -> Handler:
@@ -164,6 +172,9 @@ class _EditorDialect(MethodTable):
         self._hub.state.leave(self._name)
         self._hub.diffs.leave(self._name)
         self._hub.editors.pop(self._name, None)
+        self._server.connected.pop(self._name, None)
+        if self._feed is not None:
+            self._feed.close()
         self._unsubscribe()
 
     # hello
@@ -195,6 +206,9 @@ class _EditorDialect(MethodTable):
         }
 
     def _join(self, hello: wire.Hello) -> None:
+        self._server.connected[self._name] = hello.app[:40]
+        if hello.abilities.activity and self._server.activity is not None:
+            self._feed = self._server.activity.open_feed(self._peer.notify)
         if hello.app != COMMAND_LINE:
             self._hub.state.join(self._name, hello.app[:40])
         if hello.abilities.open or hello.abilities.save:
@@ -291,7 +305,27 @@ class _EditorDialect(MethodTable):
         self._peer.notify("assistantsChanged", {"assistants": len(self._hub.assistants)})
 
     async def _status(self, call: Call) -> dict[str, Any]:
-        return self._server.status()
+        status = self._server.status()
+        if self._server.activity is None:
+            return status
+        seen = await self._server.activity.list_assistants()
+        vault = self._server.view.name
+        return {**status, **seen, "assistants": [one for one in seen["assistants"] if vault in one["vaults"]]}
+
+    async def _watch_trace(self, call: Call) -> dict[str, Any]:
+        wanted = wire.parse_params(call.params, wire.WatchTrace)
+        if self._feed is None:
+            raise InvalidArgument("Claim the ability `activity` in hello first.", argument="on")
+        self._feed.watch_trace(on=wanted.on, json=wanted.json)
+        return {"on": wanted.on, "json": wanted.on and wanted.json}
+
+    async def _control_assistants(self, call: Call) -> dict[str, Any]:
+        wanted = wire.parse_params(call.params, wire.ControlAssistants)
+        if self._server.activity is None:
+            raise InvalidArgument("This bridge does not follow its assistants.", argument="action")
+        return await self._server.activity.control_named(
+            wanted.action, wanted.assistant, revoke=wanted.revoke
+        )
 
 
 class _RemoteEditor:

@@ -7,7 +7,7 @@ docs/editor-protocol.md is the reference.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -27,6 +27,7 @@ class Abilities(_Params, frozen=True):
     open: bool = False
     save: bool = False
     assistants: bool = False
+    activity: bool = False
 
 
 class Hello(_Params, frozen=True):
@@ -127,6 +128,19 @@ class Decide(_Params, frozen=True):
 
 class Share(_Params, frozen=True):
     share: bool
+
+
+class WatchTrace(_Params, frozen=True):
+    on: bool
+    json: bool = False
+
+
+class ControlAssistants(_Params, frozen=True):
+    """`assistant` is an id or a name; empty for all."""
+
+    action: Literal["pause", "resume", "disconnect"]
+    assistant: str = ""
+    revoke: bool = False
 
 
 class Done(_Params, frozen=True):

@@ -151,7 +151,7 @@ class InputRequired(BaseException):
 class Client:
     """What we know of the client, from the handshake or, in 2026-07-28, from the request."""
 
-    __slots__ = ("capabilities", "log_level", "name", "version")
+    __slots__ = ("capabilities", "info", "log_level", "name", "version")
 
     def __init__(
         self, version: Version, capabilities: dict[str, Any], name: str, log_level: str | None
@@ -159,6 +159,8 @@ class Client:
         self.version = version
         self.capabilities = capabilities
         self.name = name
+        self.info: object = None
+        """What it says about itself in the handshake."""
         self.log_level = log_level
         """The least severe level that it wants; None for no messages at all."""
 

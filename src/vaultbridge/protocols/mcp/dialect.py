@@ -226,6 +226,7 @@ class McpDialect:
         capabilities = mcp_params.read_object(call.params, "capabilities")
         name = _client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
+        self.client.info = call.params.get("clientInfo")
         log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
         self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches

@@ -28,7 +28,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import RequestId
@@ -37,6 +37,9 @@ from vaultbridge.limits import CALL_SECONDS, KIB, MIB
 from vaultbridge.protocols import failures
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.dialect import Dialect, Peer
+
+if TYPE_CHECKING:
+    from vaultbridge.activity.clients import SeenClient
 
 LINE_BYTES: Final = 16 * MIB
 """The longest message on stdio: an attachment of some ten megabytes as base64 still fits, and it equals
@@ -328,15 +331,19 @@ def serve_stdio(
     *,
     at_end: Callable[[], Awaitable[None]] | None = None,
     call_seconds: float = CALL_SECONDS,
+    attach: Callable[[Connection], SeenClient | None] | None = None,
 ) -> int:
     """Serve this process's standard streams until they end; returns the exit code.
 
     Ends on `exit`, at the end of input and on SIGTERM or SIGINT: requests in flight are finished and
     answered, then
-    `at_end` runs. The exit code is 0 in all these cases.
+    `at_end` runs. The exit code is 0 in all these cases. `attach` makes the record of the client (see
+    `Connection`).
     """
     source, target = take_streams()
-    asyncio.run(serve_descriptors(dialect, source, target, at_end=at_end, call_seconds=call_seconds))
+    asyncio.run(
+        serve_descriptors(dialect, source, target, at_end=at_end, call_seconds=call_seconds, attach=attach)
+    )
     return 0
 
 
@@ -347,10 +354,11 @@ async def serve_descriptors(
     *,
     at_end: Callable[[], Awaitable[None]] | None = None,
     call_seconds: float = CALL_SECONDS,
+    attach: Callable[[Connection], SeenClient | None] | None = None,
 ) -> None:
     """`serve_stdio` on any two descriptors, which this function closes."""
     sink = DescriptorSink(target)
-    connection = Connection(dialect, sink, call_seconds=call_seconds)
+    connection = Connection(dialect, sink, call_seconds=call_seconds, attach=attach)
     reader = DescriptorReader(source)
     _end_on_signals(connection)
     try:

@@ -18,11 +18,13 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from vaultbridge.activity.clients import Activity
 from vaultbridge.jsonrpc import codec
-from vaultbridge.jsonrpc.messages import Batch, Malformed, Request
+from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue
 from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
+from vaultbridge.protocols.http.peer import describe_peer
 from vaultbridge.protocols.mcp.failures import unsupported_version
 from vaultbridge.protocols.mcp.http.failures import error_reply, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
@@ -64,6 +66,7 @@ def add_mcp_routes(
     legacy: bool = True,
     call_seconds: float = CALL_SECONDS,
     clock: Callable[[], float] = time.monotonic,
+    activity: Activity | None = None,
 ) -> EndExchanges:
     """Serve MCP on `path` and, when `legacy`, on `/sse` and `/messages`. Open exchanges end with the
     application; the caller closes the server. Returns a function that ends the exchanges of principals whose
@@ -75,8 +78,8 @@ def add_mcp_routes(
     # With a trailing slash too: other servers have one, and people copy addresses.
     places = (path, f"{path}/")
     paths = {*places, "/sse", "/messages"} if legacy else {*places}
-    endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock)
-    old = LegacyEndpoint(call_seconds=call_seconds)
+    endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock, activity=activity)
+    old = LegacyEndpoint(call_seconds=call_seconds, activity=activity)
     active = ActiveRequests()
 
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
@@ -142,9 +145,11 @@ def add_mcp_routes(
 class McpEndpoint:
     """The one path of Streamable HTTP."""
 
-    def __init__(self, *, call_seconds: float, clock: Callable[[], float]) -> None:
-        self._stateless = StatelessEndpoint(call_seconds=call_seconds)
-        self._sessions = Sessions(call_seconds=call_seconds, clock=clock)
+    def __init__(
+        self, *, call_seconds: float, clock: Callable[[], float], activity: Activity | None = None
+    ) -> None:
+        self._stateless = StatelessEndpoint(call_seconds=call_seconds, activity=activity)
+        self._sessions = Sessions(call_seconds=call_seconds, clock=clock, activity=activity)
 
     async def handle(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         match request.method:
@@ -168,28 +173,37 @@ class McpEndpoint:
             return refuse(415, "Unsupported media type: a message is application/json")
         if not _accepts(request, "application/json") or not _accepts(request, "text/event-stream"):
             return refuse(406, "Not acceptable: accept application/json and text/event-stream")
-        message = codec.decode(await read_message(request))
+        body = await read_message(request)
+        message, size = codec.decode(body), len(body)
         if isinstance(message, Malformed):
             return error_reply(message.error, id_=message.id, status=400)
         if is_stateless(request, message):
             if isinstance(message, Batch):
                 return refuse(400, "Invalid Request: batches are not part of this protocol version")
-            return await self._stateless.post(request, message, grant.server, grant.principal)
+            return await self._stateless.post(request, message, grant.server, grant.principal, size=size)
         if (wrong := _wrong_version(request, message)) is not None:
             return wrong
         if isinstance(message, Request) and message.method == "initialize":
-            return await self._initialize(request, message, grant)
-        session = self._session(request, grant)
-        return session if isinstance(session, web.Response) else await session.post(request, message)
+            return await self._initialize(request, message, grant, size)
+        return await self._post_to_session(request, message, grant, size)
 
-    async def _initialize(self, request: web.Request, message: Request, grant: Grant) -> web.StreamResponse:
+    async def _post_to_session(
+        self, request: web.Request, message: Message | Batch, grant: Grant, size: int
+    ) -> web.StreamResponse:
+        session = self._session(request, grant)
+        if isinstance(session, web.Response):
+            return session
+        return await session.post(request, message, size=size)
+
+    async def _initialize(
+        self, request: web.Request, message: Request, grant: Grant, size: int
+    ) -> web.StreamResponse:
         if SESSION_HEADER in request.headers:
-            session = self._session(request, grant)
-            return session if isinstance(session, web.Response) else await session.post(request, message)
-        opened = await self._sessions.open(grant.server, grant.principal)
+            return await self._post_to_session(request, message, grant, size)
+        opened = await self._sessions.open(grant.server, describe_peer(request, grant.principal))
         if opened is None:
             return refuse(503, "Too many sessions are in use; close one or try again later")
-        response = await opened.post(request, message)
+        response = await opened.post(request, message, size=size)
         if not opened.is_initialized:
             await self._sessions.drop(opened)
             response.headers.pop(SESSION_HEADER, None)

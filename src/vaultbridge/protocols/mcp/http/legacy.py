@@ -16,6 +16,7 @@ from aiohttp import web
 from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.http.peer import describe_peer
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.http import reply as sse
 from vaultbridge.protocols.mcp.http.failures import refuse
@@ -23,6 +24,7 @@ from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, read
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 
 if TYPE_CHECKING:
+    from vaultbridge.activity.clients import Activity, SeenClient
     from vaultbridge.protocols.mcp.http.endpoint import Grant
 
 MAX_STREAMS: Final = 64
@@ -37,12 +39,18 @@ _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
 
 
 class _Legacy:
-    def __init__(self, grant: Grant, call_seconds: float) -> None:
+    def __init__(self, grant: Grant, call_seconds: float, client: SeenClient | None) -> None:
         self.principal = grant.principal
         self.stream = Stream("")
         self.connection = Connection(
-            mcp_dialect(grant.server), self, principal=grant.principal, call_seconds=call_seconds
+            mcp_dialect(grant.server),
+            self,
+            principal=grant.principal,
+            call_seconds=call_seconds,
+            client=client,
         )
+        if client is not None:
+            client.end = self._cut
 
     def send(self, item: Outgoing) -> None:
         # Final for its request, but not for the stream.
@@ -58,10 +66,16 @@ class _Legacy:
         await self.connection.drain(seconds)
         self.stream.end()
 
+    def _cut(self) -> None:
+        """End the stream now; `open` closes the connection."""
+        self.connection.ending.set()
+        self.stream.end()
+
 
 class LegacyEndpoint:
-    def __init__(self, *, call_seconds: float) -> None:
+    def __init__(self, *, call_seconds: float, activity: Activity | None = None) -> None:
         self._call_seconds = call_seconds
+        self._activity = activity
         self._open: dict[str, _Legacy] = {}
 
     async def open(self, request: web.Request, grant: Grant) -> web.StreamResponse:
@@ -70,7 +84,12 @@ class LegacyEndpoint:
         if own >= PRINCIPAL_STREAMS or len(self._open) >= MAX_STREAMS:
             return refuse(503, "Too many streams are open; close one or try again later")
         id_ = secrets.token_urlsafe(24)
-        legacy = self._open[id_] = _Legacy(grant, self._call_seconds)
+        client = (
+            None
+            if self._activity is None
+            else self._activity.join("sse", **describe_peer(request, grant.principal))
+        )
+        legacy = self._open[id_] = _Legacy(grant, self._call_seconds, client)
         place = f"{_prefix(request)}/messages?session_id={id_}"
         opening = sse.event(place.encode(), name="endpoint")
         try:
@@ -79,6 +98,8 @@ class LegacyEndpoint:
             return web.Response(status=499)
         finally:
             self._open.pop(id_, None)
+            if self._activity is not None and client is not None:
+                self._activity.leave(client)
             await legacy.connection.close()
 
     async def post(self, request: web.Request, grant: Grant) -> web.StreamResponse:

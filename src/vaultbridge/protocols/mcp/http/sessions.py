@@ -15,10 +15,12 @@ from typing import Final
 
 from aiohttp import web
 
+from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request, RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.http.peer import PeerFacts
 from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
 from vaultbridge.protocols.mcp.http.failures import refuse
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
@@ -58,7 +60,13 @@ class HttpSession:
     """Also the sink of its connection: routes each message to its stream."""
 
     def __init__(
-        self, server: McpServer, principal: str, *, call_seconds: float, clock: Callable[[], float]
+        self,
+        server: McpServer,
+        principal: str,
+        *,
+        call_seconds: float,
+        clock: Callable[[], float],
+        client: SeenClient | None = None,
     ) -> None:
         self.id = secrets.token_urlsafe(24)
         self.principal = principal
@@ -70,8 +78,9 @@ class HttpSession:
         self.used = clock()
         self._uses = 0
         self._streams[_GET_STREAM] = Stream(_GET_STREAM, resumable=True)
+        self.client = client
         self.connection = Connection(
-            mcp_dialect(server), self, principal=principal, call_seconds=call_seconds
+            mcp_dialect(server), self, principal=principal, call_seconds=call_seconds, client=client
         )
 
     # `MessageSink`.
@@ -113,7 +122,9 @@ class HttpSession:
         self.used = self._clock()
         self._uses = min(self._uses + 1, USES_COUNTED)
 
-    async def post(self, request: web.Request, message: Message | Batch | Malformed) -> web.StreamResponse:
+    async def post(
+        self, request: web.Request, message: Message | Batch | Malformed, *, size: int
+    ) -> web.StreamResponse:
         """Process a message; the response has the answers to its requests, if there are any."""
         self._use()
         ids = _request_ids(message)
@@ -122,7 +133,7 @@ class HttpSession:
         if isinstance(message, Batch) and (why := self._unfit(message, ids)):
             return refuse(400, f"Invalid Request: {why}")
         stream = self._open_stream(ids) if ids else None
-        await self.connection.receive_message(message)
+        await self.connection.receive_message(message, size=size)
         self._end_cancelled()
         if stream is None:
             return web.Response(status=202)
@@ -208,13 +219,18 @@ class HttpSession:
 
 
 class Sessions:
-    def __init__(self, *, call_seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, *, call_seconds: float, clock: Callable[[], float], activity: Activity | None = None
+    ) -> None:
         self._call_seconds = call_seconds
         self._clock = clock
+        self._activity = activity
         self._sessions: dict[str, HttpSession] = {}
+        self._ending: set[asyncio.Task[None]] = set()
 
-    async def open(self, server: McpServer, principal: str) -> HttpSession | None:
+    async def open(self, server: McpServer, facts: PeerFacts) -> HttpSession | None:
         """A new session; None when too many are in use."""
+        principal = facts["principal"]
         await self._close_expired()
         own = [session for session in self._sessions.values() if session.principal == principal]
         if len(own) >= PRINCIPAL_SESSIONS or len(self._sessions) >= MAX_SESSIONS:
@@ -222,9 +238,20 @@ class Sessions:
             if not idle:
                 return None
             await self.drop(min(idle, key=lambda session: session.worth))
-        session = HttpSession(server, principal, call_seconds=self._call_seconds, clock=self._clock)
+        client = None if self._activity is None else self._activity.join("mcp", **facts)
+        session = HttpSession(
+            server, principal, call_seconds=self._call_seconds, clock=self._clock, client=client
+        )
         self._sessions[session.id] = session
+        if client is not None:
+            client.end = lambda: self._cut(session)
         return session
+
+    def _cut(self, session: HttpSession) -> None:
+        """End a session because a person wants that."""
+        ending = asyncio.get_running_loop().create_task(self.drop(session))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
     def find(self, id_: str, principal: str) -> HttpSession | None:
         """A session of this principal; None for an unknown id and for another principal's session."""
@@ -232,14 +259,19 @@ class Sessions:
         return session if session is not None and session.principal == principal else None
 
     async def drop(self, session: HttpSession) -> None:
-        self._sessions.pop(session.id, None)
+        self._forget(session)
         await session.close()
+
+    def _forget(self, session: HttpSession) -> None:
+        self._sessions.pop(session.id, None)
+        if self._activity is not None and session.client is not None:
+            self._activity.leave(session.client)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
         """End the sessions of principals that may not stay; calls in flight get `seconds`."""
         leaving = [session for session in self._sessions.values() if not stays(session.principal)]
         for session in leaving:
-            del self._sessions[session.id]
+            self._forget(session)
         await asyncio.gather(*(session.close(seconds) for session in leaving))
 
     async def _close_expired(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     HEADER_MISMATCH,
@@ -31,7 +32,8 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
-from vaultbridge.protocols.mcp.dialect import VERSION_KEY, mcp_dialect
+from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.mcp.dialect import CLIENT_KEY, VERSION_KEY, mcp_dialect
 from vaultbridge.protocols.mcp.http.failures import error_reply, refuse
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
@@ -150,8 +152,9 @@ files that a process may open on most systems."""
 class StatelessEndpoint:
     """Tracks the open exchanges, to end them gracefully with the server."""
 
-    def __init__(self, *, call_seconds: float) -> None:
+    def __init__(self, *, call_seconds: float, activity: Activity | None = None) -> None:
         self._call_seconds = call_seconds
+        self._activity = activity
         self._open: dict[Connection, Stream] = {}
 
     async def post(
@@ -160,6 +163,8 @@ class StatelessEndpoint:
         message: Request | Notification | Response | ErrorAnswer,
         server: McpServer,
         principal: str,
+        *,
+        size: int,
     ) -> web.StreamResponse:
         match message:
             case Request():
@@ -174,7 +179,7 @@ class StatelessEndpoint:
             await _check_arguments(request, message, server)
         except RpcError as refusal:
             return error_reply(refusal.error, id_=message.id)
-        return await self._exchange(request, message, server, principal)
+        return await self._exchange(request, message, server, principal, size)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
         """End the exchanges of principals that may not stay: calls get `seconds` to finish, listening streams
@@ -188,7 +193,7 @@ class StatelessEndpoint:
         await asyncio.gather(*(end_one(*one) for one in leaving))
 
     async def _exchange(
-        self, request: web.Request, message: Request, server: McpServer, principal: str
+        self, request: web.Request, message: Request, server: McpServer, principal: str, size: int
     ) -> web.StreamResponse:
         if len(self._open) >= MAX_OPEN:
             return refuse(503, "Too many requests are in flight; end one or try again later")
@@ -198,10 +203,11 @@ class StatelessEndpoint:
             _StreamSink(stream),
             principal=principal,
             call_seconds=self._call_seconds,
+            client=self._find_client(request, message, principal),
         )
         self._open[connection] = stream
         try:
-            await connection.receive_message(message)
+            await connection.receive_message(message, size=size)
             return await Reply(request, stream, map_status=True).answer()
         except ClientDisconnected:
             # Streamable HTTP, Cancellation: closing the response stream cancels the request.
@@ -209,6 +215,14 @@ class StatelessEndpoint:
         finally:
             del self._open[connection]
             await connection.close()
+
+    def _find_client(self, request: web.Request, message: Request, principal: str) -> SeenClient | None:
+        """Requests stand alone, so a client is who has the same token and gives itself the same name."""
+        if self._activity is None:
+            return None
+        meta = message.params.get("_meta")
+        info = meta.get(CLIENT_KEY) if isinstance(meta, dict) else None
+        return self._activity.find_group("stateless", info=info, **describe_peer(request, principal))
 
 
 class _StreamSink:

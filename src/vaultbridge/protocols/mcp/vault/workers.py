@@ -17,6 +17,8 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 THREADS: Final = 4
@@ -120,6 +122,8 @@ class Workers:
         if self._closed:
             raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
+        # In a copy of the caller's context: what the work reads and changes counts as the caller's call.
+        work = partial(copy_context().run, work)
         job = _Job(work, future, kind, long=self._computing.get(kind, 0.0) > LONG_SECONDS)
         with self._lock:
             (self._long if job.long else self._short).add(caller, job)

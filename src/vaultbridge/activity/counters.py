@@ -1,0 +1,118 @@
+"""Counts calls and how long they took, by method, tool and client, and minute by minute for the last hour."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from vaultbridge.activity.clients import CallRecord
+
+BUCKETS_MS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
+"""The upper limits of the histogram's columns: three for each power of ten, from the fastest read to a
+search that a person waits for."""
+
+ROWS: Final = 60
+"""Methods, tools or clients that are listed, and counted one by one; a client may invent any number of names.
+What comes later counts as `OTHERS`."""
+
+OTHERS: Final = "(others)"
+
+MINUTES: Final = 60
+
+
+class Row:
+    """The calls of one name."""
+
+    __slots__ = ("calls", "counts", "failed", "longest", "name", "total")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.failed = 0
+        self.total = 0.0
+        self.longest = 0.0
+        self.counts = [0] * (len(BUCKETS_MS) + 1)
+
+    def add(self, ms: float, *, failed: bool) -> None:
+        self.calls += 1
+        self.failed += failed
+        self.total += ms
+        if ms > self.longest:
+            self.longest = ms
+        self.counts[bisect_left(BUCKETS_MS, ms)] += 1
+
+    def quantile(self, part: float) -> float:
+        """The upper limit of the column in which this part of the calls is reached; the longest call in the
+        last column."""
+        wanted, seen = part * self.calls, 0
+        for limit, count in zip(BUCKETS_MS, self.counts, strict=False):
+            seen += count
+            if seen >= wanted:
+                return min(limit, self.longest)
+        return self.longest
+
+    def render(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "calls": self.calls,
+            "failed": self.failed,
+            "mean": round(self.total / self.calls, 3) if self.calls else 0.0,
+            "p50": round(self.quantile(0.5), 3),
+            "p95": round(self.quantile(0.95), 3),
+            "max": round(self.longest, 3),
+            "counts": self.counts,
+        }
+
+
+class Counters:
+    def __init__(self) -> None:
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.whole = Row("")
+        self.methods: dict[str, Row] = {}
+        self.tools: dict[str, Row] = {}
+        self.clients: dict[str, Row] = {}
+        self._minutes: dict[int, Row] = {}
+
+    def count(self, record: CallRecord) -> None:
+        ms, failed = record.seconds * 1000, bool(record.error)
+        self.bytes_in += record.bytes_in
+        self.bytes_out += record.bytes_out
+        self.whole.add(ms, failed=failed)
+        _row(self.methods, record.method).add(ms, failed=failed)
+        if record.tool:
+            _row(self.tools, record.tool).add(ms, failed=failed)
+        _row(self.clients, record.client.id).add(ms, failed=failed)
+        minute = int(record.at) // 60
+        row = self._minutes.get(minute)
+        if row is None:
+            row = self._minutes[minute] = Row("")
+            # The clock may have been set back or forth: what is far away is forgotten either way.
+            self._minutes = {one: row for one, row in self._minutes.items() if abs(one - minute) < MINUTES}
+        row.add(ms, failed=failed)
+
+    def render_minutes(self, now: float | None = None) -> dict[str, Any]:
+        last = int(time.time() if now is None else now) // 60
+        rows = [self._minutes.get(minute) for minute in range(last - MINUTES + 1, last + 1)]
+        return {
+            "start": (last - MINUTES + 1) * 60,
+            "calls": [0 if row is None else row.calls for row in rows],
+            "failed": [0 if row is None else row.failed for row in rows],
+            "ms": [0.0 if row is None else round(row.total / row.calls, 3) for row in rows],
+        }
+
+
+def most_used(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.calls)
+
+
+def _row(rows: dict[str, Row], name: str) -> Row:
+    row = rows.get(name)
+    if row is None:
+        if len(rows) >= ROWS:
+            name = OTHERS
+        row = rows.setdefault(name, Row(name))
+    return row

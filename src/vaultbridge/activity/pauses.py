@@ -1,0 +1,136 @@
+"""Which assistants a person has paused, for all processes that serve a vault.
+
+The list is a small file in the vault's cache folder. `vaultbridge serve`, every `vaultbridge stdio` and the
+command line share it, so a pause holds at once wherever the assistant is connected, when it reconnects, and
+when the server restarts: it ends only when a person ends it. A process looks at the file's stat before a
+call, at most ten times a second.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from vaultbridge.errors import JSON_ERRORS, EngineFailure
+from vaultbridge.system import FileStat, make_private_folder, read_private, stat_file, write_private
+
+FILE_NAME: Final = "paused.json"
+
+CHECK_SECONDS: Final = 0.1
+"""How long what the file said is trusted: a person who presses Pause does not notice it, and a call costs no
+system call."""
+
+PAUSES: Final = 200
+"""Assistants that can be paused one by one; beyond that only all at once."""
+
+
+class PauseList(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
+    """`everyone` pauses also those who have never been seen. `identities` maps each paused one to its name
+    for people."""
+
+    everyone: bool = False
+    identities: dict[str, str] = {}
+
+
+NOBODY: Final = PauseList()
+
+
+class VaultPauses:
+    """The list of one vault. A file that cannot be read pauses nobody who was not paused before."""
+
+    def __init__(self, cache: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._file = cache / FILE_NAME
+        self._clock = clock
+        self._checked = -CHECK_SECONDS
+        self._stat: FileStat | None = None
+        self._list = NOBODY
+
+    def read(self) -> PauseList:
+        now = self._clock()
+        if now - self._checked >= CHECK_SECONDS:
+            self._checked = now
+            stat = stat_file(self._file)
+            if stat != self._stat:
+                self._stat = stat
+                self._list = self._load()
+        return self._list
+
+    def write(self, changed: PauseList) -> None:
+        """Raises EngineFailure when it cannot be stored: then nobody is paused who was not."""
+        try:
+            if changed == NOBODY:
+                self._file.unlink(missing_ok=True)
+            else:
+                make_private_folder(self._file.parent)
+                write_private(self._file, msgspec.json.format(msgspec.json.encode(changed)) + b"\n")
+        except OSError as error:
+            raise EngineFailure(f"The pause cannot be stored: {os.strerror(error.errno or 0)}.") from error
+        self._checked = -CHECK_SECONDS
+        self._stat = stat_file(self._file)
+        self._list = changed
+
+    def _load(self) -> PauseList:
+        if self._stat is None:
+            return NOBODY
+        data = read_private(self._file)
+        try:
+            return self._list if data is None else msgspec.json.decode(data, type=PauseList)
+        except JSON_ERRORS:
+            return self._list
+
+
+class Pauses:
+    """The lists of all vaults that a process serves: paused in one of them is paused."""
+
+    def __init__(self, caches: Iterable[Path], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._vaults = tuple(VaultPauses(cache, clock=clock) for cache in caches)
+
+    @property
+    def everyone(self) -> bool:
+        return any(vault.read().everyone for vault in self._vaults)
+
+    @property
+    def identities(self) -> dict[str, str]:
+        return {
+            identity: name for vault in self._vaults for identity, name in vault.read().identities.items()
+        }
+
+    def is_paused(self, identity: str) -> bool:
+        for vault in self._vaults:
+            paused = vault.read()
+            if paused.everyone or identity in paused.identities:
+                return True
+        return False
+
+    def pause(self, identities: Iterable[tuple[str, str]]) -> None:
+        """Pause assistants, given as (identity, name). Raises EngineFailure."""
+        wanted = dict(identities)
+        for vault in self._vaults:
+            now = vault.read()
+            merged = {**now.identities, **wanted}
+            if len(merged) > PAUSES:
+                raise EngineFailure(
+                    f"{PAUSES} assistants are paused already.", hint="Resume some, or pause all at once."
+                )
+            vault.write(PauseList(now.everyone, merged))
+
+    def resume(self, identities: Iterable[str]) -> None:
+        """Resume assistants. When everyone is paused, resume that too: nobody can be resumed otherwise, so
+        the caller pauses the others by name before."""
+        gone = set(identities)
+        for vault in self._vaults:
+            kept = {key: name for key, name in vault.read().identities.items() if key not in gone}
+            vault.write(PauseList(everyone=False, identities=kept))
+
+    def pause_everyone(self) -> None:
+        for vault in self._vaults:
+            vault.write(PauseList(everyone=True, identities=vault.read().identities))
+
+    def resume_everyone(self) -> None:
+        for vault in self._vaults:
+            vault.write(NOBODY)

@@ -1,0 +1,60 @@
+"""What the call that runs now touches in a vault: the notes it reads, the changes it makes or proposes.
+
+A connection puts a `Touched` into `CURRENT` before it runs a call. The engine, deep below, tells it what it
+reads and writes; neither knows the other. Where nobody watches, `CURRENT` is empty and telling costs nothing.
+Threads that work for a call run in a copy of its context, so what they do counts as the call's.
+
+Only names are recorded, never text. Vaults are given by their real folder: two may have the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Final
+
+PATHS_RECORDED: Final = 50
+"""Paths recorded of one call, of each kind: as many notes as one call may read. Further ones are counted."""
+
+ChangedPath = tuple[str, str, str]
+"""A path, what happened to it (created, changed, moved, deleted), and its path before a move or ""."""
+
+
+class Touched:
+    """`reads` are (folder, path); `changes` are (folder, number in the journal, files); `proposals` are
+    (folder, path, id). `more_reads` counts what `reads` has no room for."""
+
+    __slots__ = ("changes", "more_reads", "proposals", "reads")
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[str, str]] = []
+        self.more_reads = 0
+        self.changes: list[tuple[str, int, tuple[ChangedPath, ...]]] = []
+        self.proposals: list[tuple[str, str, str]] = []
+
+
+CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
+
+
+def record_read(folder: str, path: str) -> None:
+    touched = CURRENT.get()
+    if touched is None or (folder, path) in touched.reads:
+        return
+    if len(touched.reads) < PATHS_RECORDED:
+        touched.reads.append((folder, path))
+    else:
+        touched.more_reads += 1
+
+
+def record_change(folder: str, number: int, files: Iterable[ChangedPath]) -> None:
+    """`number` is the change's id in the journal."""
+    touched = CURRENT.get()
+    if touched is not None and len(touched.changes) < PATHS_RECORDED:
+        touched.changes.append((folder, number, tuple(files)[:PATHS_RECORDED]))
+
+
+def record_proposal(folder: str, path: str, proposal: str) -> None:
+    """`proposal` is the id under which a person decides on it."""
+    touched = CURRENT.get()
+    if touched is not None and len(touched.proposals) < PATHS_RECORDED:
+        touched.proposals.append((folder, path, proposal))

@@ -1,0 +1,168 @@
+"""Says in words what a call or a client did. Names only the paths that the reader may see, and no text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from vaultbridge.activity.clients import EVENT
+
+if TYPE_CHECKING:
+    from vaultbridge.activity.clients import CallRecord, SeenClient
+
+Visible = Callable[[str, str], bool]
+"""Whether the reader may know of a path of a vault's folder."""
+
+EntryKind = Literal[
+    "read", "search", "list", "change", "propose", "undo", "call", "connect", "disconnect", "control"
+]
+
+NAMED: Final = 2
+"""How many notes are named in a sentence before they are only counted."""
+
+VIA: Final = {
+    "stdio": "MCP over stdio",
+    "mcp": "MCP over HTTP",
+    "stateless": "MCP over HTTP, without a session",
+    "sse": "MCP over SSE (older clients)",
+    "bridge": "Bridge v1",
+    "ide": "Claude Code's /ide",
+}
+
+KNOWN: Final = {"claude-ai": "Claude Desktop", "claude-code": "Claude Code", "cursor-vscode": "Cursor"}
+"""What people call the programs that introduce themselves under these names."""
+
+_LISTS: Final = frozenset(
+    {
+        "list_files", "tags", "tasks", "properties", "links", "vault_info", "history", "resources/list",
+        "prompts/list", "listFiles", "getOpenEditors", "getOpenFiles", "getWorkspaceFolders", "template",
+    }
+)  # fmt: skip
+
+
+_EVENTS: Final[dict[str, EntryKind]] = {
+    f"{EVENT}connect": "connect",
+    f"{EVENT}disconnect": "disconnect",
+}
+
+
+def name_client(client: SeenClient) -> str:
+    """What a person would call this client."""
+    if client.title:
+        return client.title
+    if client.name:
+        return KNOWN.get(client.name, client.name)
+    if client.parent_name:
+        return client.parent_name
+    product = client.user_agent.partition("/")[0].strip()
+    return product or {"ide": "Claude Code"}.get(client.kind, "An unnamed client")
+
+
+def classify(record: CallRecord) -> EntryKind:
+    touched = record.touched
+    if record.method.startswith(EVENT):
+        return _EVENTS.get(record.method, "control")
+    if touched is not None and touched.changes:
+        return "undo" if _tool(record) == "undo" else "change"
+    if touched is not None and touched.proposals:
+        return "propose"
+    if record.query:
+        return "search"
+    if touched is not None and touched.reads:
+        return "read"
+    return "list" if _tool(record) in _LISTS else "call"
+
+
+def describe_call(record: CallRecord, visible: Visible) -> str:
+    """One line: "read Plan.md", "searched for “x”"."""
+    touched = record.touched
+    if record.method.startswith(EVENT):
+        return record.query
+    what = _tool(record)
+    if record.error:
+        return f"{what} was refused" if record.error == "PAUSED" else f"{what} failed: {record.error}"
+    match classify(record):
+        case "change" | "undo":
+            assert touched is not None
+            return describe_changes(
+                [file for folder, _, files in touched.changes for file in files if visible(folder, file[0])]
+            )
+        case "propose":
+            assert touched is not None
+            seen = [path for folder, path, _ in touched.proposals if visible(folder, path)]
+            return f"proposed a change to {join_names(seen)}"
+        case "search":
+            return f"searched for “{record.query}”"
+        case "read":
+            assert touched is not None
+            seen = [path for folder, path in touched.reads if visible(folder, path)]
+            return f"read {join_names(seen, more=touched.more_reads)}"
+        case "list":
+            return f"listed: {what.replace('_', ' ')}"
+        case _:
+            return f"used {what}"
+
+
+def describe_changes(files: Sequence[tuple[str, str, str]]) -> str:
+    """Files as (path, what happened, path before): "changed Plan.md", "moved A.md to B.md"."""
+    if len(files) == 1:
+        path, change, was = files[0]
+        return f"moved {was} to {path}" if change == "moved" and was else f"{change} {path}"
+    kinds = {change for _, change, _ in files}
+    verb = kinds.pop() if len(kinds) == 1 else "changed"
+    return f"{verb} {join_names([path for path, _, _ in files])}"
+
+
+def describe_client(client: SeenClient, read_paths: Iterable[tuple[str, str]], visible: Visible) -> str:
+    """What a client did so far: "read 3 notes, proposed a change to Plan.md". "" for nothing. `read_paths`
+    are the (folder, path) that it read."""
+    parts = []
+    read = sorted(path for folder, path in read_paths if visible(folder, path))
+    if read:
+        parts.append(f"read {join_names(read, named=1)}")
+    if client.searches:
+        parts.append(f"searched {times(client.searches)}")
+    proposed = list(
+        dict.fromkeys(path for folder, path, _ in tuple(client.proposals) if visible(folder, path))
+    )
+    if proposed:
+        parts.append(f"proposed {_count('change', client.proposal_count)} to {join_names(proposed, named=1)}")
+    changed = list(
+        dict.fromkeys(
+            path
+            for folder, _, files in tuple(client.changes)
+            for path, _, _ in files
+            if visible(folder, path)
+        )
+    )
+    if changed:
+        parts.append(f"changed {join_names(changed, named=1)}")
+    if not parts and client.calls:
+        parts.append(f"made {client.calls} call{'s' if client.calls > 1 else ''}")
+    return ", ".join(parts)
+
+
+def join_names(paths: Iterable[str], *, more: int = 0, named: int = NAMED) -> str:
+    """ "Plan.md", "A.md and B.md", "5 notes"."""
+    listed = list(paths)
+    total = len(listed) + more
+    if total > named or not listed:
+        return f"{total} {_notes(listed, total)}"
+    return " and ".join(listed)
+
+
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _notes(paths: Sequence[str], total: int) -> str:
+    word = "note" if all(path.lower().endswith(".md") for path in paths) else "file"
+    return word if total == 1 else f"{word}s"
+
+
+def _count(what: str, count: int) -> str:
+    return f"a {what}" if count == 1 else f"{count} {what}s"
+
+
+def _tool(record: CallRecord) -> str:
+    return record.tool or record.method

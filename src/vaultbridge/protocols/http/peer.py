@@ -1,0 +1,24 @@
+"""What a request tells about the program that sent it, for the list of clients."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from aiohttp import web
+
+
+class PeerFacts(TypedDict):
+    principal: str
+    address: str
+    user_agent: str
+
+
+def describe_peer(request: web.Request, principal: str) -> PeerFacts:
+    """`principal` is what its token says."""
+    transport = request.transport
+    peer = transport.get_extra_info("peername") if transport is not None else None
+    address = ""
+    if isinstance(peer, tuple):
+        host = str(peer[0])
+        address = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
+    return PeerFacts(principal=principal, address=address, user_agent=request.headers.get("User-Agent", ""))

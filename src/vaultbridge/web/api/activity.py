@@ -1,0 +1,391 @@
+"""`/activity`: what assistants read and changed, newest first; `/change` and `/undo` for one change.
+
+Two sources are merged by time. Calls that change nothing are in memory, and are forgotten with the process.
+Changes are in each vault's journal, whoever made them, and whether or not this process ran; what memory knows
+of one (which client, which tool, how long it took) is added to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import msgspec
+
+from vaultbridge.activity.clients import CallRecord
+from vaultbridge.activity.words import EntryKind, describe_changes
+from vaultbridge.engine.naming import is_text_file
+from vaultbridge.errors import InvalidArgument, VaultNotFound
+from vaultbridge.limits import MIB
+from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.web.api.routes import PageApi, PageCall
+from vaultbridge.web.api.view import PATHS_LISTED, Viewer
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.engine.history import FileVersions, HistoryEntry
+    from vaultbridge.web.api.assistants import AssistantsView
+
+LIMIT: Final = 200
+"""Entries of one answer."""
+
+JOURNAL_PAGE: Final = 100
+"""Changes that are read from a journal at once, as long as the answer is not full."""
+
+SCANNED: Final = 5_000
+"""Changes of one vault that are examined for one answer: a filter that fits nothing must end."""
+
+FILES_SHOWN: Final = 50
+"""Files of one change whose texts are sent."""
+
+TEXT_CHARS: Final = MIB
+"""The longest text that is sent for comparing."""
+
+CURSOR_CHARS: Final = 2_000
+"""The longest cursor that is decoded: ours have some bytes for each vault."""
+
+KINDS: Final[tuple[str, ...]] = get_args(EntryKind)
+
+
+class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A place between entries: the order of a call in memory, and an id in each vault's journal."""
+
+    number: int = 0
+    changes: dict[str, int] = {}
+
+    def encode(self) -> str:
+        return msgspec.json.encode(self).hex()
+
+
+def parse_cursor(name: str, text: str) -> Cursor | None:
+    """None for no cursor. Raises InvalidArgument for one that we did not give."""
+    if not text:
+        return None
+    try:
+        if len(text) <= CURSOR_CHARS:
+            return msgspec.json.decode(bytes.fromhex(text), type=Cursor)
+    except (ValueError, msgspec.MsgspecError):
+        pass
+    raise InvalidArgument(
+        f"{name} is not a cursor of this list.", argument=name, hint="Take `next` or `newest` from an answer."
+    )
+
+
+class Filter(msgspec.Struct, frozen=True):
+    assistant: str = ""
+    kinds: frozenset[str] = frozenset()
+    note: str = ""
+    vault: str = ""
+    since: float | None = None
+    until: float | None = None
+
+    def fits(self, entry: dict[str, Any]) -> bool:
+        if self.assistant and entry["assistant"]["id"] != self.assistant:
+            return False
+        if self.kinds and entry["kind"] not in self.kinds:
+            return False
+        if self.vault and entry["vault"] != self.vault:
+            return False
+        if self.note and self.note not in entry["paths"]:
+            return False
+        return (self.since is None or entry["at"] >= self.since) and (
+            self.until is None or entry["at"] < self.until
+        )
+
+    @property
+    def wants_changes(self) -> bool:
+        return not self.kinds or bool(self.kinds & {"change", "undo"})
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """An entry and the place of it: a call's number, or a vault and an id of its journal."""
+
+    entry: dict[str, Any]
+    number: int = 0
+    vault: str = ""
+    change: int = 0
+
+
+class Timeline:
+    """One reader's view. Used in a thread, on a copy of the calls."""
+
+    def __init__(self, viewer: Viewer, calls: list[CallRecord], wanted: Filter) -> None:
+        self._viewer = viewer
+        self._wanted = wanted
+        self._calls = calls
+        self._makers: dict[tuple[str, int], CallRecord] = {}
+        for call in calls:
+            if call.touched is not None:
+                for folder, number, _ in call.touched.changes:
+                    self._makers[folder, number] = call
+
+    def older(self, before: Cursor | None, limit: int) -> tuple[list[dict[str, Any]], Cursor | None]:
+        """Entries before a place, newest first, and the place after the last one; None at the end."""
+        bound = before or Cursor()
+        streams = [self._read_calls(bound.number)]
+        if self._wanted.wants_changes:
+            streams += [
+                self._read_journal(folder, name, engine, bound.changes.get(name))
+                for folder, (name, engine) in self._viewer.vaults.items()
+                if self._wanted.vault in ("", name)
+            ]
+        merged = heapq.merge(*streams, key=lambda found: -found.entry["at"])
+        found = list(itertools.islice(merged, limit + 1))
+        number, changes = bound.number, dict(bound.changes)
+        for one in found[:limit]:
+            if one.vault:
+                changes[one.vault] = one.change
+            else:
+                number = one.number
+        entries = [one.entry for one in found[:limit]]
+        return entries, Cursor(number, changes) if len(found) > limit else None
+
+    def newer(self, after: Cursor, limit: int) -> list[dict[str, Any]]:
+        """Entries after a place, newest first; the newest when there are more than `limit`."""
+        newer_calls = (found for found in self._read_calls(0) if found.number > after.number)
+        streams: list[Iterator[_Found]] = [newer_calls]
+        if self._wanted.wants_changes:
+            for folder, (name, engine) in self._viewer.vaults.items():
+                if self._wanted.vault in ("", name):
+                    changes = self._read_journal(folder, name, engine, None)
+                    streams.append(_take_newer(changes, after.changes.get(name, 0)))
+        merged = heapq.merge(*streams, key=lambda found: -found.entry["at"])
+        return [found.entry for found in itertools.islice(merged, limit)]
+
+    def newest(self) -> Cursor:
+        number = self._calls[-1].order if self._calls else 0
+        changes = {}
+        for name, engine in self._viewer.vaults.values():
+            last = engine.history(limit=1)
+            changes[name] = last[0].id if last else 0
+        return Cursor(number, changes)
+
+    def _read_calls(self, before: int) -> Iterator[_Found]:
+        for call in reversed(self._calls):
+            if (before and call.order >= before) or (call.touched is not None and call.touched.changes):
+                continue
+            entry = self._viewer.render_call(call)
+            if entry is not None and self._wanted.fits(entry):
+                yield _Found(entry, number=call.order)
+
+    def _read_journal(self, folder: str, name: str, engine: Engine, before: int | None) -> Iterator[_Found]:
+        scanned = 0
+        while scanned < SCANNED:
+            page = engine.history(self._wanted.note, limit=JOURNAL_PAGE, before=before)
+            for change in page:
+                entry = self._render_change(folder, name, change)
+                if entry is None:
+                    continue
+                if self._wanted.since is not None and change.at < self._wanted.since:
+                    return
+                # The journal follows a note through its names, so the note's name today need not fit.
+                if msgspec.structs.replace(self._wanted, note="").fits(entry):
+                    yield _Found(entry, vault=name, change=change.id)
+            if len(page) < JOURNAL_PAGE:
+                return
+            before = page[-1].id
+            scanned += len(page)
+
+    def render_made(self, folder: str, number: int) -> dict[str, Any] | None:
+        """A change by its number; None for one that the reader may not know of, or that is forgotten."""
+        known = self._viewer.vaults.get(folder)
+        found = known[1].history(limit=1, before=number + 1) if known is not None else []
+        if known is None or not found or found[0].id != number:
+            return None
+        return self._render_change(folder, known[0], found[0])
+
+    def _render_change(self, folder: str, name: str, change: HistoryEntry) -> dict[str, Any] | None:
+        maker = self._makers.get((folder, change.id))
+        if maker is None and not self._viewer.owner:
+            return None
+        if maker is not None and not self._viewer.sees(maker.client):
+            return None
+        paths = list(change.paths)
+        return {
+            "id": f"c{change.id}@{name}",
+            "at": change.at,
+            "assistant": {
+                "id": None if maker is None else maker.client.id,
+                "name": change.actor if maker is None else self._viewer.name(maker.client),
+            },
+            "kind": "undo" if change.undo_of is not None else "change",
+            "tool": "" if maker is None else maker.tool or maker.method,
+            "vault": name,
+            "paths": paths[:PATHS_LISTED],
+            "more": max(0, len(paths) - PATHS_LISTED),
+            "words": self._describe(change, maker, folder),
+            "ok": True,
+            "error": "",
+            "ms": None if maker is None else round(maker.seconds * 1000, 3),
+            "change": change.id,
+            "undoneBy": change.undone_by,
+            "undoOf": change.undo_of,
+            "canUndo": change.undone_by is None,
+            "proposal": None,
+        }
+
+    def _describe(self, change: HistoryEntry, maker: CallRecord | None, folder: str) -> str:
+        if change.undo_of is not None:
+            undone = [(str(path), "changed", "") for path in change.paths]
+            return f"undid change {change.undo_of}: {describe_changes(undone)}"
+        if maker is not None and maker.touched is not None:
+            for where, number, files in maker.touched.changes:
+                seen = [file for file in files if self._viewer.visible(where, file[0])]
+                if (where, number) == (folder, change.id) and seen:
+                    return describe_changes(seen)
+        named = describe_changes([(path, "changed", "") for path in change.paths])
+        return f"{named} ({change.label})" if change.label else named
+
+
+def render_entries(viewer: Viewer, calls: list[CallRecord]) -> list[dict[str, Any]]:
+    """These calls, oldest first, each change with its number. Runs in a thread."""
+    timeline = Timeline(viewer, calls, Filter())
+    entries = []
+    for call in calls:
+        if call.touched is None or not call.touched.changes:
+            entries.append(viewer.render_call(call))
+        else:
+            entries += [timeline.render_made(folder, number) for folder, number, _ in call.touched.changes]
+    return [entry for entry in entries if entry is not None]
+
+
+def _take_newer(changes: Iterator[_Found], last: int) -> Iterator[_Found]:
+    return itertools.takewhile(lambda found: found.change > last, changes)
+
+
+class _Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    vault: str
+    change: int
+    force: bool = False
+
+
+class ActivityRoutes:
+    def __init__(self, assistants: AssistantsView) -> None:
+        self._assistants = assistants
+        self._activity = assistants.activity
+
+    async def list_entries(self, call: PageCall) -> dict[str, Any]:
+        wanted = await _read_filter(call)
+        limit = call.number("limit", 50, least=1, most=LIMIT)
+        before, after = (parse_cursor(name, call.text(name)) for name in ("before", "after"))
+        viewer = await self._assistants.make_viewer(call)
+        calls = list(self._activity.calls)
+
+        def read() -> dict[str, Any]:
+            timeline = Timeline(viewer, calls, wanted)
+            # Before the entries: what is added meanwhile is given again rather than missed.
+            newest = timeline.newest()
+            if after is not None:
+                entries, rest = timeline.newer(after, limit), None
+            else:
+                entries, rest = timeline.older(before, limit)
+            return {
+                "entries": entries,
+                "next": None if rest is None else rest.encode(),
+                "newest": newest.encode(),
+                "remembers": calls[0].at
+                if len(calls) == self._activity.calls.maxlen
+                else self._activity.since,
+            }
+
+        return await asyncio.to_thread(read)
+
+    async def show_change(self, call: PageCall) -> dict[str, Any]:
+        number = call.number("change", 0, least=1)
+        vault = call.vault
+        viewer = await self._assistants.make_viewer(call)
+
+        def read(engine: Engine) -> dict[str, Any]:
+            entry, files = engine.change(number)
+            return {
+                "vault": vault,
+                "change": entry.id,
+                "at": entry.at,
+                "actor": entry.actor,
+                "label": entry.label,
+                "undoneBy": entry.undone_by,
+                "undoOf": entry.undo_of,
+                "canUndo": viewer.owner and entry.undone_by is None,
+                "diff": engine.diff(number)[: 4 * TEXT_CHARS],
+                "files": [_render_file(file) for file in files[:FILES_SHOWN]],
+                "more": max(0, len(files) - FILES_SHOWN),
+            }
+
+        return await call.on_vault(read)
+
+    async def undo(self, call: PageCall) -> dict[str, Any]:
+        wanted = await call.body(_Undo)
+        if wanted.vault not in call.grant.engines:
+            raise VaultNotFound(
+                f"No vault named {wanted.vault!r} is open.",
+                hint=f"Open vaults: {', '.join(call.grant.engines)}.",
+            )
+
+        def undo() -> dict[str, Any]:
+            engine = call.grant.engines[wanted.vault]
+            outcome = engine.undo(wanted.change, force=wanted.force, actor="page")
+            return {
+                "change": int(outcome.change_id) if outcome.change_id else None,
+                "files": [{"path": f.path, "change": f.change, "was": f.was} for f in outcome.files],
+                "notices": list(outcome.notices),
+            }
+
+        return await asyncio.to_thread(undo)
+
+
+async def _read_filter(call: PageCall) -> Filter:
+    kinds = frozenset(filter(None, call.text("kind").split(",")))
+    if unknown := kinds.difference(KINDS):
+        raise InvalidArgument(
+            f"There is no kind {sorted(unknown)[0][:40]!r}.",
+            argument="kind",
+            hint=f"There are: {', '.join(KINDS)}.",
+        )
+    note = call.text("note")
+    if note:
+        note = await call.on_vault(lambda engine: engine.find(note))
+    return Filter(
+        assistant=call.text("assistant"),
+        kinds=kinds,
+        note=note,
+        # A note belongs to one vault.
+        vault=call.vault if call.text("vault") or note else "",
+        since=call.time("since"),
+        until=call.time("until"),
+    )
+
+
+def _render_file(file: FileVersions) -> dict[str, Any]:
+    texts: list[str | None] = []
+    why = ""
+    for data in (file.before, file.after):
+        if data is None:
+            texts.append(None)
+        elif not is_text_file(file.path, data):
+            texts.append(None)
+            why = "This file is not text."
+        else:
+            text = replace_surrogates(decode(data).text)
+            texts.append(text if len(text) <= TEXT_CHARS else None)
+            why = why or (
+                "" if len(text) <= TEXT_CHARS else f"More than {TEXT_CHARS} characters are not shown."
+            )
+    return {
+        "path": file.path,
+        "was": file.was,
+        "change": file.change,
+        "before": texts[0],
+        "after": texts[1],
+        "note": why
+        or ("Only its place has changed." if file.change == "moved" and texts == [None, None] else ""),
+    }
+
+
+def add_activity_routes(api: PageApi, assistants: AssistantsView) -> None:
+    routes = ActivityRoutes(assistants)
+    api.get("/activity", routes.list_entries)
+    api.get("/change", routes.show_change)
+    api.post("/undo", routes.undo, owner=True)

@@ -1,0 +1,200 @@
+"""`/assistants`: who is connected and what they did; pausing, resuming and disconnecting them.
+
+`AssistantsView` is also what `status` shows and what the page's socket sends (`feed.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.activity.clients import Activity, SeenClient
+from vaultbridge.activity.pauses import Pauses
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.web.api.feed import ActivityFeed, Notify
+from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
+from vaultbridge.web.api.view import TokenFacts, Viewer, copy_client, copy_clients, open_vaults
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+
+ACTIONS: Final = ("pause", "resume", "disconnect")
+
+DONE: Final = {"pause": "was paused", "resume": "was resumed", "disconnect": "was disconnected by a person"}
+
+
+class Editor(Struct, frozen=True):
+    """A front end of a person: a page, a companion, a terminal."""
+
+    name: str
+    app: str
+    vault: str
+
+
+class _Control(Struct, frozen=True, forbid_unknown_fields=True):
+    revoke: bool = False
+
+
+class AssistantsView:
+    """`tokens` tells what principals mean, `revoke` revokes a token by id, `editors` lists people's front
+    ends. `engines` are those of the owner."""
+
+    def __init__(
+        self,
+        activity: Activity,
+        pauses: Pauses,
+        engines: Mapping[str, Engine],
+        *,
+        tokens: Callable[[], Mapping[str, TokenFacts]],
+        revoke: Callable[[str], Any],
+        editors: Callable[[], Sequence[Editor]],
+        owner: str,
+    ) -> None:
+        self.activity = activity
+        self.pauses = pauses
+        self._engines = engines
+        self._tokens = tokens
+        self._revoke = revoke
+        self._editors = editors
+        self._owner = owner
+
+    async def make_viewer(self, call: PageCall | None = None) -> Viewer:
+        """What the caller may see; without a call, what the owner may."""
+        engines = self._engines if call is None else call.grant.engines
+        vaults = await asyncio.to_thread(open_vaults, engines)
+        principal = self._owner if call is None else call.grant.principal
+        return Viewer(vaults, principal, call is None or call.grant.owner, self._tokens())
+
+    async def render(self, viewer: Viewer, clients: Sequence[SeenClient] | None = None) -> dict[str, Any]:
+        """All clients, or these."""
+        if clients is None:
+            copies = copy_clients(self.activity, viewer)
+        else:
+            copies = [copy_client(one) for one in clients if viewer.sees(one)]
+        rendered = await asyncio.to_thread(lambda: [viewer.render_client(copy) for copy in copies])
+        return {"assistants": rendered, "pausedAll": self.pauses.everyone}
+
+    async def list_assistants(self) -> dict[str, Any]:
+        """For `status`: as the owner sees them."""
+        return await self.render(await self.make_viewer())
+
+    async def list_all(self, call: PageCall) -> dict[str, Any]:
+        viewer = await self.make_viewer(call)
+        shown = await self.render(viewer)
+        editors = self._editors() if viewer.owner else ()
+        return {**shown, "editors": editors, "now": self.activity.clock()}
+
+    async def control_one(self, call: PageCall) -> dict[str, Any]:
+        client = self.activity.find(call.part("id"))
+        if client is None:
+            raise ApiFailure(
+                404, "NOT_FOUND", "No such assistant has been here.", hint="Ask for the list again."
+            )
+        return await self._control(call, [client])
+
+    async def control_all(self, call: PageCall) -> dict[str, Any]:
+        return await self._control(call, None)
+
+    async def _control(self, call: PageCall, clients: list[SeenClient] | None) -> dict[str, Any]:
+        action = call.part("action")
+        if action not in ACTIONS:
+            raise ApiFailure(
+                404, "NOT_FOUND", f"There is no action {action[:40]!r}.", hint=", ".join(ACTIONS)
+            )
+        wanted = await call.body(_Control)
+        if wanted.revoke and action != "disconnect":
+            raise InvalidArgument("revoke goes with disconnect only.", argument="revoke")
+        affected, revoked = await self.control(action, clients, revoke=wanted.revoke)
+        shown = await self.render(await self.make_viewer(call), affected)
+        return {**shown, "revoked": revoked}
+
+    async def control(
+        self, action: str, clients: list[SeenClient] | None, *, revoke: bool = False
+    ) -> tuple[list[SeenClient], list[str]]:
+        """Pause, resume or disconnect clients (None: all). Returns those affected, and the names of revoked
+        tokens. An assistant that is disconnected is paused too: otherwise it would be back at once."""
+        everyone = clients is None
+        connected = [one for one in self.activity.listed() if one.is_connected and one.is_known]
+        chosen = connected if clients is None else clients
+        identities = {one.identity for one in chosen}
+        affected = [*chosen, *(one for one in connected if one.identity in identities and one not in chosen)]
+        tokens = self._tokens()
+        if action == "resume":
+            await asyncio.to_thread(self._resume, affected, connected, everyone=everyone)
+        elif everyone:
+            await asyncio.to_thread(self.pauses.pause_everyone)
+        else:
+            named = [(one.identity, one.title or one.name or one.user_agent) for one in affected]
+            await asyncio.to_thread(self.pauses.pause, named)
+        revoked = []
+        if revoke:
+            ids = {
+                tokens[one.principal].id: tokens[one.principal].name
+                for one in affected
+                if one.principal in tokens
+            }
+            for id_, name in ids.items():
+                await asyncio.to_thread(self._revoke, id_)
+                revoked.append(name)
+        for one in affected:
+            self.activity.note_event(one, "control", DONE[action])
+            if action == "disconnect":
+                self.disconnect(one)
+            self.activity.changed(one)
+        return affected, revoked
+
+    def _resume(self, clients: list[SeenClient], connected: list[SeenClient], *, everyone: bool) -> None:
+        if everyone:
+            self.pauses.resume_everyone()
+            return
+        chosen = {one.identity for one in clients}
+        if self.pauses.everyone:
+            # Everyone was paused at once: the others stay paused, each by name.
+            others = [
+                (one.identity, one.title or one.name) for one in connected if one.identity not in chosen
+            ]
+            self.pauses.pause(others)
+        self.pauses.resume(chosen)
+
+    async def control_named(self, action: str, name: str, *, revoke: bool) -> dict[str, Any]:
+        """`control` for a person who types: an id, a name, or "" for all. Raises InvalidArgument."""
+        viewer = await self.make_viewer()
+        clients = None
+        if name:
+            folded = name.casefold()
+            clients = [
+                one
+                for one in self.activity.listed()
+                if one.is_known
+                and folded in (one.id, one.name.casefold(), viewer.name(one).casefold(), str(one.pid or ""))
+            ]
+            if not clients:
+                known = ", ".join(
+                    sorted({viewer.name(one) for one in self.activity.listed() if one.is_known})
+                )
+                raise InvalidArgument(
+                    f"No assistant is called {name[:60]!r}.",
+                    argument="assistant",
+                    hint=f"There are: {known}." if known else "None is connected.",
+                )
+        affected, revoked = await self.control(action, clients, revoke=revoke)
+        return {**await self.render(viewer, affected), "revoked": revoked}
+
+    def open_feed(self, notify: Notify) -> ActivityFeed:
+        return ActivityFeed(self, notify)
+
+    def disconnect(self, client: SeenClient) -> None:
+        if client.end is not None:
+            client.end()
+        elif client.kind in ("stateless", "bridge"):
+            # Nothing is open between calls: it is gone until it calls again.
+            self.activity.forget_group(client)
+
+
+def add_assistant_routes(api: PageApi, view: AssistantsView) -> None:
+    api.get("/assistants", view.list_all)
+    api.post("/assistants/{id}/{action}", view.control_one, owner=True)
+    api.post("/assistants/{action}", view.control_all, owner=True)
