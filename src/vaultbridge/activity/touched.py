@@ -9,9 +9,12 @@ Only names are recorded, never text. Vaults are given by their real folder: two 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 PATHS_RECORDED: Final = 50
 """Paths recorded of one call, of each kind: as many notes as one call may read. Further ones are counted."""
@@ -36,25 +39,39 @@ class Touched:
 CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
 
 
-def record_read(folder: str, path: str) -> None:
+class ChangedFile(Protocol):
+    """A file of a change (`engine.outcome.ChangedFile`)."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def change(self) -> str: ...
+
+    @property
+    def was(self) -> str: ...
+
+
+def record_read(folder: Path, path: str) -> None:
     touched = CURRENT.get()
-    if touched is None or (folder, path) in touched.reads:
+    if touched is None or (place := (str(folder), path)) in touched.reads:
         return
     if len(touched.reads) < PATHS_RECORDED:
-        touched.reads.append((folder, path))
+        touched.reads.append(place)
     else:
         touched.more_reads += 1
 
 
-def record_change(folder: str, number: int, files: Iterable[ChangedPath]) -> None:
-    """`number` is the change's id in the journal."""
+def record_change(folder: Path, number: int | None, files: Sequence[ChangedFile]) -> None:
+    """`number` is the change's id in the journal, None or 0 if nothing was written."""
     touched = CURRENT.get()
-    if touched is not None and len(touched.changes) < PATHS_RECORDED:
-        touched.changes.append((folder, number, tuple(files)[:PATHS_RECORDED]))
+    if touched is not None and number and len(touched.changes) < PATHS_RECORDED:
+        listed = tuple((file.path, file.change, file.was) for file in files[:PATHS_RECORDED])
+        touched.changes.append((str(folder), number, listed))
 
 
-def record_proposal(folder: str, path: str, proposal: str) -> None:
+def record_proposal(folder: Path, path: str, proposal: str) -> None:
     """`proposal` is the id under which a person decides on it."""
     touched = CURRENT.get()
     if touched is not None and len(touched.proposals) < PATHS_RECORDED:
-        touched.proposals.append((folder, path, proposal))
+        touched.proposals.append((str(folder), path, proposal))

@@ -113,20 +113,23 @@ def describe_changes(files: Sequence[tuple[str, str, str]]) -> str:
     return f"{verb} {join_names([path for path, _, _ in files])}"
 
 
-def describe_client(client: SeenClient, read_paths: Iterable[tuple[str, str]], visible: Visible) -> str:
+def describe_client(
+    client: SeenClient,
+    read_paths: Iterable[tuple[str, str]],
+    proposals: Iterable[tuple[str, str, str]],
+    visible: Visible,
+) -> str:
     """What a client did so far: "read 3 notes, proposed a change to Plan.md". "" for nothing. `read_paths`
-    are the (folder, path) that it read."""
+    are the (folder, path) that it read, `proposals` what it proposed."""
     parts = []
     read = sorted(path for folder, path in read_paths if visible(folder, path))
     if read:
         parts.append(f"read {join_names(read, named=1)}")
     if client.searches:
         parts.append(f"searched {times(client.searches)}")
-    proposed = list(
-        dict.fromkeys(path for folder, path, _ in tuple(client.proposals) if visible(folder, path))
-    )
+    proposed = list(dict.fromkeys(path for folder, path, _ in proposals if visible(folder, path)))
     if proposed:
-        parts.append(f"proposed {_count('change', client.proposal_count)} to {join_names(proposed, named=1)}")
+        parts.append(f"proposed {_changes(len(proposed))} to {join_names(proposed, named=1)}")
     changed = list(
         dict.fromkeys(
             path
@@ -160,8 +163,8 @@ def _notes(paths: Sequence[str], total: int) -> str:
     return word if total == 1 else f"{word}s"
 
 
-def _count(what: str, count: int) -> str:
-    return f"a {what}" if count == 1 else f"{count} {what}s"
+def _changes(count: int) -> str:
+    return "a change" if count == 1 else "changes"
 
 
 def _tool(record: CallRecord) -> str:

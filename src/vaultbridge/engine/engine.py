@@ -30,11 +30,11 @@ from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.naming import OperationContext
 from vaultbridge.engine.operate import make_draft
 from vaultbridge.engine.operations import Operation
-from vaultbridge.engine.outcome import ChangedFile, Outcome, describe
+from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.redaction import redact
-from vaultbridge.engine.vocabulary import op_of, with_paths
+from vaultbridge.engine.vocabulary import label_operations, with_paths
 from vaultbridge.errors import (
     EngineFailure,
     NoteBusy,
@@ -122,7 +122,6 @@ class Engine:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
-        self._folder = str(self.root.folder)
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
         self._gate: Gate | None = None
@@ -266,14 +265,14 @@ class Engine:
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
         data = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
-        record_read(self._folder, path)
+        record_read(self.root.folder, path)
         return data
 
     def view(self, name: str) -> FileView:
         """Reads and parses a note, canvas or base by name."""
         path = self.find(name)
         content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
-        record_read(self._folder, path)
+        record_read(self.root.folder, path)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
         if decoded.problems:
@@ -302,7 +301,7 @@ class Engine:
             # The limits may have become narrower since.
             reading = self._read_cache.get(path, part, largest=self.scope.max_note_bytes)
             if reading is not None:
-                record_read(self._folder, path)
+                record_read(self.root.folder, path)
             if reading is not None or self.root.is_stored_as(path):
                 # The name means this path, read before or not.
                 return reading
@@ -405,17 +404,13 @@ class Engine:
         except StaleWrite as error:
             raise _Overtaken(error) from error
         self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
-        self._record_change(applied.id, outcome.files)
+        record_change(self.root.folder, applied.id, outcome.files)
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
             diff=outcome.diff,
             notices=(*outcome.notices, *applied.notices),
         )
-
-    def _record_change(self, number: int | None, files: Sequence[ChangedFile]) -> None:
-        if number:
-            record_change(self._folder, number, ((file.path, file.change, file.was) for file in files))
 
     def _operation_context(self) -> OperationContext:
         settings = self.settings
@@ -515,15 +510,9 @@ class Engine:
                 return Outcome(files=files, dry_run=True, diff=diff, notices=applied.notices)
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
             files = changed_files(applied.acts, self.scope.visible)
-            self._record_change(applied.id, files)
+            record_change(self.root.folder, applied.id, files)
             return Outcome(
                 files=files,
                 change_id=str(applied.id) if applied.id else "",
                 notices=applied.notices,
             )
-
-
-def label_operations(operations: Sequence[Operation]) -> str:
-    """A few words for the history."""
-    words = op_of(operations[0]).replace("_", " ") if operations else "nothing"
-    return words if len(operations) == 1 else f"{words} and {len(operations) - 1} more"

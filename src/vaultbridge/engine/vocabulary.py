@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
@@ -103,6 +103,12 @@ def with_paths(operation: Operation, change: Callable[[str], str]) -> Operation:
     named = {field: getattr(operation, field, "") for field in operation.PATHS}
     changed = {field: new for field, old in named.items() if old and (new := change(old)) != old}
     return msgspec.structs.replace(operation, **changed) if changed else operation
+
+
+def label_operations(operations: Sequence[Operation]) -> str:
+    """A few words for the history."""
+    words = op_of(operations[0]).replace("_", " ") if operations else "nothing"
+    return words if len(operations) == 1 else f"{words} and {len(operations) - 1} more"
 
 
 def describe_operations(*places: str, words: Mapping[str, str]) -> Iterator[str]:

@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, Protocol
 
+from vaultbridge.activity.touched import record_change, record_proposal
 from vaultbridge.engine import Engine
-from vaultbridge.engine.engine import label_operations
 from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.planned import Planned
+from vaultbridge.engine.vocabulary import label_operations
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
@@ -111,7 +112,12 @@ class ReviewGate:
         proposal = self._find_earlier(store) or self._propose(
             engine, store, operations, planned, reason, label=label, actor=actor, token=rules.token
         )
-        return self._wait(engine, store, proposal, rules.wait_seconds)
+        for file in planned.files:
+            record_proposal(engine.root.folder, file.path, proposal.id)
+        outcome = self._wait(engine, store, proposal, rules.wait_seconds)
+        # Whoever decided wrote it, but it is this call's change.
+        record_change(engine.root.folder, int(outcome.change_id or 0), outcome.files)
+        return outcome
 
     def _propose(
         self,

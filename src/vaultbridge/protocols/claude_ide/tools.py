@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vaultbridge.activity.touched import record_proposal
 from vaultbridge.editor.hub import AssistantSession, EditorHub
 from vaultbridge.editor.model import Point, Selection, VaultView
 from vaultbridge.editor.proposals import Accepted
@@ -138,6 +139,7 @@ async def open_diff(asked: ToolCall) -> Blocks:
         # CRLF note would look changed.
         return text.replace("\r\n", "\n")
 
+    record_proposal(asked.view.folder, path, "")
     try:
         decision = await asked.hub.diffs.ask(asked.session.name, tab_name, path, read, new_text)
     except ObsidianNotRunning:

@@ -70,9 +70,9 @@ class Viewer(Struct, frozen=True):
             "failed": of.failed,
             "reads": sum(self.visible(*place) for place in client.read_paths),
             "changes": of.change_count,
-            "proposals": of.proposal_count,
+            "proposals": of.proposal_count + len(client.proposals) - len(of.proposals),
             "running": list(client.running),
-            "did": describe_client(of, client.read_paths, self.visible),
+            "did": describe_client(of, client.read_paths, client.proposals, self.visible),
         }
 
     def name(self, client: SeenClient) -> str:
@@ -113,7 +113,7 @@ class Viewer(Struct, frozen=True):
             "undoneBy": None,
             "undoOf": None,
             "canUndo": False,
-            "proposal": touched.proposals[0][2] if touched is not None and touched.proposals else None,
+            "proposal": (touched.proposals[0][2] or None) if touched and touched.proposals else None,
         }
 
     def render_message(self, message: TraceMessage) -> dict[str, Any]:
@@ -140,16 +140,25 @@ class ClientCopy(Struct, frozen=True):
     paused: bool
     read_paths: tuple[tuple[str, str], ...]
     running: tuple[str, ...]
+    proposals: tuple[tuple[str, str, str], ...]
+    """Those of calls that still wait for a person too."""
 
 
 def copy_client(client: SeenClient) -> ClientCopy:
     """Call it in the event loop."""
+    waiting = [
+        proposal
+        for one in client.running.values()
+        if one.touched is not None
+        for proposal in tuple(one.touched.proposals)
+    ]
     return ClientCopy(
         client,
         client.is_connected,
         client.is_paused,
         tuple(client.read_paths),
         tuple(one.tool or one.method for one in client.running.values()),
+        (*client.proposals, *waiting),
     )
 
 
