@@ -205,19 +205,17 @@ class SettingsReader:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._seen: dict[str, FileStat | None] = {}
+        self._places = [root.config(name) for name in _FILES.values()]
+        self._seen: list[FileStat | None] = []
         self._settings: VaultSettings | None = None
 
     def current(self) -> VaultSettings:
         """Costs one stat for each file when nothing has changed. Never raises."""
-        seen = {key: self._signature(name) for key, name in _FILES.items()}
+        seen = [stat_file(place) for place in self._places]
         if self._settings is None or seen != self._seen:
             self._settings = self._read()
             self._seen = seen
         return self._settings
-
-    def _signature(self, name: str) -> FileStat | None:
-        return stat_file(self._root.config(name))
 
     def _read(self) -> VaultSettings:
         return _Reading(self._root).settings()

@@ -148,7 +148,6 @@ class Journal:
     ) -> int:
         """Records what is about to happen and returns its id. `contents` holds the bytes of each image. The
         record survives the death of this process; after `start_applying` it survives a power cut too."""
-        rows = [(digest, *_compress(data)) for digest, data in contents.items()]
 
         def record(file: sqlite3.Connection) -> int:
             # `start_applying` makes this durable, together with what it adds, before the first note changes.
@@ -160,7 +159,11 @@ class Journal:
                 )
                 number = cursor.lastrowid
                 assert number is not None
-                db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
+                # Most often the content before a change is the content after the last one: compressing it
+                # again would take as long as all the rest here.
+                new = (digest for digest in contents if not _has_content(db, digest))
+                rows = [(digest, *_compress(contents[digest])) for digest in new]
+                db.executemany("INSERT INTO contents VALUES (?, ?, ?)", rows)
                 uses = {(number, image.digest) for act in acts for image in list_images(act)}
                 db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
                 touched = {(name_key(path), number) for act in acts for path in affected_paths(act)}
@@ -357,6 +360,10 @@ def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
         [(digest, digest) for (digest,) in used],
     )
     return len(gone)
+
+
+def _has_content(db: sqlite3.Connection, digest: bytes) -> bool:
+    return db.execute("SELECT 1 FROM contents WHERE digest = ?", (digest,)).fetchone() is not None
 
 
 def _stored_bytes(db: sqlite3.Connection) -> int:
