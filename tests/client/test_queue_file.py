@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,28 @@ def test_another_server_s_messages_are_left_alone_and_its_url_is_not_stored(tmp_
     back = QueueFile(str(path), "ws://x?token=secret-token")
     assert [data for _, data in back.list_waiting()] == [b"for x"]
     back.close()
+
+
+def test_there_is_no_mapped_file_that_somebody_could_cut(tmp_path: Path) -> None:
+    """Unlike the index and the journal: one process uses the file, so SQLite keeps its `-shm` in memory. A
+    process that died, or a program that had a look, may have left things beside it."""
+    program = """
+import os, sys
+from vaultbridge.client.websocket.queue_file import QueueFile
+QueueFile(sys.argv[1], "ws://x").add(b"before", handed=False)
+os.kill(os.getpid(), 9)
+"""
+    path = tmp_path / "q"
+    assert subprocess.run([sys.executable, "-c", program, path]).returncode == -signal.SIGKILL
+    assert (tmp_path / "q-wal").stat().st_size
+    (tmp_path / "q-shm").write_bytes(b"cut")
+    file = QueueFile(str(path), "ws://x")
+    file.add(b"after", handed=False)
+    for size in (9, 90_000, 900_000):
+        file.add(b"x" * size, handed=True)
+    assert (tmp_path / "q-shm").read_bytes() == b"cut", "not used"
+    assert [data for _, data in file.list_waiting()] == [b"before", b"after"]
+    file.close()
 
 
 def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ class QueueFile:
         except (OSError, sqlite3.Error) as error:
             raise _failure(error) from None
         try:
+            # Before the first access: then SQLite has no -shm file. Whoever cuts that kills us.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
