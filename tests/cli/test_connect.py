@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.cli.setup.connect import main
+from vaultbridge.server.assistants.catalog import parse_entry
 
 Said = pytest.CaptureFixture[str]
 
@@ -20,6 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / ".cursor").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("VAULTBRIDGE_VAULT", raising=False)
     monkeypatch.chdir(home)
     return home
 
@@ -90,7 +92,7 @@ def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys:
 def test_all_assistants_are_listed_with_what_they_know(home: Path, vault: Path, capsys: Said) -> None:
     main(["cursor", str(vault)])
     (home / ".gemini").mkdir()
-    (home / ".gemini/settings.json").write_text("{ // mine\n}", "utf-8")
+    (home / ".gemini/settings.json").write_text("{ mine\n}", "utf-8")
     capsys.readouterr()
     assert main(["--json"]) == 0
     rows = {row["assistant"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
@@ -102,15 +104,70 @@ def test_all_assistants_are_listed_with_what_they_know(home: Path, vault: Path, 
     assert "knows my-cafe" in capsys.readouterr().out
 
 
-def test_a_file_with_comments_is_left_alone_and_what_to_write_is_said(
+def test_a_file_with_comments_keeps_them(home: Path, vault: Path) -> None:
+    file = home / ".cursor/mcp.json"
+    file.write_text('{\n  // mine\n  "mcpServers": {}\n}\n', "utf-8")
+    assert main(["cursor", str(vault)]) == 0
+    assert file.read_text("utf-8").startswith('{\n  // mine\n  "mcpServers": {\n    "my-cafe": {\n')
+    kept = file.with_name("mcp.json.before-vaultbridge")
+    assert kept.read_text("utf-8") == '{\n  // mine\n  "mcpServers": {}\n}\n'
+
+
+def test_a_file_that_cannot_be_read_is_left_alone_and_what_to_write_is_said(
     home: Path, vault: Path, capsys: Said
 ) -> None:
     file = home / ".cursor/mcp.json"
-    file.write_text('{\n  // mine\n  "mcpServers": {}\n}\n', "utf-8")
+    file.write_text('{\n  mine\n  "mcpServers": {}\n}\n', "utf-8")
     assert main(["cursor", str(vault)]) == 1
     said = capsys.readouterr().err
     assert '{"mcpServers": {"my-cafe": {"command":' in said
-    assert file.read_text("utf-8") == '{\n  // mine\n  "mcpServers": {}\n}\n'
+    assert file.read_text("utf-8") == '{\n  mine\n  "mcpServers": {}\n}\n'
+
+
+def test_every_form_of_file_gets_an_entry_that_starts(home: Path, vault: Path) -> None:
+    import tomllib
+
+    import yaml
+
+    for folder in (".codex", ".config/goose", ".config/opencode"):
+        (home / folder).mkdir(parents=True)
+    assert main(["codex", str(vault)]) == main(["goose", str(vault)]) == main(["opencode", str(vault)]) == 0
+    codex = tomllib.loads((home / ".codex/config.toml").read_text("utf-8"))["mcp_servers"]["my-cafe"]
+    goose = yaml.safe_load((home / ".config/goose/config.yaml").read_text("utf-8"))["extensions"]["my-cafe"]
+    opencode = json.loads((home / ".config/opencode/opencode.json").read_text("utf-8"))["mcp"]["my-cafe"]
+    lines = [parse_entry(entry) for entry in (codex, goose, opencode)]
+    assert lines[0] == lines[1] == lines[2] and lines[0][-2:] == ["stdio", str(vault)]
+
+
+def test_all_connects_those_that_are_here_and_goes_on_after_a_refusal(
+    home: Path, vault: Path, capsys: Said
+) -> None:
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_text("not json", "utf-8")
+    (home / ".warp").mkdir()
+    assert main(["all", str(vault)]) == 1
+    said = capsys.readouterr()
+    assert "Cursor knows my-cafe" in said.out and "Warp knows my-cafe" in said.out
+    assert ".gemini/settings.json" in said.err
+    assert (home / ".gemini/settings.json").read_text("utf-8") == "not json"
+    assert not (home / ".mcp.json").exists()
+    assert main(["all", str(vault), "--remove"]) == 1
+    assert json.loads((home / ".warp/.mcp.json").read_text("utf-8")) == {"mcpServers": {}}
+
+
+def test_a_mistyped_assistant_is_suggested(capsys: Said) -> None:
+    assert main(["coursor", "."]) == 2
+    assert "Did you mean cursor?" in capsys.readouterr().err
+    assert main(["Claude Desktop", "."]) == 2
+    assert "Did you mean claude-desktop?" in capsys.readouterr().err
+
+
+def test_the_vault_may_be_left_out(home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (vault / ".obsidian").mkdir()
+    monkeypatch.chdir(vault)
+    assert main(["cursor"]) == 0
+    assert "my-cafe" in (home / ".cursor/mcp.json").read_text("utf-8")
+    assert main(["cursor", "--remove"]) == 0
 
 
 def test_an_app_that_is_not_there_is_told(vault: Path, capsys: Said) -> None:
@@ -128,8 +185,6 @@ def test_a_file_elsewhere_can_be_named(tmp_path: Path, vault: Path) -> None:
     "argv",
     [
         ["nobody", "x"],
-        ["cursor"],
-        ["cursor", "--remove"],
         ["cursor", ".", "--", "--nonsense"],
         ["cursor", ".", "--", "another-vault"],
     ],

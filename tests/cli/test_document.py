@@ -58,6 +58,7 @@ CALLS = {
     "history": "history V",
     "history --diff": "history V --diff 1",
     "export": "export V",
+    "init": "init -v V --assistant cursor --dry-run",
     "connect": "connect",
     "connect ASSISTANT VAULT": "connect cursor V --file FILE --dry-run",
     "token make": "token make laptop",
@@ -103,6 +104,7 @@ class Machine:
         self.env.pop("CLAUDE_CONFIG_DIR", None)
         known = folder / "config" / "obsidian" / "obsidian.json"
         known.parent.mkdir(parents=True)
+        (folder / ".cursor").mkdir()
         known.write_text(json.dumps({"vaults": {"a": {"path": str(self.vault), "ts": 1}}}), "utf-8")
         self.listening: dict[str, Any] = {}
 

@@ -11,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
-from vaultbridge.server.assistants import (
-    FILE_BYTES,
-    list_servers,
-    read_text,
-    remove_server,
-    set_server,
-    write_text,
-)
+from vaultbridge.server.assistants.config_file import BACKUP_SUFFIX, FILE_BYTES, read_text, write_text
+from vaultbridge.server.assistants.edit_json import list_servers, remove_server, set_server
 
 ENTRY = {"command": "/bin/vaultbridge", "args": ["stdio", "/Café"]}
 
@@ -107,10 +101,9 @@ def test_nothing_else_changes_in_any_file(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{\n  // mine\n  "mcpServers": {}\n}', r"line 2"),
-        ('{"mcpServers": {},}', "plain JSON"),
+        ('{\n  mine,\n  "mcpServers": {}\n}', r"line 2"),
+        ('{"mcpServers": {} /* open', "not JSON"),
         ("[]", "not a JSON object"),
-        ("", "plain JSON"),
         ('{"mcpServers": []}', "not an object"),
     ],
 )
@@ -139,7 +132,9 @@ def test_a_file_is_swapped_whole_and_keeps_its_mode(tmp_path: Path) -> None:
     write_text(file, '{"a": 1}', before="{}")
     assert file.read_text("utf-8") == '{"a": 1}'
     assert file.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in tmp_path.iterdir()] == ["mcp.json"]
+    kept = tmp_path / f"mcp.json{BACKUP_SUFFIX}"
+    assert sorted(tmp_path.iterdir()) == [file, kept]
+    assert kept.read_text("utf-8") == "{}" and kept.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

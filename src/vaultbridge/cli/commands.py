@@ -6,6 +6,7 @@ It imports nothing, because a client that starts `vaultbridge stdio` waits for i
 from __future__ import annotations
 
 COMMANDS = {
+    "init": "set everything up: choose a vault, connect your assistants, check",
     "search": "find notes: plain words by rank, or Obsidian's query syntax",
     "read": "read a note, a section, a block, some lines or its outline",
     "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
@@ -46,7 +47,7 @@ FOLDERS = {
         "read", "links", "tasks", "tags", "properties", "base", "open", "new", "append", "daily", "set",
         "rename", "edit", "history", "undo", "export",
     ),
-    "setup": ("connect", "companion", "doctor", "token", "vaults", "completion"),
+    "setup": ("init", "connect", "companion", "doctor", "token", "vaults", "completion"),
 }  # fmt: skip
 """Commands whose modules have a folder of their own below `cli/`."""
 

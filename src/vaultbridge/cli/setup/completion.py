@@ -219,9 +219,9 @@ def _complete_value(action: argparse.Action, current: str, vault: str | None) ->
     if name == "VAULT":
         return _list_vaults(current)
     if name == "assistant":
-        from vaultbridge.server.assistants import ASSISTANTS
+        from vaultbridge.server.assistants.catalog import ASSISTANTS
 
-        return choose(current, [one.name for one in ASSISTANTS])
+        return choose(current, [*(one.name for one in ASSISTANTS), "all"])
     return kinds[name](current, vault) if name in kinds else []
 
 

@@ -10,22 +10,21 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, find_default_vault, run, say
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
 
 if TYPE_CHECKING:
-    from vaultbridge.server.assistants import Assistant
+    from vaultbridge.server.assistants.catalog import Assistant
 
 EPILOG = """\
 examples:
   vaultbridge connect                                  the assistants, and the vaults they have
   vaultbridge connect claude-desktop ~/Notes           every tool on this vault
+  vaultbridge connect all                              every assistant found here, the vault you are in
   vaultbridge connect cursor ~/Notes -- --read-only --deny Private
-  vaultbridge connect cursor --remove --name notes
+  vaultbridge connect cursor --remove --name notes"""
 
-Claude Code has a command of its own:   claude mcp add notes -- vaultbridge stdio ~/Notes
-So has Codex:                           codex mcp add notes -- vaultbridge stdio ~/Notes
-"""
+ALL = "all"
 
 
 def main(argv: list[str]) -> int:
@@ -34,11 +33,17 @@ def main(argv: list[str]) -> int:
         "Add a vault to an assistant's list of MCP servers, and change nothing else.",
         epilog=EPILOG,
     )
-    parser.add_argument("assistant", nargs="?", help="without it, all assistants are listed")
-    parser.add_argument("vault", metavar="VAULT", nargs="?", help="a vault's folder, or its name in Obsidian")
+    parser.add_argument("assistant", nargs="?", help="its name, or `all`; without it, they are listed")
+    parser.add_argument(
+        "vault",
+        metavar="VAULT",
+        nargs="?",
+        help="a vault's folder, or its name in Obsidian; by default the one you are in, or the only one",
+    )
     parser.add_argument(
         "options", metavar="OPTION", nargs="*", help="options of `vaultbridge stdio`, after --"
     )
+    parser.add_argument("-v", "--vault", dest="named", metavar="VAULT", help="the vault, as an option")
     parser.add_argument("--name", help="the server's name there (default: the vault's name)")
     parser.add_argument("--file", type=Path, help="the assistant's file, if it is elsewhere")
     parser.add_argument("--remove", action="store_true", help="remove the server from the list")
@@ -50,24 +55,80 @@ def main(argv: list[str]) -> int:
 
 
 def _connect(args: argparse.Namespace) -> int:
-    from vaultbridge.server.assistants import ASSISTANTS, find_config_file
+    from vaultbridge.server.assistants.catalog import find_config_file
 
     if not args.assistant:
-        return _list(as_json=args.json)
-    assistant = next((one for one in ASSISTANTS if one.name == args.assistant), None)
-    if assistant is None:
-        names = ", ".join(one.name for one in ASSISTANTS)
-        raise InvalidArgument(
-            f"There is no assistant {args.assistant!r}.", argument="usage", hint=f"There are: {names}."
-        )
+        return _list(args)
+    if args.named is not None:
+        args.options = [*([args.vault] if args.vault else []), *args.options]
+        args.vault = args.named
+    chosen = choose_assistants(args.assistant)
+    if args.assistant == ALL:
+        return _connect_all(args, chosen)
+    (assistant,) = chosen
     file: Path = args.file or find_config_file(assistant, os.environ, here=Path.cwd())
-    if args.remove:
-        return _remove(args, assistant, file)
-    return _add(args, assistant, file)
+    return _remove(args, assistant, file) if args.remove else _add(args, assistant, file)
 
 
-def _list(*, as_json: bool) -> int:
-    from vaultbridge.server.assistants import ASSISTANTS, find_config_file, list_servers, read_text
+def choose_assistants(name: str) -> list[Assistant]:
+    """Find one assistant, or with `all` those that were used on this machine. Raises InvalidArgument with a
+    suggestion."""
+    from vaultbridge.server.assistants.catalog import (
+        ASSISTANTS,
+        find_assistant,
+        find_config_file,
+        is_installed,
+    )
+
+    if name == ALL:
+        here = Path.cwd()
+        return [one for one in ASSISTANTS if is_installed(one, find_config_file(one, os.environ, here=here))]
+    found = find_assistant(name)
+    if found is not None:
+        return [found]
+    from difflib import get_close_matches
+
+    names = [one.name for one in ASSISTANTS]
+    titles = {one.title.lower(): one.name for one in ASSISTANTS}
+    closest = get_close_matches(name.lower(), [*names, *titles], n=1)
+    suggestion = f"Did you mean {titles.get(closest[0], closest[0])}? " if closest else ""
+    raise InvalidArgument(
+        f"There is no assistant {name!r}.",
+        argument="usage",
+        hint=f"{suggestion}There are: {', '.join(names)}; or {ALL}.",
+    )
+
+
+def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
+    """Connect each, and go on when one refuses."""
+    from vaultbridge.cli.common import report
+    from vaultbridge.server.assistants.catalog import find_config_file
+
+    if args.file is not None:
+        raise InvalidArgument("--file goes with one assistant.", argument="usage")
+    if not chosen:
+        raise EditRefused("No assistant was found on this machine.", hint="`vaultbridge connect` lists them.")
+    code = OK
+    for assistant in chosen:
+        file = find_config_file(assistant, os.environ, here=Path.cwd())
+        try:
+            _remove(args, assistant, file) if args.remove else _add(args, assistant, file)
+        except VaultbridgeError as error:
+            if isinstance(error, InvalidArgument):
+                raise
+            report(error, as_json=args.json)
+            code = FAILED
+    return code
+
+
+def _list(args: argparse.Namespace) -> int:
+    from vaultbridge.server.assistants.catalog import (
+        ASSISTANTS,
+        find_config_file,
+        is_installed,
+        starts_vaultbridge,
+    )
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
 
     for assistant in ASSISTANTS:
         file = find_config_file(assistant, os.environ, here=Path.cwd())
@@ -75,11 +136,11 @@ def _list(*, as_json: bool) -> int:
         state = "no file yet" if file.parent.is_dir() else "not installed"
         try:
             if (text := read_text(file)) is not None:
-                known, state = list_servers(text, assistant.key), ""
+                known, state = list_servers(text, assistant), ""
         except VaultbridgeError as error:
             state = error.message
-        ours = [name for name, entry in known.items() if _starts_us(entry)]
-        if as_json:
+        ours = [name for name, entry in known.items() if starts_vaultbridge(entry)]
+        if args.json:
             emit(
                 {
                     "assistant": assistant.name,
@@ -91,73 +152,84 @@ def _list(*, as_json: bool) -> int:
             )
             continue
         what = state or (f"knows {', '.join(ours)}" if ours else "knows no vault")
-        say(f"{assistant.name:<15} {what}\n{'':<15} {file}")
+        style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
+        say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
+        if state != "not installed":
+            say(f"{'':<17} {args.terminal.style(str(file), 'dim')}")
     return OK
 
 
 def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     from vaultbridge.cli.stdio import WrongUsage, parse_arguments
-    from vaultbridge.server.assistants import make_entry, read_text, set_server
     from vaultbridge.vault.obsidian import find_vault
 
-    if not args.vault:
-        raise InvalidArgument("Which vault? Give its folder or its name.", argument="usage")
     try:
         if parse_arguments(args.options).get("vaults"):
             raise WrongUsage(f"Only options of stdio may follow, not {' '.join(args.options)}.")
     except WrongUsage as error:
         raise InvalidArgument(str(error), argument="usage") from None
-    vault = find_vault(args.vault).resolve()
-    name = args.name or _make_name(vault)
-    entry = make_entry(assistant, vault, tuple(args.options))
-    before = read_text(file)
-    known = _list_known(before, assistant, file, name, entry)
-    if known.get(name) == entry:
+    vault = find_vault(args.vault or find_default_vault()).resolve()
+    name = args.name or make_server_name(vault)
+    plan = plan_addition(assistant, file, vault, name, tuple(args.options), replace=args.replace)
+    if plan is None:
         return _report(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
-    if name in known and not args.replace:
-        raise EditRefused(
-            f"{assistant.title} has another server named {name!r}.",
-            hint="Give a --name of your own, or --replace.",
-        )
-    after = set_server(before if before and before.strip() else "{}\n", assistant.key, name, entry)
+    before, after = plan
     _write(args, assistant, file, before, after)
     if args.dry_run:
         return _report(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
     return _report(args, assistant, file, f"{assistant.title} knows {name}. {assistant.then}", changed=True)
 
 
-def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.server.assistants import list_servers, read_text, remove_server
-    from vaultbridge.vault.obsidian import find_vault
+def plan_addition(
+    assistant: Assistant,
+    file: Path,
+    vault: Path,
+    name: str,
+    options: tuple[str, ...] = (),
+    *,
+    replace: bool = False,
+) -> tuple[str | None, str] | None:
+    """The file's text now and with the server; None if it is there already. An entry of ours is brought up to
+    date, another program's only with `replace`. Raises EditRefused."""
+    from vaultbridge.server.assistants.catalog import make_entry, starts_vaultbridge
+    from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
-    if not args.name and not args.vault:
-        raise InvalidArgument("Which server? Give its --name, or the vault.", argument="usage")
-    name = args.name or _make_name(find_vault(args.vault).resolve())
+    entry = make_entry(assistant, name, vault, options)
     before = read_text(file)
-    if before is None or name not in list_servers(before, assistant.key):
-        return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
-    _write(args, assistant, file, before, remove_server(before, assistant.key, name))
-    verb = "would forget" if args.dry_run else "has forgotten"
-    return _report(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
-
-
-def _list_known(
-    text: str | None, assistant: Assistant, file: Path, name: str, entry: dict[str, Any]
-) -> dict[str, Any]:
-    """List the servers in the file. If it cannot be edited, the error says what to write by hand."""
-    from vaultbridge.server.assistants import list_servers
-
     try:
-        return list_servers(text, assistant.key) if text and text.strip() else {}
+        known = list_servers(before or "", assistant)
+        if known.get(name) == entry:
+            return None
+        if name in known and not replace and not starts_vaultbridge(known[name]):
+            raise EditRefused(
+                f"{assistant.title} has another server named {name!r}.",
+                hint="Give a --name of your own, or --replace.",
+            )
+        return before, set_server(before or "", assistant, name, entry)
     except EditRefused as refusal:
+        if "Nothing was changed" not in refusal.hint:
+            raise
         by_hand = json.dumps({assistant.key: {name: entry}}, ensure_ascii=False)
         raise EditRefused(refusal.message, hint=f"Write this into {file} by hand: {by_hand}") from None
+
+
+def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
+    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server
+    from vaultbridge.vault.obsidian import find_vault
+
+    name = args.name or make_server_name(find_vault(args.vault or find_default_vault()).resolve())
+    before = read_text(file)
+    if before is None or name not in list_servers(before, assistant):
+        return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
+    _write(args, assistant, file, before, remove_server(before, assistant, name))
+    verb = "would forget" if args.dry_run else "has forgotten"
+    return _report(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
 
 
 def _write(
     args: argparse.Namespace, assistant: Assistant, file: Path, before: str | None, after: str
 ) -> None:
-    from vaultbridge.server.assistants import write_text
+    from vaultbridge.server.assistants.config_file import write_text
 
     if not file.parent.is_dir():
         raise EditRefused(
@@ -166,12 +238,12 @@ def _write(
         )
     if args.dry_run:
         if not args.json:
-            say(_render_diff(before or "", after, file))
+            say(args.terminal.color_diff(render_diff(before or "", after, file)))
         return
     write_text(file, after, before=before)
 
 
-def _render_diff(before: str, after: str, file: Path) -> str:
+def render_diff(before: str, after: str, file: Path) -> str:
     from difflib import unified_diff
 
     rows = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
@@ -193,16 +265,7 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
     return OK
 
 
-def _make_name(vault: Path) -> str:
+def make_server_name(vault: Path) -> str:
     """Make a name that all assistants accept: letters, digits, - and _."""
     plain = unicodedata.normalize("NFKD", vault.name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9_-]+", "-", plain).strip("-") or "vault"
-
-
-def _starts_us(entry: Any) -> bool:
-    """Whether a server's entry starts vaultbridge."""
-    if not isinstance(entry, dict):
-        return False
-    args = entry.get("args")
-    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
-    return any(isinstance(word, str) and Path(word).stem == "vaultbridge" for word in words)

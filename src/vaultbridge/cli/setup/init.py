@@ -1,0 +1,299 @@
+"""`vaultbridge init`: from nothing to an assistant that answers from a vault.
+
+Finds vaults and assistants, asks which, shows each file's change, writes them with a copy of what was there,
+and checks by really starting what it wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, report, run, say
+from vaultbridge.cli.setup.connect import choose_assistants, make_server_name, plan_addition, render_diff
+from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
+
+if TYPE_CHECKING:
+    from vaultbridge.cli.terminal import Terminal
+    from vaultbridge.server.assistants.catalog import Assistant
+
+EPILOG = """\
+It changes only the assistants' own lists of servers, and keeps the former text beside each file.
+`vaultbridge connect` does the same for one assistant, with options."""
+
+LISTED_VAULTS: Final = 20
+"""How many vaults are offered: whoever has more names one with -v."""
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
+    )
+    parser.add_argument("-v", "--vault", metavar="VAULT", help="this vault, instead of asking")
+    parser.add_argument(
+        "--assistant",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this assistant (may be repeated)",
+    )
+    parser.add_argument(
+        "-y", "--yes", action="store_true", help="ask nothing: the first vault, every assistant"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, and write nothing"
+    )
+    parser.add_argument(
+        "--remove", action="store_true", help="take the vault out of the assistants' lists again"
+    )
+    return run(parser, argv, _init)
+
+
+class _Plan(Struct, frozen=True):
+    """A change of one assistant's file; `after` is None if nothing is to change."""
+
+    assistant: Assistant
+    file: Path
+    before: str | None
+    after: str | None
+
+
+def _init(args: argparse.Namespace) -> int:
+    asks = not (args.yes or args.json)
+    if asks and not args.dry_run and not sys.stdin.isatty():
+        raise InvalidArgument(
+            "There is nobody to ask: standard input is no terminal.",
+            argument="usage",
+            hint="Add --yes to use the first vault and every assistant found, or --dry-run to look first.",
+        )
+    vault = _choose_vault(args, asks=asks)
+    name = make_server_name(vault)
+    plans, refused = _make_plans(args, vault, name)
+    if not args.json:
+        _show_plans(args.terminal, plans)
+    if asks and not args.dry_run:
+        plans = _ask_plans(plans)
+    written = [plan for plan in plans if plan.after is not None]
+    if not args.dry_run:
+        for plan in written:
+            _write(plan)
+    checks = [] if args.dry_run or args.remove else [_check(plan, name) for plan in plans]
+    _report(args, vault, name, plans, checks)
+    return FAILED if refused or any(check.get("problem") for check in checks) else OK
+
+
+def list_vaults() -> list[Path]:
+    """The vaults that a person may mean, the likeliest first."""
+    from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config
+    from vaultbridge.server.vault_choice import find_vault_around
+    from vaultbridge.vault.obsidian import find_vault, list_known_vaults
+
+    found: dict[Path, None] = {}
+    if around := find_vault_around(str(Path.cwd())):
+        found[Path(around).resolve()] = None
+    named = os.environ.get(VAULT_VARIABLE, "").split(os.pathsep)
+    named += [vault.path for vault in load_config(config_file(os.environ)).vaults]
+    for text in filter(None, named):
+        try:
+            found[find_vault(text).resolve()] = None
+        except VaultbridgeError:
+            continue
+    known = [vault for vault in list_known_vaults(os.environ) if vault.folder.is_dir()]
+    for vault in sorted(known, key=lambda one: not one.open):
+        found[vault.folder.resolve()] = None
+    return list(found)[:LISTED_VAULTS]
+
+
+def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
+    from vaultbridge.vault.obsidian import find_vault
+
+    if args.vault:
+        return find_vault(args.vault).resolve()
+    vaults = list_vaults()
+    if not vaults:
+        raise VaultNotFound(
+            "No vault was found: this folder is in none, and Obsidian knows none on this machine.",
+            hint="Any folder of Markdown will do: vaultbridge init -v FOLDER",
+        )
+    if not asks or args.dry_run:
+        return vaults[0]
+    say("Your vaults:")
+    for number, vault in enumerate(vaults, 1):
+        name = args.terminal.style(vault.name, "heading")
+        say(f"  {number}  {name}  {args.terminal.style(str(vault), 'dim')}")
+    while True:
+        answer = _ask("Which one? [1] ") or "1"
+        if answer.isdecimal() and 1 <= int(answer) <= len(vaults):
+            return vaults[int(answer) - 1]
+        place = Path(answer).expanduser()
+        if place.is_dir():
+            return place.resolve()
+        say(f"  Type a number from 1 to {len(vaults)}, or a folder.")
+
+
+def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[_Plan], int]:
+    """Plan each assistant's change; one that refuses is reported and left out."""
+    from vaultbridge.server.assistants.catalog import find_config_file
+
+    chosen = [one for given in args.assistant for one in choose_assistants(given)] or choose_assistants("all")
+    if not chosen:
+        raise EditRefused(
+            "No assistant was found on this machine.",
+            hint="Install one (`vaultbridge connect` lists those it knows), or name one with --assistant.",
+        )
+    plans: list[_Plan] = []
+    refused = 0
+    for assistant in dict.fromkeys(chosen):
+        file = find_config_file(assistant, os.environ, here=Path.cwd())
+        try:
+            plans.append(
+                _plan_removal(assistant, file, name) if args.remove else _plan(assistant, file, vault, name)
+            )
+        except VaultbridgeError as error:
+            refused += 1
+            report(error, as_json=False)
+    return plans, refused
+
+
+def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
+    if not file.parent.is_dir():
+        raise EditRefused(
+            f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
+            hint="Start it once, then run this again.",
+        )
+    planned = plan_addition(assistant, file, vault, name)
+    return _Plan(assistant, file, *(planned or (None, None)))
+
+
+def _is_ours(assistant: Assistant, file: Path, name: str) -> bool:
+    """Whether the entry of that name is ours to remove."""
+    from vaultbridge.server.assistants.catalog import starts_vaultbridge
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+
+    return starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name))
+
+
+def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
+    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server
+
+    before = read_text(file)
+    if before is None or name not in list_servers(before, assistant) or not _is_ours(assistant, file, name):
+        return _Plan(assistant, file, None, None)
+    return _Plan(assistant, file, before, remove_server(before, assistant, name))
+
+
+def _show_plans(terminal: Terminal, plans: list[_Plan]) -> None:
+    for number, plan in enumerate(plans, 1):
+        state = "" if plan.after is not None else "  (nothing to change)"
+        say(f"\n{number}  {terminal.style(plan.assistant.title, 'heading')}{state}")
+        if plan.after is not None:
+            say(terminal.color_diff(render_diff(plan.before or "", plan.after, plan.file)))
+
+
+def _ask_plans(plans: list[_Plan]) -> list[_Plan]:
+    if all(plan.after is None for plan in plans):
+        return plans
+    while True:
+        answer = _ask("\nWrite these changes? [Y/n, or the numbers you want] ").lower() or "y"
+        if answer in ("y", "yes", "all"):
+            return plans
+        if answer in ("n", "no"):
+            return []
+        wanted = answer.replace(",", " ").split()
+        if all(word.isdecimal() and 1 <= int(word) <= len(plans) for word in wanted):
+            return [plans[int(word) - 1] for word in dict.fromkeys(wanted)]
+        say("  Type y, n, or numbers such as 1 3.")
+
+
+def _ask(question: str) -> str:
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise KeyboardInterrupt  # Ctrl-D means the same: leave everything as it is
+    return line.strip()
+
+
+def _write(plan: _Plan) -> None:
+    from vaultbridge.server.assistants.config_file import write_text
+
+    assert plan.after is not None
+    write_text(plan.file, plan.after, before=plan.before)
+
+
+def _check(plan: _Plan, name: str) -> dict[str, Any]:
+    """Start what the file says now, as the assistant will."""
+    from vaultbridge.server.assistants.catalog import parse_entry
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.handshake import check_handshake
+
+    try:
+        entry = list_servers(read_text(plan.file) or "", plan.assistant).get(name)
+        found = check_handshake(parse_entry(entry))
+    except VaultbridgeError as error:
+        return {"assistant": plan.assistant.name, "problem": str(error)}
+    return {"assistant": plan.assistant.name, "tools": found.tools, "seconds": found.seconds}
+
+
+def _report(
+    args: argparse.Namespace, vault: Path, name: str, plans: list[_Plan], checks: list[dict[str, Any]]
+) -> None:
+    question = "" if args.remove or args.dry_run else suggest_question(vault)
+    if args.json:
+        emit(
+            {
+                "vault": str(vault),
+                "server": name,
+                "files": [
+                    {
+                        "assistant": plan.assistant.name,
+                        "file": str(plan.file),
+                        "changed": plan.after is not None and not args.dry_run,
+                    }
+                    for plan in plans
+                ],
+                "checks": checks,
+                "ask": question,
+            }
+        )
+        return
+    say()
+    terminal: Terminal = args.terminal
+    if args.dry_run:
+        say("Nothing was written (--dry-run).")
+        return
+    if args.remove:
+        say("Removed." if any(plan.after is not None for plan in plans) else "There was nothing to remove.")
+        return
+    titles = {plan.assistant.name: plan.assistant for plan in plans}
+    for check in checks:
+        assistant = titles[check["assistant"]]
+        if problem := check.get("problem"):
+            say(f"{terminal.style('✗', 'bad')} {assistant.title}: {problem}")
+        else:
+            started = f"started and answered with {check['tools']} tools in {check['seconds']:.1f} s"
+            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}. {assistant.then}")
+    if checks and not any(check.get("problem") for check in checks):
+        say(f"\nThen ask it: {terminal.style(question, 'heading')}")
+
+
+def suggest_question(vault: Path) -> str:
+    """Something to ask that only this vault can answer. The index is built on the way, so that the first
+    answer need not wait for it."""
+    from vaultbridge.cli.common import open_vault, refresh
+
+    try:
+        with open_vault(str(vault)) as engine:
+            refresh(engine)
+            newest = engine.ask.recent(limit=1, kinds=("note",))
+    except VaultbridgeError:
+        newest = []
+    if not newest:
+        return "What can you do with my notes?"
+    title = newest[0].path.rpartition("/")[2].removesuffix(".md")
+    return f"What do my notes say about “{title}”, and what belongs to it?"

@@ -1,0 +1,263 @@
+"""The assistants that list their MCP servers in a file: where each file is and what an entry looks like, as
+their makers document it (2026-11)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+Form = Literal["json", "toml", "yaml"]
+EntryKind = Literal["plain", "typed", "opencode", "goose"]
+
+
+class Assistant(Struct, frozen=True, kw_only=True):
+    """`file` is relative to `base`: "home", "settings" (where apps keep theirs), "config" (`~/.config`, on
+    macOS too) or "here" (the current folder); `windows` replaces both on Windows. `folder` names an
+    environment variable that moves the file's folder. `key` is the member that holds the servers by name.
+    `then` tells the user how the change takes effect."""
+
+    name: str
+    title: str
+    base: Literal["home", "settings", "config", "here"]
+    file: str
+    windows: str = ""
+    folder: str = ""
+    form: Form = "json"
+    key: str = "mcpServers"
+    entry: EntryKind = "plain"
+    then: str
+
+
+ASSISTANTS: Final = (
+    Assistant(
+        name="claude-desktop",
+        title="Claude Desktop",
+        base="settings",
+        file="Claude/claude_desktop_config.json",
+        then="Quit Claude Desktop and start it again.",
+    ),
+    Assistant(
+        name="claude-code",
+        title="Claude Code (this folder)",
+        base="here",
+        file=".mcp.json",
+        then="Start claude in this folder and allow the server when it asks.",
+    ),
+    Assistant(
+        name="claude-code-user",
+        title="Claude Code (every folder)",
+        base="home",
+        file=".claude.json",
+        folder="CLAUDE_CONFIG_DIR",
+        entry="typed",
+        then="Start claude again; /mcp shows it.",
+    ),
+    Assistant(
+        name="cursor",
+        title="Cursor",
+        base="home",
+        file=".cursor/mcp.json",
+        then="Cursor notices it by itself; Settings, Tools & MCP shows it.",
+    ),
+    Assistant(
+        name="vscode",
+        title="Visual Studio Code",
+        base="settings",
+        file="Code/User/mcp.json",
+        key="servers",
+        entry="typed",
+        then="Run the command `MCP: List Servers` in the editor and start it.",
+    ),
+    Assistant(
+        name="windsurf",
+        title="Windsurf",
+        base="home",
+        file=".codeium/windsurf/mcp_config.json",
+        then="Press Refresh in Windsurf's list of MCP servers.",
+    ),
+    Assistant(
+        name="zed",
+        title="Zed",
+        base="config",
+        file="zed/settings.json",
+        windows="Zed/settings.json",
+        key="context_servers",
+        then="Zed notices it by itself; the agent panel's settings show it.",
+    ),
+    Assistant(
+        name="codex",
+        title="Codex CLI",
+        base="home",
+        file=".codex/config.toml",
+        folder="CODEX_HOME",
+        form="toml",
+        key="mcp_servers",
+        then="Start codex again; /mcp shows it.",
+    ),
+    Assistant(
+        name="gemini",
+        title="Gemini CLI",
+        base="home",
+        file=".gemini/settings.json",
+        then="Start gemini again; /mcp shows it.",
+    ),
+    Assistant(
+        name="opencode",
+        title="opencode",
+        base="config",
+        file="opencode/opencode.json",
+        key="mcp",
+        entry="opencode",
+        then="Start opencode again.",
+    ),
+    Assistant(
+        name="cline",
+        title="Cline (in Visual Studio Code)",
+        base="settings",
+        file="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        then="Cline notices it by itself; its MCP Servers view shows it.",
+    ),
+    Assistant(
+        name="roo",
+        title="Roo Code (in Visual Studio Code)",
+        base="settings",
+        file="Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+        then="Roo notices it by itself; its MCP Servers view shows it.",
+    ),
+    Assistant(
+        name="lm-studio",
+        title="LM Studio",
+        base="home",
+        file=".lmstudio/mcp.json",
+        then="LM Studio notices it by itself; the Program tab shows it.",
+    ),
+    Assistant(
+        name="goose",
+        title="Goose",
+        base="config",
+        file="goose/config.yaml",
+        windows="Block/goose/config/config.yaml",
+        form="yaml",
+        key="extensions",
+        entry="goose",
+        then="Start a new goose session.",
+    ),
+    Assistant(
+        name="warp",
+        title="Warp",
+        base="home",
+        file=".warp/.mcp.json",
+        then="Settings, Agents, MCP servers shows it in Warp.",
+    ),
+    Assistant(
+        name="junie",
+        title="JetBrains Junie",
+        base="home",
+        file=".junie/mcp/mcp.json",
+        then="Settings, Tools, Junie, MCP Settings shows it in the IDE.",
+    ),
+)
+
+
+def find_assistant(name: str) -> Assistant | None:
+    return next((one for one in ASSISTANTS if one.name == name), None)
+
+
+def find_config_file(
+    assistant: Assistant, environ: Mapping[str, str], *, here: Path, platform: str = sys.platform
+) -> Path:
+    """Find the user's file on this system, whether it exists or not."""
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    if assistant.folder and (moved := environ.get(assistant.folder)):
+        return Path(moved) / Path(assistant.file).name
+    if platform == "win32" and assistant.windows:
+        return _settings_folder(home, environ, platform) / assistant.windows
+    folders = {
+        "home": home,
+        "here": here,
+        "settings": _settings_folder(home, environ, platform),
+        "config": _config_folder(home, environ),
+    }
+    return folders[assistant.base] / assistant.file
+
+
+def is_installed(assistant: Assistant, file: Path) -> bool:
+    """Whether the assistant was used on this machine: it has made its folder. A file for the current folder
+    or right in the home says nothing, so then the file itself must exist."""
+    return file.is_file() if len(Path(assistant.file).parts) == 1 else file.parent.is_dir()
+
+
+def _settings_folder(home: Path, environ: Mapping[str, str], platform: str) -> Path:
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    if platform == "win32":
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    return _config_folder(home, environ)
+
+
+def _config_folder(home: Path, environ: Mapping[str, str]) -> Path:
+    given = environ.get("XDG_CONFIG_HOME", "")
+    return Path(given) if Path(given).is_absolute() else home / ".config"
+
+
+def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Make the entry that tells the assistant what to start. It names the command by its full path, because
+    an app that was started from a dock or a menu does not have a shell's PATH."""
+    command, *rest = find_own_command()
+    arguments = [*rest, "stdio", str(vault), *options]
+    match assistant.entry:
+        case "opencode":
+            return {"type": "local", "command": [command, *arguments], "enabled": True}
+        case "goose":
+            settings = {"enabled": True, "type": "stdio", "name": name, "timeout": 300}
+            return {**settings, "cmd": command, "args": arguments}
+        case "typed":
+            return {"type": "stdio", "command": command, "args": arguments}
+        case "plain":
+            return {"command": command, "args": arguments}
+
+
+def parse_entry(entry: Any) -> list[str]:
+    """The command line that an entry of any assistant starts; empty if it starts none."""
+    if not isinstance(entry, dict):
+        return []
+    command: Any = entry.get("command") or entry.get("cmd")
+    arguments: Any = entry.get("args")
+    if isinstance(command, dict):  # as Zed wrote it before
+        command, arguments = command.get("path"), command.get("args")
+    words: list[Any] = [*command] if isinstance(command, list) else [command]
+    words += arguments if isinstance(arguments, list) else []
+    return words if words and words[0] and all(isinstance(word, str) for word in words) else []
+
+
+def starts_vaultbridge(entry: Any) -> bool:
+    return any(Path(word).stem == "vaultbridge" for word in parse_entry(entry))
+
+
+def find_own_command() -> list[str]:
+    """The command line that starts this program tomorrow too. An environment that `uvx` or `pipx run` made is
+    thrown away one day, so theirs is the command to write."""
+    for marker, runner, words in _RUNNERS:
+        if marker in Path(sys.prefix).parts and (program := _find_program(runner)):
+            return [program, *words]
+    script = Path(sys.executable).with_name("vaultbridge.exe" if os.name == "nt" else "vaultbridge")
+    return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultbridge"]
+
+
+_RUNNERS: Final = (
+    ("archive-v0", "uvx", ("vaultbridge",)),
+    ("environments-v2", "uvx", ("vaultbridge",)),
+    (".cache", "pipx", ("run", "vaultbridge")),
+)
+"""Folders that only environments of these programs have above them."""
+
+
+def _find_program(name: str) -> str:
+    from shutil import which
+
+    return which(name) or ""

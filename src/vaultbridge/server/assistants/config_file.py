@@ -1,0 +1,108 @@
+"""Reads and replaces an assistant's file, which belongs to another program and to its owner.
+
+A server is set or removed and every other byte stays; `edit_json`, `edit_toml` and `edit_yaml` do that.
+The former text is kept beside the file, and a file that changed meanwhile is not replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
+from vaultbridge.limits import MIB
+from vaultbridge.server.assistants.catalog import Assistant
+from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
+
+FILE_BYTES: Final = 8 * MIB
+"""The largest file that we read. Most are written by hand; Claude Code's own also holds a history."""
+
+BACKUP_SUFFIX: Final = ".before-vaultbridge"
+"""Added to the name of a file's former text. Only the newest is kept, to undo what was just done."""
+
+
+def _edits(assistant: Assistant) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(f"vaultbridge.server.assistants.edit_{assistant.form}")
+
+
+def list_servers(text: str, assistant: Assistant) -> dict[str, Any]:
+    """List the servers by name. Raises EditRefused when the text is not such a file."""
+    found: dict[str, Any] = _edits(assistant).list_servers(text, assistant.key) if text.strip() else {}
+    return found
+
+
+def set_server(text: str, assistant: Assistant, name: str, entry: dict[str, Any]) -> str:
+    """Return the text with this server added, or replaced if the name exists. Raises EditRefused."""
+    changed: str = _edits(assistant).set_server(text, assistant.key, name, entry)
+    return changed
+
+
+def remove_server(text: str, assistant: Assistant, name: str) -> str:
+    """Return the text without this server; unchanged if there is none. Raises EditRefused."""
+    changed: str = _edits(assistant).remove_server(text, assistant.key, name)
+    return changed
+
+
+def read_text(file: Path) -> str | None:
+    """Read the file's text; None when it does not exist. A byte order mark stays in it."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(FILE_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EngineFailure(f"{file} cannot be read: {os.strerror(error.errno or 0)}.") from error
+    if len(data) > FILE_BYTES:
+        raise EngineFailure(f"{file} is larger than {FILE_BYTES} bytes.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise EngineFailure(f"{file} is not UTF-8 at byte {error.start}.") from error
+
+
+def write_text(file: Path, text: str, *, before: str | None) -> Path | None:
+    """Replace the file's text if it is still `before`; returns where the former text is kept. Its folder must
+    exist. A symlink is followed, because many people keep such files elsewhere."""
+    place = file.resolve()
+    temporary = place.with_name(temporary_name())
+    kept = place.with_name(place.name + BACKUP_SUFFIX) if before is not None else None
+    try:
+        if before is not None:
+            check_writable(place, str(file))
+        stage(temporary, text.encode(), like=place if before is not None else None)
+        try:
+            if read_text(place) != before:
+                raise _changed_meanwhile(file)
+            if before is None or kept is None:
+                publish_new(temporary, place)
+            else:
+                _keep_former(place, kept, before)
+                publish_over(temporary, place)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
+    except FileExistsError:
+        raise _changed_meanwhile(file) from None
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise PermissionDenied(f"{file} cannot be written: {why}.", hint="Nothing was changed.") from error
+    return kept
+
+
+def _keep_former(place: Path, kept: Path, before: str) -> None:
+    temporary = place.with_name(temporary_name())
+    try:
+        stage(temporary, before.encode(), like=place)
+        temporary.replace(kept)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def _changed_meanwhile(file: Path) -> EditRefused:
+    return EditRefused(f"{file} was changed by another program just now.", hint="Try again.")

@@ -1,0 +1,113 @@
+"""Edits of TOML files: one server's table is set or removed, and every other byte stays."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any, Final
+
+from vaultbridge.errors import EditRefused
+
+_HEADER: Final = re.compile(r"[ \t]*\[(\[)?[ \t]*(?P<name>[^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def list_servers(text: str, key: str) -> dict[str, Any]:
+    """List the servers by name. Raises EditRefused when the text is not TOML."""
+    found = _parse(text).get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
+    """Return the text with this server's table at the end, or in the place of its former one. Raises
+    EditRefused."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    rows = [f"[{key}.{_name(name)}]", *(f"{member} = {_value(value)}" for member, value in entry.items())]
+    table = line_end.join(rows) + line_end
+    spans = _find_tables(text, key, name)
+    if spans:
+        rest = _cut(text, spans[1:])
+        start, end = spans[0]
+        gap = line_end if end < len(text) else ""
+        changed = rest[:start] + table + gap + rest[end:]
+    else:
+        body = text if not text or text.endswith("\n") else text + line_end
+        changed = body + (line_end if body.strip() else "") + table
+    return _check(text, changed, key, name, entry)
+
+
+def remove_server(text: str, key: str, name: str) -> str:
+    """Return the text without this server; unchanged if there is none. Raises EditRefused."""
+    if name not in list_servers(text, key):
+        return text
+    return _check(text, _cut(text, _find_tables(text, key, name)), key, name, None)
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise EditRefused(f"The file is not TOML: {error}.", hint="Nothing was changed.") from None
+
+
+def _find_tables(text: str, key: str, name: str) -> list[tuple[int, int]]:
+    """The spans of the server's tables, `[key.name]` and those below it, each from its header to the blank
+    lines and comments before the next header."""
+    spans: list[tuple[int, int]] = []
+    start: int | None = None
+    at = end = 0
+    for line in text.splitlines(keepends=True):
+        header = _HEADER.match(line.rstrip("\n"))
+        if header is not None:
+            if start is not None:
+                spans.append((start, end))
+            start = at if _split_name(header["name"])[:2] == [key, name] else None
+        at += len(line)
+        if start is not None and line.strip() and not line.lstrip().startswith("#"):
+            end = at
+    if start is not None:
+        spans.append((start, end))
+    return spans
+
+
+def _cut(text: str, spans: list[tuple[int, int]]) -> str:
+    for start, end in reversed(spans):
+        blank = re.compile(r"(?:[ \t]*\r?\n)*").match(text, end)
+        text = text[:start] + text[blank.end() if blank is not None else end :]
+    return text
+
+
+def _split_name(text: str) -> list[str]:
+    """Split a table's dotted name, whose parts may be quoted."""
+    parts = re.findall(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)', text)
+    return [json.loads(f'"{double}"') if double else single or bare for double, single, bare in parts]
+
+
+def _name(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    """A value that JSON and TOML write alike: text, whole numbers, true, false, and lists of them."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
+    """Check that the result means exactly what it should: the file is not ours."""
+    wanted = _parse(text)
+    listed = {**(wanted.get(key) or {})}
+    listed.pop(name, None)
+    if entry is not None:
+        listed[name] = entry
+    if listed or key in wanted:
+        wanted[key] = listed
+    found = _parse(changed)
+    if not listed:
+        # The table of servers itself is written by its servers' headers only.
+        wanted.pop(key, None)
+        if found.get(key) == {}:
+            found.pop(key)
+    if found != wanted:
+        raise EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
+    return changed

@@ -1,0 +1,130 @@
+"""Edits of YAML files: one server below the key is set or removed, and every other byte stays."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import yaml
+
+from vaultbridge.errors import EditRefused
+
+INDENT: Final = "  "
+"""For the first server of a file."""
+
+
+def list_servers(text: str, key: str) -> dict[str, Any]:
+    """List the servers by name. Raises EditRefused when the text is not YAML."""
+    found = _parse(text).get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
+    """Return the text with this server first below the key, or in the place of its former entry. Raises
+    EditRefused."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines(keepends=True)
+    head = _find_key(lines, key)
+    if head is None:
+        body = text if not text or text.endswith("\n") else text + line_end
+        changed = f"{body}{key}:{line_end}{_render(name, entry, INDENT, line_end)}"
+        return _check(text, changed, key, name, entry)
+    children = _find_children(lines, head)
+    indent = children[0][2] if children else INDENT
+    written = _render(name, entry, indent, line_end)
+    for start, end, _, found in children:
+        if found == name:
+            return _check(text, "".join([*lines[:start], written, *lines[end:]]), key, name, entry)
+    before = lines[: head + 1]
+    if not children:  # `extensions: {}` or nothing after the colon
+        before[-1] = re.sub(rf"^({re.escape(key)}:)[ \t]*(?:\{{\}}|null|~)?", r"\1", before[-1])
+    if not before[-1].endswith("\n"):
+        before[-1] += line_end
+    return _check(text, "".join([*before, written, *lines[head + 1 :]]), key, name, entry)
+
+
+def remove_server(text: str, key: str, name: str) -> str:
+    """Return the text without this server; unchanged if there is none. Raises EditRefused."""
+    if name not in list_servers(text, key):
+        return text
+    lines = text.splitlines(keepends=True)
+    head = _find_key(lines, key)
+    children = _find_children(lines, head) if head is not None else []
+    for start, end, _, found in children:
+        if found == name:
+            kept = [*lines[:start], *lines[end:]]
+            if head is not None and len(children) == 1:
+                kept[head] = re.sub(rf"^({re.escape(key)}:)", r"\1 {}", kept[head])
+            return _check(text, "".join(kept), key, name, None)
+    raise _unsafe()
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(text) if text.strip() else {}
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise EditRefused(f"The file is not YAML{where}.", hint="Nothing was changed.") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise EditRefused("The file is not a list of settings.", hint="Nothing was changed.")
+    return found
+
+
+def _find_key(lines: list[str], key: str) -> int | None:
+    wanted = re.compile(rf"(?:\ufeff)?{re.escape(key)}:(?:[ \t]|\r?$|\n)")
+    return next((number for number, line in enumerate(lines) if wanted.match(line)), None)
+
+
+def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str]]:
+    """The entries below a key: first line, line after the last, indentation and name."""
+    found: list[tuple[int, int, str, str]] = []
+    indent: str | None = None
+    last = head + 1
+    for number in range(head + 1, len(lines)):
+        line = lines[number]
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        blanks = line[: len(line) - len(line.lstrip(" "))]
+        if not blanks or (indent is not None and len(blanks) < len(indent)):
+            break
+        indent = blanks if indent is None else indent
+        if len(blanks) == len(indent):
+            named = re.match(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
+            if named is None:
+                raise _unsafe()
+            if found:
+                found[-1] = (found[-1][0], last, *found[-1][2:])
+            found.append((number, number + 1, indent, next(filter(None, named.groups()), "")))
+        last = number + 1
+    if found:
+        found[-1] = (found[-1][0], last, *found[-1][2:])
+    return found
+
+
+def _render(name: str, entry: dict[str, Any], indent: str, line_end: str) -> str:
+    """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread."""
+    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else json.dumps(name)
+    rows = [f"{indent}{plain}:"]
+    rows += [f"{indent * 2}{key}: {json.dumps(value)}" for key, value in entry.items()]
+    return "".join(row + line_end for row in rows)
+
+
+def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
+    """Check that the result means exactly what it should: the file is not ours."""
+    wanted = _parse(text)
+    listed = {**(wanted.get(key) or {})}
+    listed.pop(name, None)
+    if entry is not None:
+        listed[name] = entry
+    wanted[key] = listed
+    if _parse(changed) != wanted:
+        raise _unsafe()
+    return changed
+
+
+def _unsafe() -> EditRefused:
+    return EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")

@@ -1,0 +1,142 @@
+"""Starts the command that an assistant would start, and shakes hands with it as the assistant would."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import JSON_ERRORS, EngineFailure
+
+HANDSHAKE_SECONDS: Final = 60.0
+"""How long a server may take: under `uvx` a first start downloads packages. Ours answers within a second."""
+
+SHORT_STDERR: Final = 300
+"""How much of what a failing server said is shown: the end of it, where the reason is."""
+
+STDERR_BYTES: Final = 64 * 1024
+"""How much of it is kept."""
+
+_INITIALIZE: Final = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "vaultbridge-check", "version": "1"},
+    },
+}
+_LIST_TOOLS: Final = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+class Handshake(Struct, frozen=True):
+    """What the server said of itself, and how long it took until its tools were listed."""
+
+    server: str
+    version: str
+    tools: int
+    seconds: float
+
+
+def check_handshake(
+    words: Sequence[str], environ: Mapping[str, str] = os.environ, *, seconds: float = HANDSHAKE_SECONDS
+) -> Handshake:
+    """Start the server, list its tools and end it. Raises EngineFailure, which says what went wrong."""
+    started = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environ),
+        )
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise EngineFailure(
+            f"{words[0]} cannot be started: {why}.", hint="Run `vaultbridge init` again."
+        ) from None
+    said = bytearray()
+    timer = threading.Timer(seconds, process.kill)
+    listener = threading.Thread(target=_collect, args=(process, said), daemon=True)
+    timer.start()
+    listener.start()
+    try:
+        opened = _ask(process, _INITIALIZE)
+        _send(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        tools = _ask(process, _LIST_TOOLS).get("tools")
+        info = opened.get("serverInfo")
+        info = info if isinstance(info, dict) else {}
+        return Handshake(
+            server=str(info.get("name", "")),
+            version=str(info.get("version", "")),
+            tools=len(tools) if isinstance(tools, list) else 0,
+            seconds=round(time.monotonic() - started, 3),
+        )
+    except (OSError, ValueError, *JSON_ERRORS):
+        late = time.monotonic() - started >= seconds
+        raise EngineFailure(_explain(process, said, listener, late=late), hint="") from None
+    finally:
+        timer.cancel()
+        _end(process)
+
+
+def _ask(process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:
+    """Send a request and read lines until its answer; notifications in between are fine."""
+    _send(process, request)
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        message = msgspec.json.decode(line)
+        if isinstance(message, dict) and message.get("id") == request["id"]:
+            result = message.get("result")
+            if not isinstance(result, dict):
+                raise ValueError(message)
+            return result
+    raise ValueError("no answer")
+
+
+def _send(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(msgspec.json.encode(message) + b"\n")
+    process.stdin.flush()
+
+
+def _collect(process: subprocess.Popen[bytes], said: bytearray) -> None:
+    assert process.stderr is not None
+    with contextlib.suppress(OSError, ValueError):
+        for line in process.stderr:
+            said += line
+            del said[:-STDERR_BYTES]
+
+
+def _explain(
+    process: subprocess.Popen[bytes], said: bytearray, listener: threading.Thread, *, late: bool
+) -> str:
+    if late:
+        return "The server did not answer in time."
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)
+    listener.join(1.0)
+    text = " ".join(bytes(said).decode("utf-8", "replace").split())[-SHORT_STDERR:]
+    return f"The server did not answer as MCP servers do{f': {text}' if text else ''}."
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Closing its input ends a server; one that stays is killed."""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    try:
+        process.wait(5.0)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

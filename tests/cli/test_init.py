@@ -1,0 +1,215 @@
+"""`vaultbridge init`: a person's first minute, in a real terminal and in scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import EngineFailure
+from vaultbridge.server.assistants import catalog
+from vaultbridge.server.assistants.catalog import find_own_command, parse_entry
+from vaultbridge.server.assistants.handshake import check_handshake
+
+BOUND = 60.0
+
+
+class Machine:
+    """A home with two vaults that Obsidian knows, and two assistants."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        for name in ("Old Notes", "Notes"):
+            (home / name / ".obsidian").mkdir(parents=True)
+            (home / name / "Café.md").write_text(f"this is {name}\n", "utf-8")
+        known = {
+            "a": {"path": str(home / "Old Notes"), "ts": 2},
+            "b": {"path": str(home / "Notes"), "ts": 1, "open": True},
+        }
+        (home / ".config" / "obsidian").mkdir(parents=True)
+        (home / ".config" / "obsidian" / "obsidian.json").write_text(json.dumps({"vaults": known}), "utf-8")
+        (home / ".cursor").mkdir()
+        (home / ".cursor" / "mcp.json").write_text('{\n  // mine\n  "mcpServers": {}\n}\n', "utf-8")
+        (home / ".codex").mkdir()
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "VAULTBRIDGE_CACHE": str(home / "cache"),
+            "TERM": "dumb",
+        }
+
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "vaultbridge", "init", *args],
+            cwd=self.home,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND,
+            check=False,
+        )
+
+    def type(self, *answers: str) -> tuple[int, str]:
+        """Run it on a terminal, and answer each question when it is asked."""
+        ours, theirs = pty.openpty()
+        said = ""
+        left = list(answers)
+        with subprocess.Popen(
+            [sys.executable, "-m", "vaultbridge", "init"],
+            cwd=self.home,
+            env=self.environ,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        ) as process:
+            os.close(theirs)
+            while True:
+                try:
+                    piece = os.read(ours, 4096).decode("utf-8", "replace")
+                except OSError:
+                    break
+                if not piece:
+                    break
+                said += piece
+                if left and said.endswith("] "):
+                    os.write(ours, (left.pop(0) + "\n").encode())
+            os.close(ours)
+            return process.wait(BOUND), said.replace("\r\n", "\n")
+
+    def cursor(self) -> str:
+        return (self.home / ".cursor" / "mcp.json").read_text("utf-8")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_two_answers_lead_to_a_tool_call(machine: Machine) -> None:
+    code, said = machine.type("", "")
+    assert code == 0, said
+    assert said.index("1  Notes") < said.index("2  Old Notes")
+    assert "✓ Cursor: started and answered with" in said and "✓ Codex CLI" in said
+    assert "Then ask it: What do my notes say about “Café”" in said
+    assert "// mine" in machine.cursor()
+    codex = tomllib.loads((machine.home / ".codex" / "config.toml").read_text("utf-8"))
+    line = parse_entry(codex["mcp_servers"]["notes"])
+    called = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "vaultbridge",
+            "call",
+            " ".join(map(repr, line)),
+            "obsidian_read_note",
+            '{"name": "Café"}',
+        ],
+        env=machine.environ,
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=True,
+    )
+    assert "this is Notes" in called.stdout
+
+
+def test_another_vault_and_one_assistant_are_chosen_by_number(machine: Machine) -> None:
+    before = machine.cursor()
+    code, said = machine.type("7", "2", "what", "2")
+    assert code == 0, said
+    assert "Type a number from 1 to 2" in said and "Type y, n, or numbers" in said
+    assert machine.cursor() == before
+    assert "old-notes" in (machine.home / ".codex" / "config.toml").read_text("utf-8")
+
+
+def test_no_means_that_nothing_is_written(machine: Machine) -> None:
+    before = machine.cursor()
+    code, _ = machine.type("1", "n")
+    assert code == 0 and machine.cursor() == before
+    assert not (machine.home / ".codex" / "config.toml").exists()
+
+
+def test_scripts_say_yes_look_first_and_take_back(machine: Machine) -> None:
+    before = machine.cursor()
+    alone = machine.run()
+    assert alone.returncode == 2 and "--yes" in alone.stderr
+    looked = machine.run("--dry-run")
+    assert looked.returncode == 0 and '+    "notes": {' in looked.stdout and machine.cursor() == before
+    done = machine.run("--yes", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["vault"], answer["server"]) == (str(machine.home / "Notes"), "notes")
+    assert [file["changed"] for file in answer["files"]] == [True, True]
+    assert all(check["tools"] > 10 for check in answer["checks"])
+    again = json.loads(machine.run("--yes", "--json").stdout)
+    assert [file["changed"] for file in again["files"]] == [False, False]
+    removed = machine.run("--yes", "--remove")
+    assert removed.returncode == 0 and removed.stdout.endswith("Removed.\n")
+    assert "notes" not in machine.cursor() and "// mine" in machine.cursor()
+
+
+def test_an_assistant_that_refuses_does_not_stop_the_others(machine: Machine) -> None:
+    (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
+    done = machine.run("--yes")
+    assert done.returncode == 1
+    assert "not TOML" in done.stderr and "✓ Cursor" in done.stdout
+    assert (machine.home / ".codex" / "config.toml").read_text("utf-8") == "broken ="
+
+
+def test_another_programs_server_of_that_name_is_kept(machine: Machine) -> None:
+    theirs = '{"mcpServers": {"notes": {"command": "other"}}}'
+    (machine.home / ".cursor" / "mcp.json").write_text(theirs, "utf-8")
+    done = machine.run("--yes", "--assistant", "cursor")
+    assert done.returncode == 1 and "another server named 'notes'" in done.stderr
+    machine.run("--yes", "--remove", "--assistant", "cursor")
+    assert machine.cursor() == theirs
+
+
+def test_nothing_to_find_says_what_would_help(tmp_path: Path) -> None:
+    empty = Machine(tmp_path / "a")
+    (empty.home / ".config" / "obsidian" / "obsidian.json").unlink()
+    done = empty.run("--yes")
+    assert done.returncode == 1 and "vaultbridge init -v FOLDER" in done.stderr
+    (empty.home / ".cursor" / "mcp.json").unlink()
+    (empty.home / ".cursor").rmdir()
+    (empty.home / ".codex").rmdir()
+    done = empty.run("--yes", "-v", "Notes")
+    assert done.returncode == 1 and "No assistant was found" in done.stderr
+
+
+def test_a_server_that_does_not_answer_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailure, match="cannot be started: No such file"):
+        check_handshake([str(tmp_path / "nothing")])
+    with pytest.raises(EngineFailure, match="as MCP servers do: broken"):
+        check_handshake([sys.executable, "-c", "import sys; sys.exit('broken')"])
+    with pytest.raises(EngineFailure, match="in time"):
+        check_handshake([sys.executable, "-c", "import sys; sys.stdin.read()"], seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "runner", "words"),
+    [
+        ("/home/a/.cache/uv/archive-v0/Xy_1", "uvx", ["vaultbridge"]),
+        ("/home/a/.cache/uv/environments-v2/x", "uvx", ["vaultbridge"]),
+        ("/home/a/.local/pipx/.cache/0a1b", "pipx", ["run", "vaultbridge"]),
+    ],
+)
+def test_a_thrown_away_environment_writes_its_runner(
+    prefix: str, runner: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / runner
+    program.write_text("#!/bin/sh\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert find_own_command() == [str(program), *words]
+    monkeypatch.setenv("PATH", "")
+    assert find_own_command() != [str(program), *words]
+    assert catalog.find_assistant("nobody") is None
