@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from vaultbridge.engine import Engine
 from vaultbridge.engine.health import check_health
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.walk import WALK_DEPTH
 
 MakeVault = Callable[..., Engine]
 
@@ -58,10 +60,40 @@ def test_names_that_are_not_utf8_are_reported_once_and_within_the_scope(
     Path(os.fsdecode(folder + b"/old\xfe")).mkdir()
     engine.index_sync.refresh()
     engine.index_sync.refresh()
-    assert engine.ask.unusable_names() == (3, ["Private/s\\xff.md", "caf\\xe9.md", "old\\xfe/"])
+    assert reasons(engine) == {
+        "Private/s\\xff.md": "bad-name",
+        "caf\\xe9.md": "bad-name",
+        "old\\xfe/": "bad-name",
+    }
     assert [record.args for record in caplog.records if "left out" in record.message] == [(3,)]
     hidden = make_vault(scope=Scope(deny=("Private/",)))
-    assert hidden.ask.unusable_names() == (2, ["caf\\xe9.md", "old\\xfe/"])
+    assert reasons(hidden) == {"caf\\xe9.md": "bad-name", "old\\xfe/": "bad-name"}
     Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
     engine.index_sync.refresh()
-    assert engine.ask.unusable_names()[0] == 2
+    assert engine.ask.left_out()[0] == 2
+
+
+def test_what_has_the_name_of_another_or_is_too_deep_is_reported_too(make_vault: MakeVault) -> None:
+    engine = make_vault({"Café.md": "x", "Été/B.md": "y", "Private/Ü.md": "z"})
+    folder = engine.root.folder
+    for name in ("Café.md", "Café.bin", "Été/C.md", "Private/Ü.md"):
+        other = folder / unicodedata.normalize("NFD", name)
+        other.parent.mkdir(exist_ok=True)
+        other.write_text("the other form")
+    deep = folder.joinpath(*["d"] * (WALK_DEPTH + 1))
+    deep.mkdir(parents=True)
+    (deep / "note.md").write_text("x")
+    engine.index_sync.refresh()
+    expected = {
+        "Café.md": "same-name",
+        "Été/": "same-name",
+        "/".join(["d"] * (WALK_DEPTH + 1)) + "/": "too-deep",
+    }
+    assert reasons(engine) == {**expected, "Private/Ü.md": "same-name"}
+    assert reasons(make_vault(scope=Scope(deny=("Private/",)))) == expected
+
+
+def reasons(engine: Engine) -> dict[str, str]:
+    count, left_out = engine.ask.left_out()
+    assert count == len(left_out)
+    return {one.path: one.why for one in left_out}

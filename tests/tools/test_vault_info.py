@@ -135,5 +135,5 @@ def test_the_summary_reports_unusable_file_names(small: Small) -> None:
         except OSError:
             pytest.skip("this file system takes UTF-8 only")
     summary = harness.text("vault_info")
-    assert "not UTF-8 or contain control characters: 7 (odd 0 \\xff.md, " in summary
+    assert "because its name is not UTF-8 or contains control characters: 7 (odd 0 \\xff.md, " in summary
     assert "odd 4 \\xff.md, …)" in summary

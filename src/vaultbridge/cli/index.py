@@ -9,7 +9,7 @@ from typing import Final
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
 
 NAMES_SHOWN: Final = 20
-"""How many unusable names are shown: a screenful shows which folder they come from."""
+"""How many files left out are shown: a screenful shows which folder they come from."""
 
 _ONE = {"notes": "note", "canvases": "canvas", "bases": "base", "attachments": "attachment"}
 
@@ -24,13 +24,15 @@ def main(argv: list[str]) -> int:
 
 
 def _index(args: argparse.Namespace) -> int:
+    from vaultbridge.vault.walk import LEFT_OUT
+
     started = time.perf_counter()
     with open_vault(args.vault) as engine:
         if args.rebuild:
             engine.index_sync.index.rebuild()
         report = refresh(engine)
         counts = engine.ask.counts()
-        total, left_out = engine.ask.unusable_names()
+        total, left_out = engine.ask.left_out()
     seconds = time.perf_counter() - started
     if args.json:
         emit(
@@ -41,7 +43,7 @@ def _index(args: argparse.Namespace) -> int:
                 "changed": report.changed,
                 "removed": report.removed,
                 "unreadable": [place.path for place in report.unreadable],
-                "leftOut": left_out,
+                "leftOut": [{"path": one.path, "why": one.why} for one in left_out],
                 **counts,
             }
         )
@@ -51,8 +53,8 @@ def _index(args: argparse.Namespace) -> int:
     say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
     for place in report.unreadable:
         say(f"could not be read: {place.path}")
-    for name in left_out[:NAMES_SHOWN]:
-        say(f"left out, because its name is not UTF-8 or contains control characters: {name}")
+    for one in left_out[:NAMES_SHOWN]:
+        say(f"left out, because {LEFT_OUT[one.why]}: {one.path}")
     if total > NAMES_SHOWN:
-        say(f"left out for the same reason: {total - NAMES_SHOWN:,} more")
+        say(f"left out for such reasons: {total - NAMES_SHOWN:,} more")
     return OK

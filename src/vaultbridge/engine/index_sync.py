@@ -145,8 +145,8 @@ class IndexSync:
         self._compared = -TRUSTED_SECONDS
         self._looked = -TRUSTED_SECONDS
         """When the last comparison ended, and when it began."""
-        self._unusable_names = 0
-        """How many unusable names have been logged: each number is logged once."""
+        self._left_out = 0
+        """How many files left out have been logged: each number is logged once."""
         self._follower = Follower(self._index_own_writes)
         self._listeners: list[Listener] = []
         self.problem = ""
@@ -418,13 +418,12 @@ class IndexSync:
         report = self._synchroniser().full(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started
-        if len(report.unusable_names) > self._unusable_names:
+        if len(report.left_out) > self._left_out:
             log.warning(
-                "%d files or folders are left out: their names are not UTF-8 or contain control characters. "
-                "`vaultbridge index` and vault_info name them.",
-                len(report.unusable_names),
+                "%d files or folders are left out; `vaultbridge index` and vault_info say which and why.",
+                len(report.left_out),
             )
-        self._unusable_names = len(report.unusable_names)
+        self._left_out = len(report.left_out)
         if report.leftovers:
             self._remove_leftovers(report.leftovers)
         return report

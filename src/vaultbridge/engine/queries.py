@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.ranking.rank import ExtraView, RankedPage
     from vaultbridge.index.store.database import Index, IndexStatus
     from vaultbridge.vault.cloud import Conflict
+    from vaultbridge.vault.walk import Skipped
 
 Visible = Callable[[str], bool]
 
@@ -399,16 +400,16 @@ class Queries:
 
         return listing.list_recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
 
-    def unusable_names(self) -> tuple[int, list[str]]:
-        """How many files and folders are not part of the vault because of their names, and some of those,
-        escaped. What the scope hides is not counted."""
-        from vaultbridge.index.store.database import read_unusable_names
+    def left_out(self) -> tuple[int, list[Skipped]]:
+        """How many files and folders are no part of the vault although a person may think so, and some of
+        them, with the reason. What the scope hides is not counted."""
+        from vaultbridge.index.store.database import read_left_out
 
         with self._index().reading() as db:
-            count, names = read_unusable_names(db)
+            count, some = read_left_out(db)
         if self._scope.unrestricted:
-            return count, names
-        seen = [name for name in names if self._scope.visible(name)]
+            return count, some
+        seen = [one for one in some if self._scope.visible(one.path)]
         return len(seen), seen
 
     def counts(self) -> dict[str, int]:

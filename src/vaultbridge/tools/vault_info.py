@@ -18,8 +18,9 @@ from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from vaultbridge.engine import Engine
     from vaultbridge.engine.queries import Queries
     from vaultbridge.vault.settings import VaultSettings
 
@@ -27,7 +28,7 @@ Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "se
 
 
 NAMES_SHOWN: Final = 5
-"""How many unusable names the summary shows: enough to find the place."""
+"""How many files left out the summary shows for each reason: enough to find the place."""
 
 SETTINGS_SHOWN: Final = 5
 """How many settings the summary shows: those that decide where things go and how links look."""
@@ -122,13 +123,21 @@ def _summarize(context: VaultContext) -> list[str]:
         lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
     if engine.index_sync.problem:
         lines.append(f"Changes are not being watched: {engine.index_sync.problem}")
-    left_out, names = engine.ask.unusable_names()
-    if left_out:
-        shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if left_out > NAMES_SHOWN else "")
-        lines.append(
-            f"Ignored because their names are not UTF-8 or contain control characters: {left_out} ({shown})"
-        )
-    return [*unfinished, *lines]
+    return [*unfinished, *lines, *_list_left_out(engine)]
+
+
+def _list_left_out(engine: Engine) -> Iterator[str]:
+    from vaultbridge.vault.walk import LEFT_OUT
+
+    total, left_out = engine.ask.left_out()
+    more = total - len(left_out)
+    for why, reason in LEFT_OUT.items():
+        paths = [one.path for one in left_out if one.why == why]
+        if paths:
+            shown = ", ".join(paths[:NAMES_SHOWN]) + (", …" if len(paths) > NAMES_SHOWN else "")
+            yield f"Left out, because {reason}: {len(paths)} ({shown})"
+    if more:
+        yield f"Left out for such reasons: {more} more"
 
 
 def _list_settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:

@@ -68,14 +68,21 @@ class Unreadable(Struct, frozen=True, gc=False):
 
 class Skipped(Struct, frozen=True, gc=False):
     """Something on disk that is not a file of the vault. `path` is for display: characters that no path may
-    contain are escaped, and then a folder ends with `/`.
+    contain are escaped. A folder for one of the `LEFT_OUT` reasons ends with `/`.
 
-    `same-name`: another file has this name in another Unicode form and is used instead;
     `leftover`: a temporary file of ours, which `replace.remove_leftover` removes when its writer has died.
     """
 
     path: str
     why: Literal["outside", "loop", "broken-link", "too-deep", "bad-name", "same-name", "special", "leftover"]
+
+
+LEFT_OUT: Final[dict[str, str]] = {
+    "bad-name": "its name is not UTF-8 or contains control characters",
+    "same-name": "another one beside it has the same name in another Unicode form",
+    "too-deep": f"it is more than {WALK_DEPTH} folders deep",
+}
+"""What a person may take for a part of the vault and has to hear of: `Skipped.why`, and how to say it."""
 
 
 Found = FileEntry | Unreadable | Skipped
@@ -128,8 +135,7 @@ class _Walk:
             if not name.isascii() or not name.isprintable():
                 as_shown = normalize_name(name)
                 if as_shown is None:
-                    folder = "/" if item.is_dir(follow_symlinks=False) else ""
-                    found.append(Skipped(prefix + _showable(name) + folder, "bad-name"))
+                    found.append(Skipped(prefix + _showable(name) + _slash(item), "bad-name"))
                     continue
                 if as_shown != name:
                     odd.append((as_shown, item))
@@ -156,7 +162,7 @@ class _Walk:
 
     def enter(self, path: str, place: str, depth: int, found: list[Found]) -> None:
         if depth >= WALK_DEPTH:
-            found.append(Skipped(path, "too-deep"))
+            found.append(Skipped(f"{path}/", "too-deep"))
         else:
             self.waiting.append((path, place, depth + 1))
 
@@ -197,7 +203,7 @@ class _Walk:
         the first in code point order, as in `Root.locate`."""
         for as_shown, item in sorted(odd, key=lambda pair: pair[1].name):
             if as_shown in taken:
-                found.append(Skipped(prefix + as_shown, "same-name"))
+                found.append(Skipped(prefix + as_shown + _slash(item), "same-name"))
             else:
                 taken.add(as_shown)
                 self.visit(item, prefix + as_shown, folder, depth, found)
@@ -254,6 +260,10 @@ def _overlap(one: str, other: str) -> bool:
 
 def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "cannot be read"
+
+
+def _slash(item: os.DirEntry[str]) -> str:
+    return "/" if item.is_dir(follow_symlinks=False) else ""
 
 
 def _showable(name: str) -> str:

@@ -31,6 +31,7 @@ from vaultbridge.index.store import schema
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.wal_index import WalIndex
+from vaultbridge.vault.walk import Skipped
 
 EXPANSION: Final = 400
 """The most words that one string is expanded to. The limit keeps SQLite's query small; a string that occurs
@@ -403,12 +404,12 @@ def read_meta(db: sqlite3.Connection, name: str) -> int:
     return int(value)
 
 
-def read_unusable_names(db: sqlite3.Connection) -> tuple[int, list[str]]:
-    """Returns how many files and folders have names that no vault path can hold, and some of them,
-    escaped."""
-    (value,) = db.execute("SELECT value FROM meta WHERE name = 'unusable_names'").fetchone()
-    count, *names = msgspec.json.decode(value)
-    return count, names
+def read_left_out(db: sqlite3.Connection) -> tuple[int, list[Skipped]]:
+    """Returns how many files and folders are no part of the vault although a person may think so, and some of
+    them."""
+    (value,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
+    count, first = msgspec.json.decode(value)
+    return count, [Skipped(path, why) for path, why in first]
 
 
 def write_meta(db: sqlite3.Connection, **values: int | str) -> None:

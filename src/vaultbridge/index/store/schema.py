@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 """Raise it whenever a table, the folding of text or the parser's output changes: indexes are then rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
@@ -144,8 +144,9 @@ _COUNTERS: Final = ("generation", "files_version")
 """What others remember things by. In a new file they begin at the time, not at nothing: a number that the
 file before it had already reached would make what was remembered of that one look true."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "unusable_names": "[0]"}
-"""`unusable_names` is JSON: how many files have names that no vault path can hold, then some of the names."""
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0,[]]"}
+"""`left_out` is JSON: how many files and folders are no part of the vault although a person may think so,
+then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
 
 
 class UnusableIndex(Exception):

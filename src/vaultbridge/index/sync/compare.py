@@ -23,7 +23,7 @@ from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import FileEntry, Found, Unreadable, kind_of, walk
+from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, Skipped, Unreadable, kind_of, walk
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):
@@ -53,8 +53,8 @@ class Snapshot(Struct):
     entries: dict[str, FileEntry] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
-    unusable_names: list[str] = field(default_factory=list)
-    """Files and whole folders whose names no vault path can hold."""
+    left_out: list[Skipped] = field(default_factory=list)
+    """Files and whole folders that a person may miss, each with the reason."""
 
     def add(self, found: Iterable[Found]) -> None:
         for one in found:
@@ -64,9 +64,9 @@ class Snapshot(Struct):
                 self.unreadable.append(one)
             elif one.why == "leftover":
                 self.leftovers.append(one.path)
-            elif one.why == "bad-name" and (one.path.endswith("/") or kind_of(one.path) != "other"):
+            elif one.why in LEFT_OUT and (one.path.endswith("/") or kind_of(one.path) != "other"):
                 # Other kinds, such as the icon files of macOS folders, are not notes.
-                self.unusable_names.append(one.path)
+                self.left_out.append(one)
 
     def may_hold(self, path: str) -> bool:
         """Whether a path that was not found may exist all the same, in a place that could not be read."""

@@ -32,7 +32,7 @@ from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.system import is_racy
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import FileEntry, Unreadable
+from vaultbridge.vault.walk import FileEntry, Skipped, Unreadable
 
 BATCH_FILES: Final = 2000
 """Notes in one transaction of a large change: about 6 MB of text and less than a second of work, after which
@@ -45,21 +45,21 @@ Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
-UNUSABLE_NAMES: Final = 100
-"""The most unusable names that the index stores: more than any answer shows."""
+LEFT_OUT_STORED: Final = 100
+"""The most files and folders left out that the index stores: more than any answer shows."""
 
 
 class SyncReport(Struct, frozen=True):
     """What a comparison with the disk changed in the index. `leftovers` are temporary files of ours that were
-    found, `unusable_names` are names that no vault path can hold, escaped, and `cancelled` says that the work
-    is unfinished."""
+    found, `left_out` are files and folders that are no part of the vault although a person may think so, and
+    `cancelled` says that the work is unfinished."""
 
     added: int = 0
     changed: int = 0
     removed: int = 0
     unreadable: tuple[Unreadable, ...] = ()
     leftovers: tuple[str, ...] = ()
-    unusable_names: tuple[str, ...] = ()
+    left_out: tuple[Skipped, ...] = ()
     cancelled: bool = False
 
     def __bool__(self) -> bool:
@@ -128,7 +128,7 @@ class Synchroniser:
     def _store_time(self, started: int, seen: compare.Snapshot) -> None:
         try:
             with self.index.writing(silently=True) as db:
-                write_meta(db, checked_ns=started, unusable_names=_encode_unusable_names(seen))
+                write_meta(db, checked_ns=started, left_out=_encode_left_out(seen))
         except EngineFailure as error:
             if error.details.get("index_rebuilt"):
                 raise
@@ -145,7 +145,7 @@ class Synchroniser:
                 done=total,
                 total=total,
                 checked_ns=started,
-                unusable_names=_encode_unusable_names(seen),
+                left_out=_encode_left_out(seen),
             )
         self.index.compact()
 
@@ -163,7 +163,7 @@ class Synchroniser:
             return SyncReport(
                 unreadable=tuple(seen.unreadable),
                 leftovers=tuple(seen.leftovers),
-                unusable_names=tuple(seen.unusable_names),
+                left_out=tuple(seen.left_out),
             )
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
@@ -202,10 +202,10 @@ class Synchroniser:
         return change.report(seen, cancelled=cancelled)
 
 
-def _encode_unusable_names(seen: compare.Snapshot) -> str:
-    """Returns the number of unusable names and the first of them, as JSON for the table `meta`."""
-    names = sorted(seen.unusable_names)[:UNUSABLE_NAMES]
-    return msgspec.json.encode([len(seen.unusable_names), *names]).decode()
+def _encode_left_out(seen: compare.Snapshot) -> str:
+    """Returns how many files and folders are left out, and the first of them, as JSON for `meta`."""
+    first = sorted((one.path, one.why) for one in seen.left_out)[:LEFT_OUT_STORED]
+    return msgspec.json.encode([len(seen.left_out), first]).decode()
 
 
 def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
@@ -241,7 +241,7 @@ class _Change:
             removed=self.removed,
             unreadable=tuple(seen.unreadable),
             leftovers=tuple(seen.leftovers),
-            unusable_names=tuple(seen.unusable_names),
+            left_out=tuple(seen.left_out),
             cancelled=cancelled,
         )
 
