@@ -72,7 +72,7 @@ function licences(inputs) {
   }
   const parts = [...packages].sort().map((folder) => {
     const about = JSON.parse(readFileSync(join(here, folder, 'package.json'), 'utf8'));
-    const file = readdirSync(join(here, folder)).find((name) => /^licen[cs]e(\.|$)/i.test(name));
+    const file = readdirSync(join(here, folder)).find((name) => /^licen[cs]e([.-]|$)/i.test(name));
     if (!file) throw new Error(`${about.name} has no licence file`);
     const text = readFileSync(join(here, folder, file), 'utf8').replace(/\r\n?/g, '\n').trim();
     return `${about.name} ${about.version} (${about.license})\n\n${text}\n`;

@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { live } from './lib/live';
-import { parse, route } from './lib/router';
+import { href, navigate, parse, route } from './lib/router';
 import { findToken, takeToken } from './lib/token';
 import { Shell } from './shell';
 
@@ -15,6 +15,12 @@ async function start(): Promise<void> {
   if (await findToken()) live.connect();
   else live.state.set({ word: 'refused', why: 'This page needs its token.' });
 }
+
+// A note that the assistant opens is shown, wherever the person is.
+live.on('openFile', ({ path, selection }) => {
+  navigate(href('note', path, { line: selection ? selection.start.line + 1 : '' }));
+  return { done: true };
+});
 
 addEventListener('hashchange', () => takeToken() && location.reload());
 void start();

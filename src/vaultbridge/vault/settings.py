@@ -117,6 +117,8 @@ class Bookmark(Struct, frozen=True):
 class VaultSettings(Struct, frozen=True, kw_only=True):
     new_link_format: LinkFormat = "shortest"
     use_markdown_links: bool = False
+    strict_line_breaks: bool = False
+    """Whether a line end within a paragraph is shown as a space."""
     always_update_links: bool = False
     attachment_folder: str = "/"
     new_file_location: Literal["root", "current", "folder"] = "root"
@@ -295,6 +297,7 @@ class _Reading:
         fields = {
             "new_link_format": self.choice("newLinkFormat", ("shortest", "relative", "absolute")),
             "use_markdown_links": self.switch("useMarkdownLinks"),
+            "strict_line_breaks": self.switch("strictLineBreaks"),
             "always_update_links": self.switch("alwaysUpdateLinks"),
             "attachment_folder": self.value("app", "attachmentFolderPath", str, "/"),
             "new_file_location": self.choice("newFileLocation", ("root", "current", "folder")),

@@ -40,17 +40,31 @@ export async function api<T>(path: string, { method, query = {}, body, signal }:
   return request<T>(address, method ?? (body === undefined ? 'GET' : 'POST'), body, signal);
 }
 
+/** The answer, or null when it is still the one with this tag. */
+export async function apiTagged<T>(path: string, tag: string): Promise<{ value: T | null; etag: string }> {
+  const search = vaultName() && `?${new URLSearchParams({ vault: vaultName() })}`;
+  const response = await ask(BASE + path + search, 'GET', undefined, undefined, tag ? { 'If-None-Match': tag } : {});
+  if (response.status === 304) return { value: null, etag: tag };
+  return { value: await read<T>(response), etag: response.headers.get('ETag') ?? '' };
+}
+
 async function request<T>(address: string, method: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const headers: Record<string, string> = { Authorization: `Bearer ${token()}` };
+  return read<T>(await ask(address, method, body, signal));
+}
+
+async function ask(address: string, method: string, body: unknown, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${token()}`, ...more };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  let response: Response;
   try {
     const text = body === undefined ? null : JSON.stringify(body);
-    response = await fetch(address, { method, headers, body: text, signal: signal ?? null });
+    return await fetch(address, { method, headers, body: text, signal: signal ?? null, cache: 'no-store' });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError('The server cannot be reached at the moment.', 0, '', '', '');
   }
+}
+
+async function read<T>(response: Response): Promise<T> {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer as T;
   const { message = '', code = '', hint = '', argument = '' } = answer.error ?? {};

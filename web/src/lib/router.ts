@@ -48,5 +48,24 @@ export function navigate(to: string, { replace = false } = {}): void {
   route.set(parse(to));
 }
 
-addEventListener('hashchange', () => route.set(parse(location.hash)));
-addEventListener('popstate', () => route.set(parse(location.hash)));
+/** Whether the last step was Back or Forward; then a view returns to the place where the person was. */
+export let wentBack = false;
+
+function arrive(): void {
+  wentBack = true;
+  route.set(parse(location.hash));
+  wentBack = false;
+}
+
+addEventListener('hashchange', arrive);
+addEventListener('popstate', arrive);
+
+// A link within the page is a step like any other; left to the browser it could not be told from Back.
+document.addEventListener('click', (event) => {
+  const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
+  if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const to = link.getAttribute('href') ?? '';
+  if (!to.startsWith('#/') || link.target) return;
+  event.preventDefault();
+  navigate(to);
+});

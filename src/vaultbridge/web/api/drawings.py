@@ -10,7 +10,7 @@ from vaultbridge.canvas.parse import FileCard, GroupCard, LinkCard, TextCard, re
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.web.api.notes import resolve_target
+from vaultbridge.web.api.notes import resolve_links, resolve_target
 from vaultbridge.web.api.routes import PageApi, PageCall
 from vaultbridge.web.media import MediaLinks, media_kind
 
@@ -187,6 +187,7 @@ def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[s
             }
             for edge in canvas.edges
         ],
+        "links": resolve_links(engine, view.path, view.note, link),
         "problems": [{"line": problem.line, "message": problem.message} for problem in canvas.problems],
     }
 

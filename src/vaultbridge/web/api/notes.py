@@ -17,6 +17,7 @@ from vaultbridge.markdown.edits.line_ends import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
+from vaultbridge.vault.read import content_hash
 from vaultbridge.web.api.routes import PageApi, PageCall
 from vaultbridge.web.media import MediaLinks, media_kind, suffix_of
 
@@ -65,12 +66,18 @@ class TickTask(Struct, frozen=True, forbid_unknown_fields=True):
 
 def add_note_routes(api: PageApi, media: MediaLinks) -> None:
     async def show(call: PageCall) -> Any:
-        path, subpath = _require_path(call), call.text("subpath")
+        path, subpath, known = _require_path(call), call.text("subpath"), call.text("known")
 
         def link_media(path: str) -> str:
             return media.make(call.grant, call.vault, path)
 
-        return await call.on_vault(lambda engine: show_file(engine, path, subpath, link_media))
+        def work(engine: Engine) -> dict[str, Any]:
+            # A page that looks whether its note has changed should cost no parsing.
+            if known and content_hash(engine.read_bytes(engine.find(path))) == known:
+                return {"unchanged": True}
+            return show_file(engine, path, subpath, link_media)
+
+        return await call.on_vault(work)
 
     api.get("/note", show)
     api.put("/note", save)
@@ -138,6 +145,7 @@ def _show_text(engine: Engine, view: FileView, kind: str, subpath: str, link_med
         "text": text,
         "firstLine": first_line,
         "bodyLine": _line_at(view.text, properties.end) if properties is not None and not subpath else 1,
+        "breaks": not engine.settings.strict_line_breaks,
         "readOnly": _why_read_only(engine, view),
         "properties": [
             {"name": replace_surrogates(name), "type": property_type(name, types), "value": _plain(value)}
@@ -150,7 +158,8 @@ def _show_text(engine: Engine, view: FileView, kind: str, subpath: str, link_med
             for heading in note.headings
         ],
         "tasks": [{"line": task.line, "status": task.status} for task in note.tasks],
-        "links": _resolve_links(engine, view.path, note, link_media),
+        "blocks": {block.id: block.line for block in note.blocks},
+        "links": resolve_links(engine, view.path, note, link_media),
         "problems": [{"line": problem.line, "message": problem.message} for problem in note.problems],
     }
 
@@ -197,13 +206,12 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) -> dict[str, Any]:
-    """Where each link leads, by its raw text. A browser has neither the rules nor the names of all files."""
+def resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) -> dict[str, Any]:
+    """Where each link leads, by its target as written. A browser has neither the rules nor the names of all
+    files."""
     table = engine.ask.visible_table()
-    return {
-        replace_surrogates(link.raw): resolve_target(link.target, path, table, link_media)
-        for link in note.links
-    }
+    targets = dict.fromkeys(link.target for link in note.links)
+    return {replace_surrogates(target): resolve_target(target, path, table, link_media) for target in targets}
 
 
 def resolve_target(target: str, source: str, table: FileTable, link_media: Any) -> dict[str, Any]:

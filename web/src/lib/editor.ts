@@ -1,0 +1,115 @@
+// CodeMirror, in a shadow root: there it uses constructed stylesheets, which the page's policy allows, instead of
+// style elements, which it forbids. Loaded when a person first edits or compares.
+
+import { autocompletion, type CompletionSource } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { markdown, markdownLanguage } from '@codemirror/lang-markdown';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { MergeView } from '@codemirror/merge';
+import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
+import { EditorState, type Extension } from '@codemirror/state';
+import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+
+export { EditorState, EditorView, MergeView };
+
+export const theme = EditorView.theme({
+  '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '.92rem' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
+  '.cm-content': { padding: '1rem 0', caretColor: 'var(--ink)' },
+  '.cm-line': { padding: '0 1rem' },
+  '.cm-gutters': { backgroundColor: 'var(--card)', color: 'var(--quiet)', border: 'none' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'color-mix(in srgb, var(--soft) 55%, transparent)' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--main-soft)' },
+  '.cm-searchMatch, .cm-selectionMatch': { backgroundColor: 'var(--found)' },
+  '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--ink)', borderColor: 'var(--line)' },
+  '.cm-textfield': { backgroundColor: 'var(--card)', color: 'var(--ink)', borderColor: 'var(--strong-line)' },
+  '.cm-button': { backgroundImage: 'none', backgroundColor: 'var(--raised)', borderColor: 'var(--line)', color: 'var(--ink)' },
+  '.cm-tooltip': { backgroundColor: 'var(--raised)', borderColor: 'var(--line)', borderRadius: '8px', overflow: 'hidden' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--main)', color: 'var(--on-main)' },
+  '.cm-specialChar': { color: 'var(--bad)' },
+  '.cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--plus)' },
+  '.cm-deletedChunk, .cm-deletedLine': { backgroundColor: 'var(--minus)' },
+  '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--minus)' },
+  '&.cm-merge-b .cm-changedLine': { backgroundColor: 'var(--plus)' },
+  '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': { background: 'var(--minus-word)' },
+  '&.cm-merge-b .cm-changedText': { background: 'var(--plus-word)' },
+  '.cm-collapsedLines': { backgroundColor: 'var(--soft)', backgroundImage: 'none', color: 'var(--quiet)' },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.heading, fontWeight: '700', color: 'var(--main)' },
+  { tag: tags.strong, fontWeight: '700' },
+  { tag: tags.emphasis, fontStyle: 'italic' },
+  { tag: tags.strikethrough, textDecoration: 'line-through' },
+  { tag: [tags.link, tags.url], color: 'var(--main)' },
+  { tag: [tags.monospace, tags.string], color: 'var(--good)' },
+  { tag: [tags.processingInstruction, tags.meta, tags.comment, tags.quote], color: 'var(--quiet)' },
+  { tag: [tags.keyword, tags.atom, tags.bool], color: 'var(--info)' },
+]);
+
+/** What every editor and comparison of notes has. */
+export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, highlightSpecialChars(), markdown({ base: markdownLanguage })];
+
+/** The shadow root of a place, made once. */
+export function rootOf(place: HTMLElement): ShadowRoot {
+  return place.shadowRoot ?? place.attachShadow({ mode: 'open' });
+}
+
+export interface EditorOptions {
+  text: string;
+  label: string;
+  onChange: (text: string) => void;
+  onSave: () => void;
+  onLeave: () => void;
+  /** The paths that `[[` offers. */
+  paths: () => { title: string; path: string }[];
+}
+
+const OFFERED = 50; // names at once after `[[`
+
+/** After `[[`, the names of notes. */
+function links(paths: EditorOptions['paths']): CompletionSource {
+  return (context) => {
+    const typed = context.matchBefore(/\[\[[^[\]|#\n]*/);
+    if (!typed) return null;
+    const wanted = typed.text.slice(2).toLowerCase();
+    const options = [];
+    for (const { title, path } of paths()) {
+      if (!title.toLowerCase().includes(wanted)) continue;
+      options.push({ label: title, detail: path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '', apply: `${title}]]` });
+      if (options.length >= OFFERED) break;
+    }
+    return { from: typed.from + 2, options, filter: false };
+  };
+}
+
+export function mountEditor(place: HTMLElement, options: EditorOptions): EditorView {
+  const root = rootOf(place);
+  const keys = keymap.of([
+    { key: 'Mod-s', run: () => (options.onSave(), true), preventDefault: true },
+    { key: 'Escape', run: () => (options.onLeave(), true) },
+    ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab,
+  ]);
+  const extensions = [
+    keymap.of([]), lineNumbers(), history(), drawSelection(), highlightActiveLine(), highlightSelectionMatches(),
+    autocompletion({ override: [links(options.paths)], icons: false }), keys, common,
+    EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'true' }),
+    EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
+  ];
+  return new EditorView({ root, parent: root, state: EditorState.create({ doc: options.text, extensions }) });
+}
+
+/** Two texts side by side; the right one can be edited, and differences be taken over from the left. */
+export function mountConflict(place: HTMLElement, theirs: string, mine: string, labels: [string, string]): MergeView {
+  const root = rootOf(place);
+  const side = (label: string, more: Extension) => [lineNumbers(), common, EditorView.contentAttributes.of({ 'aria-label': label }), more];
+  return new MergeView({
+    root, parent: root,
+    a: { doc: theirs, extensions: side(labels[0], [EditorState.readOnly.of(true)]) },
+    b: { doc: mine, extensions: side(labels[1], [history(), drawSelection(), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab])]) },
+    revertControls: 'a-to-b', highlightChanges: true, gutter: true, collapseUnchanged: { margin: 3, minSize: 4 },
+  });
+}

@@ -1,0 +1,41 @@
+// A folder: what is in it.
+
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { href } from '../lib/router';
+import { Empty, Icon, Loading, plural, useTitle } from '../lib/ui';
+import { useValue } from '../lib/value';
+import { files, loadFiles } from './files';
+import { Crumbs } from './note';
+import { titleOf } from './types';
+
+const SHOWN = 1000; // files listed; the tree has all
+
+export function FolderView({ path }: { path: string }): JSX.Element {
+  const all = useValue(files);
+  useTitle(path);
+  useEffect(() => void loadFiles(), []);
+  if (!all) return <Loading />;
+  const prefix = path ? `${path}/` : '';
+  const folders = new Map<string, number>();
+  const own: string[] = [];
+  for (const one of all.paths) {
+    if (!one.startsWith(prefix)) continue;
+    const rest = one.slice(prefix.length);
+    const cut = rest.indexOf('/');
+    if (cut < 0) own.push(one);
+    else folders.set(rest.slice(0, cut), (folders.get(rest.slice(0, cut)) ?? 0) + 1);
+  }
+  if (!own.length && !folders.size) return <Empty icon="folder" title={`There is no folder “${path}”`}><p>It may have been moved or renamed. <a href={href('vault')}>Go to the vault</a></p></Empty>;
+  return (
+    <div class="page">
+      <Crumbs path={`${path}/`} />
+      <h1>{path.split('/').at(-1)}</h1>
+      <ul class="named folder-list">
+        {[...folders].map(([name, count]) => <li key={name}><a href={href('folder', prefix + name)}><Icon name="folder" /><span>{name}</span><span class="quiet">{plural(count, 'file')}</span></a></li>)}
+        {own.slice(0, SHOWN).map((one) => <li key={one}><a href={href('note', one)}><Icon name="note" /><span>{titleOf(one)}</span></a></li>)}
+      </ul>
+      {own.length > SHOWN && <p class="quiet">The first {SHOWN.toLocaleString()} of {own.length.toLocaleString()} files. The tree has all.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+// The vault's home: where to go on.
+
+import type { JSX } from 'preact';
+import { api } from '../lib/api';
+import { live } from '../lib/live';
+import { href, navigate } from '../lib/router';
+import { ago, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
+import { useValue } from '../lib/value';
+import { files } from './files';
+import { folderOf, type Home as HomeData, kindOf, titleOf } from './types';
+
+const RECENT = 12;
+
+export function Home(): JSX.Element {
+  useTitle('');
+  const all = useValue(files);
+  const hello = useValue(live.hello);
+  const home = useLoad((signal) => api<HomeData>('home', { query: { limit: RECENT }, signal }), [all, hello?.vault]);
+  const value = home.value;
+  if (!value) return home.state === 'failed' ? <Failure error={home.error} retry={home.again} /> : <Loading>Opening the vault…</Loading>;
+  const { counts } = value;
+  const parts = [plural(counts.notes, 'note'), counts.canvases && plural(counts.canvases, 'canvas', 'canvases'), counts.bases && plural(counts.bases, 'base'), counts.attachments && plural(counts.attachments, 'attachment')];
+  return (
+    <div class="page home">
+      <header class="home-head">
+        <div>
+          <h1>{value.vault}</h1>
+          <p class="quiet">{parts.filter(Boolean).join(' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading, ${value.index.done} of ${value.index.total}`}</p>
+        </div>
+        {value.vaults.length > 1 && (
+          <label class="vault-choice">Vault <select value={value.vault} onChange={(event) => navigate(href('vault', '', { vault: event.currentTarget.value }))}>
+            {value.vaults.map((name) => <option key={name} value={name}>{name}</option>)}
+          </select></label>
+        )}
+      </header>
+      {!counts.notes && value.index.complete ? (
+        <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or let an assistant write the first.</p></Empty>
+      ) : (
+        <>
+          {value.bookmarks.length > 0 && (
+            <section aria-labelledby="bookmarks-title">
+              <h2 id="bookmarks-title" class="list-title">Bookmarks</h2>
+              <ul class="chips">{value.bookmarks.map((one) => <li key={one.path}><a class="chip" href={href('note', one.path)}>{one.title || titleOf(one.path)}</a></li>)}</ul>
+            </section>
+          )}
+          <section aria-labelledby="recent-title">
+            <h2 id="recent-title" class="list-title">Changed last</h2>
+            <ul class="recent">
+              {value.recent.map(({ path, modified }) => (
+                <li key={path}>
+                  <a class="card recent-card" href={href('note', path)}>
+                    <Icon name={({ canvas: 'canvas', base: 'base' } as Partial<Record<string, IconName>>)[kindOf(path)] ?? 'note'} />
+                    <span class="recent-name">{titleOf(path)}</span>
+                    <span class="quiet">{folderOf(path) || 'Top of the vault'}</span>
+                    <time dateTime={new Date(modified * 1000).toISOString()}>{ago(modified)}</time>
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        </>
+      )}
+      {hello && !hello.assistants && value.owner && (
+        <section class="card invite" aria-labelledby="invite-title">
+          <h2 id="invite-title">Connect an assistant</h2>
+          <p class="quiet">Claude, Cursor and every other MCP client can work with this vault. You see what they read and change under <a href={href('activity')}>Activity</a>, and decide under <a href={href('review')}>Review</a>.</p>
+          <p><a class="button" href={href('settings')}>How to connect</a></p>
+        </section>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,243 @@
+// A note, or another file: read, with what belongs to it at its side, or edited.
+
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { api, ApiError, vaultName } from '../lib/api';
+import { live } from '../lib/live';
+import { href, navigate, type Route } from '../lib/router';
+import { ago, complain, Empty, Failure, Icon, Loading, notify, useKeys, useTitle } from '../lib/ui';
+import { useValue } from '../lib/value';
+import { renderNote } from '../note/render';
+import { Base, mountBase } from './base';
+import { Canvas } from './canvas';
+import { drafts } from './drafts';
+import { Editing } from './editing';
+import { loadFiles } from './files';
+import { Panel } from './panel';
+import { Properties } from './properties';
+import { useSharedSelection } from './selection';
+import { folderOf, kindOf, type NoteData, type Saved, titleOf } from './types';
+
+const LOOK_MS = 2500; // between two looks whether the note has changed, while it is in sight
+
+export function NoteView({ route: now }: { route: Route }): JSX.Element {
+  const path = now.path;
+  const vault = vaultName();
+  const [note, setNote] = useState<NoteData | null>(null);
+  const [error, fail] = useState<Error | null>(null);
+  const [turn, again] = useState(0);
+  const held = useRef(note);
+  held.current = note;
+  useTitle(titleOf(path));
+
+  useEffect(() => {
+    const abort = new AbortController();
+    api<NoteData>('note', { query: { path }, signal: abort.signal }).then(
+      (found) => {
+        setNote(found);
+        fail(null);
+        // A name or another spelling leads here too; the address then says the path.
+        if (found.path !== path) navigate(href('note', found.path, { to: now.query.get('to'), line: now.query.get('line') }), { replace: true });
+      },
+      (reason) => abort.signal.aborted || (setNote(null), fail(reason)),
+    );
+    return () => abort.abort();
+  }, [path, vault, turn]);
+
+  useEffect(() => {
+    const look = async () => {
+      const shown = held.current;
+      if (document.hidden || live.state.get().word !== 'connected' || !shown?.hash || shown.path !== path) return;
+      const found = await api<NoteData>('note', { query: { path, known: shown.hash } }).catch((reason) => {
+        if (reason instanceof ApiError && reason.status === 404) (setNote(null), fail(reason));
+        return null;
+      });
+      if (found && !found.unchanged && held.current === shown) setNote(found);
+    };
+    const timer = setInterval(look, LOOK_MS);
+    document.addEventListener('visibilitychange', look);
+    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
+  }, [path]);
+
+  if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} /> : <Failure error={error} retry={() => again(turn + 1)} />;
+  if (!note || note.path !== path) return <div class="note-page"><Crumbs path={path} /><h1 class="note-title">{titleOf(path)}</h1><Loading /></div>;
+  return <Shown key={path} note={note} now={now} onNote={setNote} />;
+}
+
+function Missing({ path }: { path: string }): JSX.Element {
+  const create = async () => {
+    try {
+      const made = await api<Saved>('note', { body: { path, text: '' } });
+      void loadFiles();
+      navigate(href('note', made.path, { edit: 1 }), { replace: true });
+    } catch (reason) {
+      complain(reason);
+    }
+  };
+  return (
+    <Empty icon="note" title={`There is no “${titleOf(path)}” yet`}>
+      <p>No file of the vault has this name. It may have been moved, renamed or deleted.</p>
+      <p class="buttons">
+        {(kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>Create this note</button>}
+        <a class="button" href={href('search', '', { q: titleOf(path) })}>Search for it</a>
+      </p>
+    </Empty>
+  );
+}
+
+export function Crumbs({ path }: { path: string }): JSX.Element {
+  const parts = folderOf(path).split('/').filter(Boolean);
+  return (
+    <nav class="crumbs" aria-label="Place in the vault">
+      <a href={href('vault')}>Vault</a>
+      {parts.map((part, at) => <span key={at}><Icon name="right" /><a href={href('folder', parts.slice(0, at + 1).join('/'))}>{part}</a></span>)}
+    </nav>
+  );
+}
+
+function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (note: NoteData) => void }): JSX.Element {
+  const { path } = note;
+  const text = note.kind === 'note' || note.kind === 'canvas' || note.kind === 'base';
+  const edit = text && now.query.has('edit');
+  const body = useRef<HTMLDivElement>(null);
+  const kept = useValue(drafts).has(`${vaultName()}/${path}`);
+  const selection = useSharedSelection(note, body, edit);
+  const toggle = () => (edit ? leave() : note.readOnly ? notify(note.readOnly, 'bad') : navigate(href('note', path, { edit: 1 })));
+  const leave = () => navigate(href('note', path), { replace: true });
+  useKeys({ e: () => text && !edit && toggle(), o: () => document.querySelector<HTMLElement>('.panel a')?.focus() });
+
+  const saved = (result: Saved, text: string) => {
+    onNote({ ...note, text, hash: result.hash });
+    // The outline, links and properties follow from the text; the server knows them.
+    api<NoteData>('note', { query: { path } }).then(onNote, complain);
+    notify(`${titleOf(path)} is saved.`, 'good', result.change === null ? undefined : { label: 'Undo', run: () => void undo(result.change ?? 0) });
+  };
+  const undo = async (change: number) => {
+    try {
+      await api('undo', { body: { vault: live.hello.get()?.vault ?? '', change, force: false } });
+      onNote(await api<NoteData>('note', { query: { path } }));
+      notify('The change is undone.');
+    } catch (reason) {
+      complain(reason);
+    }
+  };
+
+  return (
+    <div class={`note-layout${edit || note.kind === 'canvas' ? ' wide' : ''}`} data-kind={note.kind}>
+      <article class="note-page" aria-labelledby="note-title">
+        <header class="note-head">
+          <Crumbs path={path} />
+          <div class="note-heading">
+            <h1 id="note-title" class="note-title" tabIndex={-1}>{titleOf(path)}</h1>
+            <div class="note-tools">
+              {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Hand this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
+              {note.kind !== 'file' && text && <a class="button" href={href('graph', path)} title="Its neighbourhood in the graph"><Icon name="graph" /> <span>Graph</span></a>}
+              {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
+            </div>
+          </div>
+          <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
+        </header>
+        {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} onNote={onNote} undo={undo} />}
+      </article>
+      {text && !edit && note.kind !== 'canvas' && <Panel note={note} />}
+    </div>
+  );
+}
+
+function Content({ note, now, body, onNote, undo }: { note: NoteData; now: Route; body: { current: HTMLDivElement | null }; onNote: (note: NoteData) => void; undo: (change: number) => Promise<void> }): JSX.Element {
+  const { path } = note;
+  switch (note.kind) {
+    case 'note':
+      return (
+        <>
+          <Properties note={note} />
+          {note.problems.map((problem) => <p key={`${problem.line}${problem.message}`} class="note-problem"><Icon name="warning" /> Line {problem.line}: {problem.message}</p>)}
+          <Body note={note} now={now} body={body} onNote={onNote} undo={undo} />
+        </>
+      );
+    case 'base':
+      return <Base path={path} block={0} view={now.query.get('view') ?? ''} onView={(view) => navigate(href('note', path, { view }))} />;
+    case 'canvas':
+      return <Canvas key={note.hash} path={path} />;
+    case 'image':
+      return <figure class="attachment"><img src={note.media ?? ''} alt={titleOf(path)} /><figcaption><Download note={note} /></figcaption></figure>;
+    case 'audio':
+      return <figure class="attachment"><audio controls src={note.media ?? ''} aria-label={titleOf(path)} /><figcaption><Download note={note} /></figcaption></figure>;
+    case 'video':
+      return <figure class="attachment"><video controls src={note.media ?? ''} aria-label={titleOf(path)} /><figcaption><Download note={note} /></figcaption></figure>;
+    case 'pdf':
+      return <div class="attachment pdf"><iframe src={note.media ?? ''} title={titleOf(path)} /><Download note={note} /></div>;
+    case 'text':
+      return <><pre class="md-code" tabIndex={0}>{note.text}</pre><Download note={note} /></>;
+    default:
+      return <Empty icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
+  }
+}
+
+function Download({ note }: { note: NoteData }): JSX.Element {
+  const size = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+  const shown = note.size < 1024 ? `${note.size} bytes` : note.size < 1024 ** 2 ? `${size.format(note.size / 1024)} KB` : `${size.format(note.size / 1024 ** 2)} MB`;
+  return <p class="quiet"><a href={note.media ?? ''} download={note.path.split('/').at(-1) ?? ''}>Save a copy</a> · {shown}</p>;
+}
+
+function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; body: { current: HTMLDivElement | null }; onNote: (note: NoteData) => void; undo: (change: number) => Promise<void> }): JSX.Element {
+  const tick = async (path: string, line: number, hash: string) => {
+    try {
+      const done = await api<Saved>('task', { body: { path, line, expected: hash } });
+      notify('The task is changed.', 'good', done.change === null ? undefined : { label: 'Undo', run: () => void undo(done.change ?? 0) });
+    } catch (error) {
+      complain(error);
+    }
+    // Also after a refusal: the page then shows what the note says now.
+    onNote(await api<NoteData>('note', { query: { path: note.path } }).catch(() => note));
+  };
+  useLayoutEffect(() => {
+    const node = body.current;
+    if (!node) return undefined;
+    const mounted: (() => void)[] = [];
+    const focused = node.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.task : undefined;
+    renderNote(node, note, {
+      depth: 0,
+      around: [note.path],
+      tick: (path, line, hash) => void tick(path, line, hash),
+      base: (place, path, block, view) => mounted.push(mountBase(place, path, block, view, note.path)),
+    });
+    if (focused) node.querySelector<HTMLElement>(`[data-task="${CSS.escape(focused)}"]`)?.focus();
+    return () => mounted.forEach((end) => end());
+  }, [note.text, note.hash, note.path]);
+
+  const [to, line] = [now.query.get('to'), now.query.get('line')];
+  useLayoutEffect(() => {
+    const wanted = line ? Number(line) : to ? findLine(note, to) : 0;
+    if (!wanted) return;
+    const places = [...(body.current?.querySelectorAll<HTMLElement>('[data-line]') ?? [])].filter((one) => !one.closest('.md-embed'));
+    const place = places.findLast((one) => Number(one.dataset.line) <= wanted) ?? places[0];
+    place?.scrollIntoView({ block: line ? 'center' : 'start' });
+    place?.classList.add('md-found');
+    document.getElementById('note-title')?.focus({ preventScroll: true });
+    return () => place?.classList.remove('md-found');
+  }, [to, line, note.path]);
+  const empty = !note.text.replace(/\r\n?/g, '\n').split('\n').slice(note.bodyLine - 1).join('').trim();
+  return (
+    <>
+      <div class="note-body" ref={body} />
+      {empty && <p class="quiet">This note has no text yet. {note.readOnly ? '' : <>Press <kbd>E</kbd> to write.</>}</p>}
+    </>
+  );
+}
+
+const plain = (text: string): string => text.replace(/[#*_`[\]|^:%\\]/g, ' ').replace(/\s+/g, ' ').trim().toLowerCase();
+
+/** The line of a heading, or of a block, that a link names. */
+function findLine(note: NoteData, to: string): number {
+  if (to.startsWith('^')) return note.blocks[to.slice(1)] ?? 0;
+  const steps = to.split('#').map(plain);
+  let at = 0;
+  let line = 0;
+  for (const heading of note.outline) {
+    if (plain(heading.text) !== steps[at]) continue;
+    line = heading.line;
+    if (++at === steps.length) return line;
+  }
+  return line;
+}

@@ -1,0 +1,55 @@
+// Beside a note: its outline, what links to it, what it links to, and links that lead nowhere.
+
+import type { ComponentChildren, JSX } from 'preact';
+import { api } from '../lib/api';
+import { href } from '../lib/router';
+import { Loading, plural, useLoad } from '../lib/ui';
+import { folderOf, type Links, type NoteData, plainLine, titleOf } from './types';
+
+export function Panel({ note }: { note: NoteData }): JSX.Element {
+  const links = useLoad((signal) => api<Links>('links', { query: { path: note.path }, signal }), [note.path, note.hash]);
+  const value = links.value;
+  const top = Math.min(...note.outline.map((heading) => heading.level));
+  return (
+    <aside class="panel" aria-label="About this note">
+      {note.outline.length > 0 && (
+        <Part title="Outline">
+          <ul class="outline">
+            {note.outline.map((heading) => <li key={heading.line} style={{ paddingLeft: `${(heading.level - top) * 0.8}rem` }}><a href={href('note', note.path, { line: heading.line })}>{heading.text.replace(/\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/[*_`]/g, '')}</a></li>)}
+          </ul>
+        </Part>
+      )}
+      {!value ? (links.state === 'failed' ? <p class="quiet">The links could not be read. {links.error.message}</p> : <Loading />) : (
+        <>
+          <Part title="Backlinks" count={value.backlinkNotes}>
+            {value.backlinks.length ? (
+              <ul class="backlinks">
+                {value.backlinks.map((source) => (
+                  <li key={source.path}>
+                    <a href={href('note', source.path)} title={source.path}>{titleOf(source.path)}</a>
+                    {source.lines.map((line) => <a key={line.line} class="snippet" href={href('note', source.path, { line: line.line })}>{plainLine(line.text)}</a>)}
+                  </li>
+                ))}
+              </ul>
+            ) : <p class="quiet">No note links here yet.</p>}
+            {value.backlinks.length < value.backlinkNotes && <p class="quiet">The first {value.backlinks.length} of {plural(value.backlinkNotes, 'note')}.</p>}
+          </Part>
+          {value.outgoing.length > 0 && (
+            <Part title="Links" count={value.outgoing.length}>
+              <ul class="outgoing">{value.outgoing.map((one) => <li key={one.path}><a href={href('note', one.path)} title={one.path}>{titleOf(one.path)}</a> <span class="quiet">{folderOf(one.path)}</span></li>)}</ul>
+            </Part>
+          )}
+          {value.unresolved.length > 0 && (
+            <Part title="Not written yet" count={value.unresolved.length}>
+              <ul class="outgoing">{value.unresolved.map((one) => <li key={one.target}><a class="md-missing" href={href('note', one.target)}>{one.target}</a></li>)}</ul>
+            </Part>
+          )}
+        </>
+      )}
+    </aside>
+  );
+}
+
+function Part({ title, count, children }: { title: string; count?: number; children: ComponentChildren }): JSX.Element {
+  return <section><h2 class="list-title">{title} {count !== undefined && <span class="row-count">{count}</span>}</h2>{children}</section>;
+}

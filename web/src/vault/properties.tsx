@@ -1,0 +1,42 @@
+// A note's properties, as a list of names and values.
+
+import type { ComponentChildren, JSX } from 'preact';
+import { href } from '../lib/router';
+import { addressOf } from '../note/render';
+import type { NoteData } from './types';
+
+export function Properties({ note }: { note: NoteData }): JSX.Element | null {
+  if (!note.properties.length) return null;
+  return (
+    <details class="properties" open>
+      <summary>Properties</summary>
+      <dl>
+        {note.properties.map(({ name, value }) => (
+          <div key={name}><dt>{name}</dt><dd>{show(value, note, /^(tags?|cssclasses?)$/i.test(name) ? name : '')}</dd></div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+const WIKI = /^\[\[([^\]|#]*)(#[^\]|]*)?(?:\|([^\]]*))?\]\]$/;
+
+function show(value: unknown, note: NoteData, special: string): ComponentChildren {
+  if (value === null || value === '') return <span class="quiet">empty</span>;
+  if (typeof value === 'boolean') return <input type="checkbox" checked={value} disabled aria-label={value ? 'yes' : 'no'} />;
+  if (Array.isArray(value)) return <span class="cell-list">{value.map((item, i) => <span key={i}>{show(item, note, special)}</span>)}</span>;
+  if (typeof value === 'object') return <code>{JSON.stringify(value)}</code>;
+  const text = String(value);
+  if (/^tags?$/i.test(special)) {
+    const tag = text.replace(/^#/, '');
+    return <a class="md-tag" href={href('search', '', { q: `tag:#${tag}`, kind: 'exact' })}>#{tag}</a>;
+  }
+  const found = WIKI.exec(text);
+  if (found) {
+    const [, target = '', subpath = '', shown = ''] = found;
+    const path = note.links[target.trim()]?.path;
+    return path ? <a class="md-link" href={addressOf(path, subpath)}>{shown || target + subpath}</a> : <a class="md-link md-missing" href={href('note', target)}>{shown || target}</a>;
+  }
+  if (/^https?:\/\/\S+$/i.test(text)) return <a href={text} target="_blank" rel="noopener noreferrer">{text}</a>;
+  return text;
+}

@@ -1,0 +1,152 @@
+// Search as you type: names of files at once from the list that the page has, texts from the server.
+
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { api } from '../lib/api';
+import { href, navigate, type Route, route } from '../lib/router';
+import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
+import { useValue } from '../lib/value';
+import { files } from './files';
+import { folderOf, type Found, titleOf } from './types';
+
+const NAMES = 8; // files listed by their names
+const HITS = 40; // notes at once; more on request
+
+/** The field; it is the same wherever the person is in the vault. */
+export function SearchField(): JSX.Element {
+  const now = useValue(route);
+  const field = useRef<HTMLInputElement>(null);
+  const query = now.view === 'search' ? (now.query.get('q') ?? '') : '';
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const typing = event.composedPath()[0] instanceof Element && (event.composedPath()[0] as Element).closest('input, textarea, [contenteditable]');
+      const asked = ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') || (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey);
+      if (!asked) return;
+      event.preventDefault();
+      field.current?.focus();
+      field.current?.select();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+  const type = (text: string) => {
+    const kind = route.get().query.get('kind');
+    // The first letter makes a step for Back; the others belong to it.
+    navigate(text ? href('search', '', { q: text, kind: kind === 'exact' ? kind : '' }) : href('search'), { replace: now.view === 'search' });
+  };
+  return (
+    <form class="search-field" role="search" onSubmit={(event) => (event.preventDefault(), openFirst())}>
+      <Icon name="search" />
+      <input ref={field} type="search" aria-label="Search the vault" placeholder="Search" autocomplete="off" spellcheck={false} maxLength={500}
+        value={query} aria-keyshortcuts="Control+K /" onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowDown') (event.preventDefault(), move(1));
+          else if (event.key === 'Escape' && now.view === 'search') history.back();
+        }} />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
+  );
+}
+
+const results = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('.found-list a')];
+const openFirst = (): void => results()[0]?.click();
+
+/** From result to result with the arrow keys. */
+function move(step: number): void {
+  const all = results();
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const next = all[at + step];
+  if (next) next.focus();
+  else if (at + step < 0) document.querySelector<HTMLElement>('.search-field input')?.focus();
+}
+
+/** The files whose names have all words; those that begin with the text first. */
+export function findByName(paths: readonly string[], query: string, most: number): string[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const whole = words.join(' ');
+  const found: [number, string][] = [];
+  for (const path of paths) {
+    const low = path.toLowerCase();
+    if (!words.every((word) => low.includes(word))) continue;
+    const name = titleOf(low);
+    const inName = words.every((word) => name.includes(word));
+    found.push([(name === whole ? 0 : name.startsWith(whole) ? 1 : inName ? 2 : 3) * 1000 + name.length, path]);
+  }
+  return found.sort((a, b) => a[0] - b[0]).slice(0, most).map(([, path]) => path);
+}
+
+export function Search({ route: now }: { route: Route }): JSX.Element {
+  const query = now.query.get('q') ?? '';
+  const kind = now.query.get('kind') === 'exact' ? 'exact' : 'ranked';
+  const all = useValue(files);
+  const [limit, setLimit] = useState(HITS);
+  const [found, setFound] = useState<Found | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [asked, setAsked] = useState('');
+  useTitle(query ? `Search: ${query}` : 'Search');
+  useEffect(() => {
+    const abort = new AbortController();
+    api<Found>('search', { query: { q: query, kind, limit }, signal: abort.signal }).then(
+      (answer) => (setFound(answer), setError(null), setAsked(query)),
+      (reason) => abort.signal.aborted || (setError(reason), setFound(null), setAsked(query)),
+    );
+    return () => abort.abort();
+  }, [query, kind, limit]);
+  useEffect(() => setLimit(HITS), [query, kind]);
+  const named = useMemo(() => (kind === 'ranked' ? findByName(all?.paths ?? [], query, NAMES) : []), [all, query, kind]);
+  const choose = (wanted: string) => navigate(href('search', '', { q: query, kind: wanted === 'exact' ? wanted : '' }), { replace: true });
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    move(event.key === 'ArrowDown' ? 1 : -1);
+  };
+  const total = found?.total ?? 0;
+  const heard = !query ? '' : error ? error.message : asked === query && found ? `${plural(total, 'note')}` : 'Searching…';
+  return (
+    <div class="page search">
+      <header class="search-head">
+        <h1>Search</h1>
+        <div class="choice" role="group" aria-label="How to search">
+          <button type="button" aria-pressed={kind === 'ranked'} onClick={() => choose('ranked')}>In plain words</button>
+          <button type="button" aria-pressed={kind === 'exact'} onClick={() => choose('exact')}>Exact query</button>
+        </div>
+      </header>
+      {kind === 'exact' && <p class="quiet">Obsidian’s query language: <code>"a phrase"</code> <code>tag:#project</code> <code>path:Daily</code> <code>line:(a b)</code> <code>task-todo:x</code> <code>[status:active]</code> <code>-not</code> <code>OR</code></p>}
+      <p class="quiet found-count" role="status">{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
+      {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
+      {error && kind === 'ranked' && <Failure error={error} />}
+      {error && kind === 'exact' && <p class="search-problem">This query cannot be read yet: {error.message}</p>}
+      <div class="found-list" onKeyDown={press}>
+        {named.length > 0 && (
+          <section aria-label="Files by name">
+            <h2 class="list-title">By name</h2>
+            <ul class="named">
+              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name="note" /><span>{titleOf(path)}</span><span class="quiet">{folderOf(path)}</span></a></li>)}
+            </ul>
+          </section>
+        )}
+        {found && found.hits.length > 0 && (
+          <section aria-label="Notes by text">
+            <h2 class="list-title">In the text</h2>
+            <ol class="hits">
+              {found.hits.map((hit) => (
+                <li key={hit.path} class="hit">
+                  <a class="hit-title" href={href('note', hit.path)}><span>{titleOf(hit.path)}</span></a>
+                  <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => `${part} · `)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
+                  {hit.lines.map((line) => (
+                    <a key={line.line} class="snippet" href={href('note', hit.path, { line: line.line })}>
+                      {line.parts.map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
+                    </a>
+                  ))}
+                </li>
+              ))}
+            </ol>
+            {found.hits.length < total && <button type="button" onClick={() => setLimit(Math.min(limit + HITS, 100))} disabled={limit >= 100}>{limit >= 100 ? 'Narrow the search to see the rest' : 'Show more'}</button>}
+          </section>
+        )}
+      </div>
+      {query && asked === query && found && !total && !named.length && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words find notes that have only some of them.' : 'No note has these words. Try fewer or other ones.'}</p></Empty>}
+    </div>
+  );
+}
