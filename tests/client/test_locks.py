@@ -13,8 +13,9 @@ import pytest
 
 from client.servers import running, until
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.client.locks import TOKEN_HEADER, find_lock
+from vaultbridge.client.locks import find_lock
 from vaultbridge.client.websocket.transport import WebSocketTransport
+from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 
 
 def write(folder: Path, port: int, **fields: Any) -> Path:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.tools import ToolHarness
 from support.vault import VaultProcess, small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1, HttpFailure
+from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
+from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.tools.standard import STANDARD_TOOLS
 from vaultbridge.tools.suggestions import _FOREIGN, CHANGED_BY, find_tool, is_harmless, suggest_tool
 

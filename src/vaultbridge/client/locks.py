@@ -8,15 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import Final
 
 import msgspec
 
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, read_lock, scanned_folders
 from vaultbridge.system import is_process_alive
-
-TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
 
 
 class IdeServer(msgspec.Struct, frozen=True):

@@ -12,11 +12,11 @@ from vaultbridge import __version__
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.protocols.bridge_v1.endpoints import (
     BridgeV1,
-    HttpFailure,
     health,
     parse_arguments,
     tools_hash,
 )
+from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import TextContent, ToolInfo, ToolResult

@@ -15,8 +15,9 @@ from aiohttp import web
 
 from support.raw_websocket import CLOSE, PING, PONG, TEXT, WAIT, close_frame, connect, frame
 from support.websocket import TOKEN, served
+from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 from vaultbridge.protocols.websocket import socket as ws_connection
-from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER, MAX_CONNECTIONS, PING_SECONDS
+from vaultbridge.protocols.websocket.endpoint import MAX_CONNECTIONS, PING_SECONDS
 from vaultbridge.protocols.websocket.socket import OUTGOING_BYTES, WebSocket
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
@@ -97,7 +98,7 @@ async def test_another_version_is_answered_400_with_ours(version: str) -> None:
 async def test_a_request_that_is_no_upgrade_is_answered_400() -> None:
     async with served() as server, aiohttp.ClientSession() as session:
         url = f"http://127.0.0.1:{server.port}/"
-        async with session.get(url, headers={IDE_TOKEN_HEADER: TOKEN}) as answer:
+        async with session.get(url, headers={TOKEN_HEADER: TOKEN}) as answer:
             assert answer.status == 400
 
 
@@ -347,9 +348,7 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
 
     async with served(burst) as server:
         url = f"ws://127.0.0.1:{server.port}/"
-        async with websockets.connect(
-            url, additional_headers={IDE_TOKEN_HEADER: TOKEN}, max_size=None
-        ) as client:
+        async with websockets.connect(url, additional_headers={TOKEN_HEADER: TOKEN}, max_size=None) as client:
             got = [await asyncio.wait_for(client.recv(), WAIT) for _ in sizes]
     assert [len(message) - 1 for message in got] == sizes
     assert [int(message[0]) for message in got] == list(range(len(sizes)))

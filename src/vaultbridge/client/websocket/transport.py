@@ -91,7 +91,8 @@ class WebSocketTransport(Callbacks):
     ) -> WebSocketTransport:
         """Make one to a Claude Code IDE server on this machine, found by its lock file. Raises
         ConnectFailed."""
-        from vaultbridge.client.locks import TOKEN_HEADER, find_lock
+        from vaultbridge.client.locks import find_lock
+        from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 
         lock = find_lock(folder, workspace)
         options["headers"] = {**options.get("headers", {}), TOKEN_HEADER: lock.token}

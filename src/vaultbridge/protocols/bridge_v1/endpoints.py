@@ -31,6 +31,7 @@ from vaultbridge import __version__
 from vaultbridge.activity.clients import PAUSED, SeenClient
 from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS, MIB
+from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel, ToolInfo, ToolResult
 
@@ -135,35 +136,7 @@ ANSWER_SECONDS: Final = 5.0
 SUGGESTION_CHARS: Final = 100
 """The longest unknown name that is compared with the known ones: a tool's name has at most 64 characters."""
 
-INTERNAL: Final = "Internal server error"
-
 log = logging.getLogger("vaultbridge.bridge")
-
-
-class HttpFailure(Exception):
-    """A request that reached no tool: the specification's error body and its status."""
-
-    def __init__(
-        self,
-        status: int,
-        error: str,
-        message: str,
-        *,
-        details: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.error = error
-        self.message = message
-        self.details = details
-        self.headers = dict(headers or {})
-
-    def body(self) -> bytes:
-        form = {"error": self.error, "message": self.message}
-        if self.details:
-            form["details"] = self.details
-        return msgspec.json.encode(form)
 
 
 class Listing(msgspec.Struct, frozen=True):

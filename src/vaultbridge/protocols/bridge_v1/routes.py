@@ -26,13 +26,12 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.bridge_v1.endpoints import (
     BODY_BYTES,
-    INTERNAL,
     PROTOCOL_VERSION,
     BridgeV1,
-    HttpFailure,
     health,
 )
 from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
+from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, to_response
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.http.peer import describe_peer
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
@@ -266,16 +265,16 @@ class BridgeEndpoint:
             self._check_caller(request)
         except HttpFailure as failure:
             # Without CORS headers: a caller that is refused may not read why, either.
-            return _failed(failure, {})
+            return to_response(failure)
         try:
             return await self._route(request)
         except HttpFailure as failure:
-            return _failed(failure, CORS)
+            return to_response(failure, CORS)
         except web.HTTPException as refusal:
-            return _failed(_of_refusal(refusal), CORS)
+            return to_response(from_refusal(refusal), CORS)
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
-            return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
+            return to_response(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
 
     def _check_caller(self, request: web.Request) -> None:
         refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
@@ -377,18 +376,6 @@ def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
     return web.Response(body=body, headers=ready)
 
 
-def _failed(failure: HttpFailure, cors: dict[str, str]) -> web.Response:
-    response = web.Response(
-        status=failure.status,
-        body=failure.body(),
-        content_type="application/json",
-        headers={**cors, **failure.headers},
-    )
-    if failure.headers.get("Connection") == "close":
-        response.force_close()
-    return response
-
-
 def _not_found() -> HttpFailure:
     return HttpFailure(
         404,
@@ -396,14 +383,6 @@ def _not_found() -> HttpFailure:
         "There is nothing at this address.",
         details=f"{BASE}/health, {BASE}/tools, {BASE}/tools/{{name}}/call, {BASE}/openapi.json",
     )
-
-
-def _of_refusal(refusal: web.HTTPException) -> HttpFailure:
-    """What `authorize` raised, in the specification's form."""
-    headers = {
-        name: refusal.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in refusal.headers
-    }
-    return HttpFailure(refusal.status, refusal.reason, refusal.text or refusal.reason, headers=headers)
 
 
 def _preflight(request: web.Request) -> dict[str, str]:

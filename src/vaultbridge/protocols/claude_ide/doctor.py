@@ -17,12 +17,12 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from vaultbridge.protocols.claude_ide.lock_files import (
+    TOKEN_HEADER,
     LockFile,
     list_lock_files,
     read_lock,
     scanned_folders,
 )
-from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER
 from vaultbridge.system import is_process_alive
 
 Status = Literal["good", "warning", "bad", "unknown"]
@@ -185,7 +185,7 @@ def _upgrade(port: int, token: str) -> int:
         f"Sec-WebSocket-Key: {_KEY}",
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Protocol: mcp",
-        *([f"{IDE_TOKEN_HEADER}: {token}"] if token else []),
+        *([f"{TOKEN_HEADER}: {token}"] if token else []),
     ]
     with socket.create_connection(("127.0.0.1", port), CONNECT_SECONDS) as connection:
         connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())

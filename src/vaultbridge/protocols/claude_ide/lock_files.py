@@ -22,6 +22,9 @@ import msgspec
 from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
 
+TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
+"""Where a client sends the lock's token."""
+
 LOCKS_PER_FOLDER: Final = 1000
 """Lock files read per folder: hundreds of dead ones have been seen, and a runaway folder must not hang us."""
 

@@ -18,13 +18,12 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from typing import Any, Final
 
 from aiohttp import http_exceptions, web
 from aiohttp.abc import AbstractAccessLogger
 
-from vaultbridge.protocols.bridge_v1.endpoints import INTERNAL, HttpFailure
+from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, name_status, to_response
 
 MAX_CONNECTIONS: Final = 1000
 """Open connections: enough for all the exchanges and sessions that are allowed, and for editors."""
@@ -69,9 +68,6 @@ thousands."""
 
 HANDSHAKE_SECONDS: Final = 10.0
 """How long the TLS handshake may take. Until it is done a connection is not counted."""
-
-_FORWARDED_HEADERS: Final = ("Allow", "WWW-Authenticate", "Retry-After")
-"""Headers of an aiohttp error that the client needs."""
 
 _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (http_exceptions.LineTooLong, f"A line is too long: at most {LINE_BYTES} bytes are accepted."),
@@ -207,7 +203,7 @@ class _RequestHandler(web.RequestHandler):
         """For bytes that are not a request, and for what an endpoint raised. Raises ConnectionError when a
         response has begun."""
         super().handle_error(request, status, exc, message)  # Logs it.
-        response = _answer(_failure(status, exc))
+        response = to_response(_failure(status, exc))
         response.force_close()
         return response
 
@@ -216,7 +212,7 @@ class _RequestHandler(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Every response passes here; aiohttp's own errors are recognised by their type."""
         if isinstance(resp, web.HTTPException):
-            resp = _answer(_refusal(request.method, resp, self._address_hint))
+            resp = to_response(_refusal(request.method, resp, self._address_hint))
         finished = await super().finish_response(request, resp, start_time)
         self._answered += 1
         if self._answered % REQUESTS_PER_TURN == 0:
@@ -238,7 +234,7 @@ class _AccessLog(AbstractAccessLogger):
 def _render_busy() -> bytes:
     """The whole response to a connection for which there is no room."""
     why = "Too many connections are open; close one or try again later."
-    body = HttpFailure(503, _error(503), why).body()
+    body = HttpFailure(503, name_status(503), why).body()
     head = (
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
@@ -257,33 +253,17 @@ def _failure(status: int, error: BaseException | None) -> HttpFailure:
         )
     if status == 500:
         return HttpFailure(500, INTERNAL, "The server failed; see its log.")
-    return HttpFailure(status, _error(status), "The request could not be answered.")
+    return HttpFailure(status, name_status(status), "The request could not be answered.")
 
 
 def _refusal(method: str, refusal: web.HTTPException, address_hint: str) -> HttpFailure:
-    headers = {name: refusal.headers[name] for name in _FORWARDED_HEADERS if name in refusal.headers}
     match refusal:
         case web.HTTPNotFound():
-            message, details = "There is nothing at this address.", address_hint
+            return from_refusal(refusal, "There is nothing at this address.", address_hint)
         case web.HTTPMethodNotAllowed():
-            message = f"{method} is not allowed here."
-            details = f"Allowed: {headers['Allow']}. {address_hint}".strip()
+            details = f"Allowed: {refusal.headers['Allow']}. {address_hint}".strip()
+            return from_refusal(refusal, f"{method} is not allowed here.", details)
         case web.HTTPExpectationFailed():
-            message, details = "This server does not know what the Expect header asks for.", ""
+            return from_refusal(refusal, "This server does not know what the Expect header asks for.")
         case _:
-            message, details = refusal.text or refusal.reason, ""
-    return HttpFailure(refusal.status, _error(refusal.status), message, details=details, headers=headers)
-
-
-def _error(status: int) -> str:
-    """The name of a status as Bridge v1 writes it: `Not found` for 404."""
-    return HTTPStatus(status).phrase.capitalize()
-
-
-def _answer(failure: HttpFailure) -> web.Response:
-    return web.Response(
-        status=failure.status,
-        body=failure.body(),
-        content_type="application/json",
-        headers=failure.headers,
-    )
+            return from_refusal(refusal)

@@ -21,12 +21,11 @@ from typing import Final
 from aiohttp import WSCloseCode, hdrs, web
 from msgspec import Struct
 
+from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 from vaultbridge.protocols.websocket.socket import HandshakeAborted, WebSocket, accept
 
-IDE_TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
-
 HOW_TO_CONNECT: Final = (
-    f"Send the header {IDE_TOKEN_HEADER} with the authToken of the bridge's lock file, "
+    f"Send the header {TOKEN_HEADER} with the authToken of the bridge's lock file, "
     "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
 )
 """For a program that was refused. Only its owner can read the file, so its path is no secret."""
@@ -206,7 +205,7 @@ def has_valid_token(request: web.Request, token: str) -> bool:
 
 
 def _given_tokens(request: web.Request) -> list[str]:
-    return request.headers.getall(IDE_TOKEN_HEADER, []) + [
+    return request.headers.getall(TOKEN_HEADER, []) + [
         name.removeprefix(TOKEN_PROTOCOL_PREFIX)
         for name in offered_protocols(request)
         if name.startswith(TOKEN_PROTOCOL_PREFIX)
