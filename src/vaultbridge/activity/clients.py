@@ -184,6 +184,8 @@ class SeenClient:
         self.proposals: deque[tuple[str, str, str]] = deque(maxlen=GONE_KEPT)
         self.proposal_count = 0
         self.running: dict[int, CallRecord] = {}
+        self.running_elsewhere: tuple[str, ...] = ()
+        """What runs in the process of a stdio client, as it last said."""
         self.end: Callable[[], None] | None = None
         self.identity = ""
         self._activity = activity

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from vaultbridge.activity.clients import EVENT
+from vaultbridge.activity.touched import ChangedPath
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import CallRecord, SeenClient
@@ -116,11 +117,12 @@ def describe_changes(files: Sequence[tuple[str, str, str]]) -> str:
 def describe_client(
     client: SeenClient,
     read_paths: Iterable[tuple[str, str]],
+    changes: Iterable[tuple[str, int, tuple[ChangedPath, ...]]],
     proposals: Iterable[tuple[str, str, str]],
     visible: Visible,
 ) -> str:
     """What a client did so far: "read 3 notes, proposed a change to Plan.md". "" for nothing. `read_paths`
-    are the (folder, path) that it read, `proposals` what it proposed."""
+    are the (folder, path) that it read; `changes` and `proposals` are as in `Touched`."""
     parts = []
     read = sorted(path for folder, path in read_paths if visible(folder, path))
     if read:
@@ -131,12 +133,7 @@ def describe_client(
     if proposed:
         parts.append(f"proposed {_changes(len(proposed))} to {join_names(proposed, named=1)}")
     changed = list(
-        dict.fromkeys(
-            path
-            for folder, _, files in tuple(client.changes)
-            for path, _, _ in files
-            if visible(folder, path)
-        )
+        dict.fromkeys(path for folder, _, files in changes for path, _, _ in files if visible(folder, path))
     )
     if changed:
         parts.append(f"changed {join_names(changed, named=1)}")

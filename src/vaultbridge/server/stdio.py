@@ -32,11 +32,14 @@ from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProv
 from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_vaults
 
 if TYPE_CHECKING:
+    from vaultbridge.activity.clients import SeenClient
     from vaultbridge.engine import Engine
+    from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.mcp.failures import ToolErrors
     from vaultbridge.review.policy import Review
     from vaultbridge.server.config.model import Config, LogLevel, VaultConfig
     from vaultbridge.server.stdio_live import StdioLive
+    from vaultbridge.server.stdio_report import StdioWatch
     from vaultbridge.tools.base.tool import Profile
     from vaultbridge.vault.scope import Scope
 
@@ -185,8 +188,21 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     missing.check((one.text for one in plan.vaults.values()), names_too=_is_typed())
     sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(plan, environ, missing)
+    watches: list[StdioWatch] = []
+
+    def attach(connection: Connection) -> SeenClient:
+        from vaultbridge.server.stdio_report import StdioWatch
+
+        watches.append(StdioWatch([one.text for one in plan.vaults.values()], environ))
+        return watches[0].attach(connection)
+
+    async def end() -> None:
+        for watch in watches:
+            await watch.finish()
+        await server.close()
+
     return serve_stdio(
-        mcp_dialect(server, honours_exit=True), at_end=server.close, call_seconds=plan.call_seconds
+        mcp_dialect(server, honours_exit=True), at_end=end, call_seconds=plan.call_seconds, attach=attach
     )
 
 

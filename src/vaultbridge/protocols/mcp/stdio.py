@@ -110,6 +110,10 @@ WRITE_BUFFER_BYTES: Final = 4 * MIB
 """Bytes that may wait for a slow reader before new requests wait and notifications are dropped: a few of the
 largest results. Every request in progress may still add its answer."""
 
+ATTACH_SECONDS: Final = 1.0
+"""How long after the start a client is recorded that has not called anything: it gets its first answers
+before."""
+
 FINISH_SECONDS: Final = 5.0
 """How long `finish` waits for a client that does not read its last answers."""
 
@@ -359,12 +363,15 @@ async def serve_descriptors(
     """`serve_stdio` on any two descriptors, which this function closes."""
     sink = DescriptorSink(target)
     connection = Connection(dialect, sink, call_seconds=call_seconds, attach=attach)
+    # A client that calls nothing is recorded too, when it has had its first answers.
+    attaching = asyncio.get_running_loop().call_later(ATTACH_SECONDS, connection.attach_client)
     reader = DescriptorReader(source)
     _end_on_signals(connection)
     try:
         await _pump(reader, connection, sink)
         await connection.drain()
     finally:
+        attaching.cancel()
         await connection.close()
         if at_end is not None:
             await at_end()

@@ -8,11 +8,13 @@ asks the disk about links, so it runs in a thread, on copies that the event loop
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from vaultbridge.activity.clients import EVENT, Activity, CallRecord, SeenClient, TraceMessage
+from vaultbridge.activity.touched import ChangedPath
 from vaultbridge.activity.words import VIA, classify, describe_call, describe_client, name_client
 from vaultbridge.system import describe_process
 
@@ -70,9 +72,9 @@ class Viewer(Struct, frozen=True):
             "failed": of.failed,
             "reads": sum(self.visible(*place) for place in client.read_paths),
             "changes": of.change_count,
-            "proposals": of.proposal_count + len(client.proposals) - len(of.proposals),
+            "proposals": client.proposal_count,
             "running": list(client.running),
-            "did": describe_client(of, client.read_paths, client.proposals, self.visible),
+            "did": describe_client(of, client.read_paths, client.changes, client.proposals, self.visible),
         }
 
     def name(self, client: SeenClient) -> str:
@@ -133,15 +135,17 @@ class Viewer(Struct, frozen=True):
 
 
 class ClientCopy(Struct, frozen=True):
-    """A client with copies of what may change while a thread renders it."""
+    """A client as it was at one moment: it may change while a thread renders it."""
 
     of: SeenClient
     connected: bool
     paused: bool
     read_paths: tuple[tuple[str, str], ...]
     running: tuple[str, ...]
+    changes: tuple[tuple[str, int, tuple[ChangedPath, ...]], ...]
     proposals: tuple[tuple[str, str, str], ...]
     """Those of calls that still wait for a person too."""
+    proposal_count: int
 
 
 def copy_client(client: SeenClient) -> ClientCopy:
@@ -153,12 +157,14 @@ def copy_client(client: SeenClient) -> ClientCopy:
         for proposal in tuple(one.touched.proposals)
     ]
     return ClientCopy(
-        client,
+        copy(client),
         client.is_connected,
         client.is_paused,
         tuple(client.read_paths),
-        tuple(one.tool or one.method for one in client.running.values()),
+        (*(one.tool or one.method for one in client.running.values()), *client.running_elsewhere),
+        tuple(client.changes),
         (*client.proposals, *waiting),
+        client.proposal_count + len(waiting),
     )
 
 
