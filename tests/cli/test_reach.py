@@ -125,8 +125,8 @@ async def test_at_another_loopback_address_there_is_no_lock_that_claude_code_can
         assert "127.0.0.1" in server.told["notices"][0]
         code, out, _ = await server.command("doctor", vault, "--json")
         assert code == 1
-        first = json.loads(out.splitlines()[0])
-        assert (first["name"], first["standing"]) == ("address", "bad")
+        first = next(one for one in map(json.loads, out.splitlines()) if one["area"] == "Bridge")
+        assert (first["name"], first["status"]) == ("address", "bad")
         assert f"http://[::1]:{server.port}" in first["found"]
         await commands_work(server, vault, server.told["url"])
     async with served(tmp_path / "quiet", vault, "--host", "::1", "--no-ide") as server:

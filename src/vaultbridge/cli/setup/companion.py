@@ -137,17 +137,26 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
     return OK
 
 
-def _status(args: argparse.Namespace, config: Path) -> int:
+def read_state(vault: Path) -> dict[str, Any] | None:
+    """What is installed in this vault; None if Obsidian never opened it. Raises VaultbridgeError."""
+    from vaultbridge.vault.paths import CONFIG_FOLDER
+
+    config = vault / CONFIG_FOLDER
+    if not config.is_dir():
+        return None
     folder = _own_folder(config)
     enabled = _enabled_or_none(config)
-    found = {
+    return {
         "installed": _version(folder) is not None,
         "version": _version(folder),
         "available": __version__,
         "current": all(_bytes(folder / name) == data for name, data in plugin_files().items()),
         "enabled": enabled is not None and PLUGIN_ID in enabled,
-        "connected": _is_connected(args.vault),
     }
+
+
+def _status(args: argparse.Namespace, config: Path) -> int:
+    found = {**(read_state(config.parent) or {}), "connected": _is_connected(args.vault)}
     if args.json:
         emit(found)
         return OK

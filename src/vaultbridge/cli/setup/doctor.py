@@ -1,103 +1,356 @@
-"""`vaultbridge doctor VAULT`: checks whether assistants can connect, and says what to do if not."""
+"""`vaultbridge doctor`: checks everything one can have, and says what to do about what is wrong."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, parse_port, run, say
+from vaultbridge.errors import VaultbridgeError
 
 if TYPE_CHECKING:
-    from vaultbridge.protocols.claude_ide.doctor import Check
-    from vaultbridge.protocols.editor.endpoint_file import Endpoint
+    from vaultbridge.protocols.claude_ide.doctor import Status
+    from vaultbridge.server.assistants.catalog import Assistant
 
-MARKS = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "?   "}
+MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
+STYLES: Final = {"good": "good", "warning": "warning", "bad": "bad", "unknown": "dim"}
+
+OLDEST_PYTHON: Final = (3, 11)
+
+HANDSHAKE_SECONDS: Final = 20.0
+"""How long a configured server may take to answer here: a person waits for the whole list."""
+
+EPILOG = """\
+ok: as it should be   -: not there, and not needed   warn: works, but look at it   BAD: does not work"""
+
+
+class Finding(Struct, frozen=True):
+    """`advice` is empty when there is nothing to do. `fixed` says what --fix has done."""
+
+    area: str
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+    fixed: str = ""
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
-        "doctor", "Check everything that Claude Code needs to find and reach this vault's bridge."
+        "doctor",
+        "Check the system, the vault, the index, the bridge, Claude Code, every connected assistant and the"
+        " companion.",
+        epilog=EPILOG,
     )
     parser.add_vault()
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
     parser.add_argument("--cwd", type=Path, help="the folder in which Claude Code starts (default: this one)")
+    parser.add_argument("--fix", action="store_true", help="mend what can be mended without a risk")
     return run(parser, argv, _doctor)
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from vaultbridge.cli.common import find_cache
-    from vaultbridge.protocols.claude_ide.doctor import diagnose
-    from vaultbridge.protocols.editor.client import BridgeNotRunning
-    from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
     from vaultbridge.vault.obsidian import find_vault
 
-    cache = find_cache(args.vault)
-    model = _check_model(cache)
-    remembered = find_running(cache) or load_endpoint(cache)
-    port = args.port or (remembered.port if remembered is not None else 0)
-    if not port:
-        for check in model:
-            _show(args, check)
-        raise BridgeNotRunning
-    checks = [
-        *model,
-        *_check_address(remembered),
-        *diagnose(
-            find_vault(args.vault).resolve(),
-            port,
-            environ=os.environ,
-            home=Path.home(),
-            working_folder=args.cwd or Path.cwd(),
-        ),
+    vault = find_vault(args.vault).resolve()
+    areas: list[tuple[str, Callable[[argparse.Namespace, Path], Iterator[Finding]]]] = [
+        ("System", _check_system),
+        ("Vault", _check_vault),
+        ("Index", _check_index),
+        ("Bridge", _check_bridge),
+        ("Assistants", _check_assistants),
+        ("Companion", _check_companion),
     ]
-    for check in checks:
-        _show(args, check)
-    return FAILED if any(check.status == "bad" for check in checks) else OK
+    worst = OK
+    for title, check in areas:
+        if not args.json:
+            say(args.terminal.style(title, "heading"))
+        for finding in check(args, vault):
+            _show(args, finding)
+            worst = FAILED if finding.status == "bad" and not finding.fixed else worst
+    return worst
 
 
-def _show(args: argparse.Namespace, check: Check) -> None:
+def _show(args: argparse.Namespace, finding: Finding) -> None:
     if args.json:
-        emit(check)
+        emit(finding)
         return
-    say(f"{MARKS[check.status]} {check.name}: {check.found}")
-    if check.advice:
-        say(f"       -> {check.advice}")
+    mark = args.terminal.style(MARKS[finding.status], STYLES[finding.status])
+    say(f"{mark} {finding.name}: {args.terminal.clean(finding.found)}")
+    if finding.fixed:
+        say(f"       -> mended: {finding.fixed}")
+    elif finding.advice:
+        say(f"       -> {finding.advice}")
 
 
-def _check_model(cache: Path) -> list[Check]:
+def _check_system(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    from vaultbridge import __version__
+    from vaultbridge.server.assistants.catalog import find_own_command
+
+    running = ".".join(map(str, sys.version_info[:3]))
+    status: Status = "good" if sys.version_info >= OLDEST_PYTHON else "bad"
+    yield Finding("System", "Python", status, f"{running}, SQLite {sqlite3.sqlite_version}")
+    yield Finding(
+        "System", "vaultbridge", "good", f"{__version__}, started by {' '.join(find_own_command())}"
+    )
+    from vaultbridge.server.config.model import config_file, load_config
+
+    file = config_file(os.environ)
+    try:
+        load_config(file)
+    except VaultbridgeError as error:
+        yield Finding("System", "configuration", "bad", str(error), f"Correct {file}.")
+    else:
+        found = f"{file}" if file.is_file() else f"none ({file} would be it)"
+        yield Finding("System", "configuration", "good" if file.is_file() else "unknown", found)
+    yield _check_tokens(file.parent)
+
+
+def _check_tokens(folder: Path) -> Finding:
+    from vaultbridge.server.tokens import TokenStore
+
+    try:
+        tokens = TokenStore(folder).list_tokens()
+    except VaultbridgeError as error:
+        return Finding("System", "tokens", "bad", str(error), "Make it readable for you alone: chmod 600.")
+    now = time.time()
+    expired = [token.name for token in tokens if token.expires and token.expires < now]
+    if expired:
+        advice = "Remove them: vaultbridge token revoke NAME"
+        return Finding("System", "tokens", "warning", f"expired: {', '.join(expired)}", advice)
+    return Finding("System", "tokens", "good" if tokens else "unknown", f"{len(tokens)} made")
+
+
+def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    from vaultbridge.vault.paths import Root
+    from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
+
+    opened = (vault / ".obsidian").is_dir()
+    yield Finding(
+        "Vault",
+        "folder",
+        "good" if opened else "unknown",
+        f"{vault}{'' if opened else ', not opened in Obsidian yet'}",
+    )
+    if os.access(vault, os.W_OK | os.X_OK):
+        yield Finding("Vault", "permissions", "good", "may be read and written")
+    else:
+        yield Finding(
+            "Vault", "permissions", "warning", "may only be read", "Assistants cannot change notes there."
+        )
+    counts: dict[str, int] = {}
+    skipped: list[str] = []
+    unreadable: list[str] = []
+    for found in walk(Root(vault)):
+        if isinstance(found, FileEntry):
+            counts[found.kind] = counts.get(found.kind, 0) + 1
+        elif isinstance(found, Skipped) and found.why in LEFT_OUT:
+            skipped.append(f"{found.path} ({LEFT_OUT[found.why]})")
+        elif isinstance(found, Unreadable):
+            unreadable.append(f"{found.path or vault.name} ({found.why})")
+    notes = counts.get("note", 0)
+    yield Finding(
+        "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
+    )
+    if unreadable:
+        yield Finding("Vault", "unreadable", "bad", _some(unreadable), "Correct the permissions.")
+    if skipped:
+        yield Finding(
+            "Vault", "left out", "warning", _some(skipped), "Rename them to see them here and on phones."
+        )
+
+
+def _some(names: list[str], most: int = 5) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    from vaultbridge.cli.common import find_cache, open_vault
+
+    try:
+        cache = find_cache(args.vault)
+    except VaultbridgeError as error:
+        yield Finding("Index", "cache folder", "bad", error.message, error.hint)
+        return
+    yield Finding("Index", "cache folder", "good", str(cache))
+    try:
+        with open_vault(args.vault) as engine:
+            status = engine.ask.status
+            recovered = len(engine.history(limit=1))
+    except VaultbridgeError as error:
+        yield Finding("Index", "index", "bad", str(error), "Build it anew: vaultbridge index --rebuild")
+        return
+    size = sum(file.stat().st_size for file in cache.iterdir() if file.is_file())
+    if status.complete:
+        yield Finding(
+            "Index", "index", "good", f"{status.total:,} notes, {size / 1e6:.1f} MB with the journal"
+        )
+    elif args.fix:
+        from vaultbridge.cli.common import refresh
+
+        with open_vault(args.vault) as engine:
+            refresh(engine)
+        yield Finding("Index", "index", "warning", "not built yet", fixed="built it")
+    else:
+        found = f"{status.done:,} of {status.total:,} notes" if status.total else "not built yet"
+        yield Finding("Index", "index", "unknown", found, "The first search builds it, or: vaultbridge index")
+    yield Finding("Index", "journal", "good", "has changes to undo" if recovered else "empty")
+    yield from _check_model(cache)
+
+
+def _check_model(cache: Path) -> Iterator[Finding]:
     """Check the user's own model by asking it for one sentence; nothing if there is none."""
     from vaultbridge.cli.common import load_embeddings
-    from vaultbridge.protocols.claude_ide.doctor import Check
     from vaultbridge.server.wiring import make_embedding_settings
 
-    settings = make_embedding_settings(load_embeddings(), os.environ)
+    try:
+        settings = make_embedding_settings(load_embeddings(), os.environ)
+    except VaultbridgeError:
+        return  # the configuration cannot be read, which was said above
     if settings is None:
-        return []
+        return
     from vaultbridge.embeddings.embeddings import check_model
 
     found, problem = check_model(settings, cache)
     if problem:
         advice = "Searches go without it until then. See [embeddings] in docs/config.md."
-        return [Check("embeddings", "bad", f"{settings.model}: {problem}", advice)]
-    return [Check("embeddings", "good", f"{settings.model}: {found}")]
+        yield Finding("Index", "embeddings", "bad", f"{settings.model}: {problem}", advice)
+    else:
+        yield Finding("Index", "embeddings", "good", f"{settings.model}: {found}")
 
 
-def _check_address(remembered: Endpoint | None) -> list[Check]:
-    """Check the address first, because it explains everything that the other checks miss."""
-    from vaultbridge.protocols.claude_ide.doctor import Check
+def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    """Check the running bridge, and what Claude Code needs to find it."""
+    from vaultbridge.cli.common import find_cache
+    from vaultbridge.protocols.claude_ide.doctor import diagnose
+    from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
     from vaultbridge.system import is_process_alive
 
-    if remembered is None or not is_process_alive(remembered.pid):
-        return []
-    if remembered.host == "127.0.0.1" and not remembered.certificate:
-        return []
-    return [
-        Check(
+    try:
+        cache = find_cache(args.vault)
+    except VaultbridgeError:
+        return
+    known = find_running(cache) or load_endpoint(cache)
+    port = args.port or (known.port if known is not None else 0)
+    running = known is not None and is_process_alive(known.pid)
+    if not port or (not args.port and known is not None and known.pid == 0):
+        advice = "For the page, /ide and HTTP: vaultbridge serve. Assistants over stdio do not need it."
+        yield Finding("Bridge", "bridge", "unknown", "no bridge is running for this vault", advice)
+        return
+    if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
+        yield Finding(
+            "Bridge",
             "address",
             "bad",
-            f"the bridge listens at {remembered.url}, and Claude Code's /ide dials only ws://127.0.0.1",
+            f"the bridge listens at {known.url}, and Claude Code's /ide dials only ws://127.0.0.1",
             "Start `vaultbridge serve` without --host and TLS for /ide; MCP works at any address.",
         )
-    ]
+    swept = _sweep_locks() if args.fix else 0
+    for check in diagnose(
+        vault,
+        port,
+        environ=os.environ,
+        home=Path.home(),
+        working_folder=args.cwd or Path.cwd(),
+    ):
+        yield Finding("Bridge", check.name, check.status, check.found, check.advice)
+    if swept:
+        yield Finding("Bridge", "locks", "warning", "locks of dead processes", fixed=f"removed {swept}")
+
+
+def _sweep_locks() -> int:
+    from vaultbridge.protocols.claude_ide.lock_files import LockFiles, scanned_folders
+
+    return len(LockFiles((), swept=scanned_folders(os.environ, Path.home())).sweep())
+
+
+def _check_assistants(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    """Check each entry of ours in each assistant's file by starting what it starts."""
+    from vaultbridge.server.assistants.catalog import (
+        ASSISTANTS,
+        find_config_file,
+        is_installed,
+        starts_vaultbridge,
+    )
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+
+    nothing = True
+    for assistant in ASSISTANTS:
+        file = find_config_file(assistant, os.environ, here=Path.cwd())
+        try:
+            servers = list_servers(read_text(file) or "", assistant)
+        except VaultbridgeError as error:
+            nothing = False
+            yield Finding("Assistants", assistant.name, "warning", error.message, f"Correct {file}.")
+            continue
+        ours = {name: entry for name, entry in servers.items() if starts_vaultbridge(entry)}
+        for name, entry in ours.items():
+            nothing = False
+            yield _check_server(args, assistant, file, name, entry)
+        if not ours and is_installed(assistant, file):
+            nothing = False
+            advice = f"vaultbridge connect {assistant.name}"
+            yield Finding("Assistants", assistant.name, "unknown", "knows no vault", advice)
+    if nothing:
+        yield Finding("Assistants", "assistants", "unknown", "none was found on this machine")
+
+
+def _check_server(
+    args: argparse.Namespace, assistant: Assistant, file: Path, name: str, entry: object
+) -> Finding:
+    from vaultbridge.server.assistants.catalog import parse_entry
+    from vaultbridge.server.assistants.handshake import check_handshake
+
+    title = f"{assistant.name} {name}"
+    words = parse_entry(entry)
+    folder = next(
+        (Path(word) for word in words[1:] if Path(word).is_absolute() and Path(word).suffix == ""), None
+    )
+    if folder is not None and "stdio" in words and not folder.exists():
+        advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
+        return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
+    try:
+        answer = check_handshake(words, seconds=HANDSHAKE_SECONDS)
+    except VaultbridgeError as error:
+        if args.fix and folder is not None and not Path(words[0]).exists():
+            from vaultbridge.cli.setup.connect import plan_addition
+            from vaultbridge.server.assistants.config_file import write_text
+
+            options = tuple(words[words.index(str(folder)) + 1 :])
+            if planned := plan_addition(assistant, file, folder, name, options):
+                write_text(file, planned[1], before=planned[0])
+                return Finding("Assistants", title, "bad", error.message, fixed="wrote today's command")
+        advice = f"Write the entry anew: vaultbridge connect {assistant.name} --name {name} --replace"
+        return Finding("Assistants", title, "bad", error.message, advice)
+    found = f"starts and answers with {answer.tools} tools in {answer.seconds:.1f} s"
+    return Finding("Assistants", title, "good", found)
+
+
+def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+    from vaultbridge.cli.setup.companion import read_state
+
+    try:
+        state = read_state(vault)
+    except VaultbridgeError as error:
+        yield Finding("Companion", "companion", "warning", error.message, error.hint)
+        return
+    if state is None or not state["installed"]:
+        advice = "To review changes in Obsidian: vaultbridge companion install"
+        yield Finding("Companion", "companion", "unknown", "not installed", advice)
+    elif not state["current"]:
+        advice = "vaultbridge companion install"
+        yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", advice)
+    elif not state["enabled"]:
+        advice = "Switch it on in Obsidian: Settings, Community plugins."
+        yield Finding("Companion", "companion", "warning", f"{state['version']}, switched off", advice)
+    else:
+        yield Finding("Companion", "companion", "good", f"{state['version']}, switched on")

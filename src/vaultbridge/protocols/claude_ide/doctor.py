@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from vaultbridge.protocols.claude_ide.lock_files import (
     TOKEN_HEADER,
@@ -32,7 +32,7 @@ class Check(Struct, frozen=True):
     """`advice` is empty when there is nothing to do."""
 
     name: str
-    status: Status = field(name="standing")
+    status: Status
     found: str
     advice: str = ""
 

@@ -1,0 +1,147 @@
+"""`vaultbridge doctor`: what it finds on machines in good and bad order, and what it mends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaultbridge.server.tokens import TokenStore
+
+BOUND = 60.0
+
+
+class Machine:
+    """A home with one vault."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.vault = home / "Notes"
+        (self.vault / ".obsidian").mkdir(parents=True)
+        (self.vault / "A.md").write_text("text\n", "utf-8")
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "VAULTBRIDGE_CACHE": str(home / "cache"),
+        }
+
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "vaultbridge", *args],
+            cwd=self.vault,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND,
+            check=False,
+        )
+
+    def findings(self, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
+        done = self.run("doctor", "--json", *args)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert done.stderr == ""
+        return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_new_machine_is_in_order_and_hears_what_it_could_have(machine: Machine) -> None:
+    found = machine.findings()
+    assert {one["status"] for one in found.values()} == {"good", "unknown"}
+    assert "vaultbridge serve" in found["bridge"]["advice"]
+    assert "companion install" in found["companion"]["advice"]
+    assert found["notes"]["found"] == "1 in 1 files"
+    assert found["index"]["status"] == "unknown"
+    assert machine.findings("--fix")["index"]["fixed"] == "built it"
+    assert machine.findings()["index"]["status"] == "good"
+
+
+def test_each_configured_assistant_is_really_started(machine: Machine) -> None:
+    (machine.home / ".cursor").mkdir()
+    assert machine.findings()["cursor"]["advice"] == "vaultbridge connect cursor"
+    assert machine.run("connect", "cursor").returncode == 0
+    found = machine.findings()["cursor notes"]
+    assert found["status"] == "good" and "answers with" in found["found"]
+
+
+def test_a_command_that_is_gone_is_written_anew(machine: Machine) -> None:
+    (machine.home / ".cursor").mkdir()
+    file = machine.home / ".cursor" / "mcp.json"
+    machine.run("connect", "cursor", ".", "--", "--read-only")
+    listed = json.loads(file.read_text("utf-8"))
+    right = listed["mcpServers"]["notes"]
+    old = {
+        "command": str(machine.home / "gone" / "vaultbridge"),
+        "args": ["stdio", str(machine.vault), "--read-only"],
+    }
+    file.write_text(json.dumps({"mcpServers": {"notes": old}}), "utf-8")
+    found = machine.findings(code=1)["cursor notes"]
+    assert found["status"] == "bad" and "cannot be started" in found["found"]
+    assert machine.findings("--fix")["cursor notes"]["fixed"] == "wrote today's command"
+    assert json.loads(file.read_text("utf-8"))["mcpServers"]["notes"] == right
+    assert machine.findings()["cursor notes"]["status"] == "good"
+
+
+def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
+    (machine.home / ".cursor").mkdir()
+    gone = machine.home / "Gone"
+    entry = {"command": sys.executable, "args": ["-m", "vaultbridge", "stdio", str(gone)]}
+    (machine.home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"g": entry}}), "utf-8")
+    found = machine.findings(code=1)["cursor g"]
+    assert found["found"] == f"its vault {gone} is not there"
+    assert "--remove --name g" in found["advice"]
+
+
+def test_a_broken_file_of_an_assistant_is_a_warning(machine: Machine) -> None:
+    (machine.home / ".codex").mkdir()
+    (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
+    assert machine.findings()["codex"]["status"] == "warning"
+
+
+def test_configuration_tokens_and_names_are_looked_at(machine: Machine) -> None:
+    folder = machine.home / ".config" / "vaultbridge"
+    folder.mkdir(parents=True)
+    TokenStore(folder, clock=lambda: 1.0).make("old laptop", seconds=5)
+    (folder / "config.toml").write_text("[server]\nprot = 1\n", "utf-8")
+    (machine.vault / os.fsdecode(b"bad\xff.md")).write_text("x", "utf-8")
+    found = machine.findings(code=1)
+    assert found["configuration"]["status"] == "bad" and "prot" in found["configuration"]["found"]
+    assert found["tokens"]["found"] == "expired: old laptop"
+    assert "not UTF-8" in found["left out"]["found"]
+
+
+def test_the_companion_is_looked_at(machine: Machine) -> None:
+    machine.run("companion", "install")
+    assert "switched off" in machine.findings()["companion"]["found"]
+    machine.run("companion", "install", "--enable")
+    assert machine.findings()["companion"]["status"] == "good"
+    (machine.vault / ".obsidian" / "plugins" / "vaultbridge" / "main.js").write_text("old", "utf-8")
+    found = machine.findings()["companion"]
+    assert found["status"] == "warning" and found["advice"] == "vaultbridge companion install"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_vault_that_may_only_be_read(machine: Machine) -> None:
+    machine.vault.chmod(0o500)
+    try:
+        assert machine.findings()["permissions"]["status"] == "warning"
+    finally:
+        machine.vault.chmod(0o700)
+
+
+def test_people_get_areas_marks_and_advice(machine: Machine) -> None:
+    shown = machine.run("doctor").stdout.splitlines()
+    assert [line for line in shown if not line.startswith(("ok ", "- ", " "))] == [
+        "System", "Vault", "Index", "Bridge", "Assistants", "Companion",
+    ]  # fmt: skip
+    assert "       -> To review changes in Obsidian: vaultbridge companion install" in shown
