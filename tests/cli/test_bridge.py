@@ -118,7 +118,7 @@ async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) ->
         assert (await call(bridge, "greet"))["content"] == [{"type": "text", "text": "hello"}]
 
 
-async def test_a_wrong_option_is_told_with_code_2() -> None:
+async def test_a_wrong_option_ends_with_code_2() -> None:
     async with Process([*COMMAND, "bridge", "--nothing"]) as bridge:
         code, out, err = await bridge.end()
         assert code == 2

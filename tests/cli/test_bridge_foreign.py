@@ -93,7 +93,7 @@ async def reached(bridge: Process) -> list[str]:
     return listed
 
 
-async def test_its_tools_work_and_its_failures_are_told() -> None:
+async def test_its_tools_work_and_its_failures_are_reported() -> None:
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
         assert "vault_rename" in await reached(bridge)
         assert await said(bridge, "read_note", path="a.md") == "# a.md"
@@ -216,7 +216,7 @@ async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
         assert await said(bridge, "read_note", path="a") == "# a"
 
 
-async def test_another_program_on_its_port_is_told_from_an_absent_one() -> None:
+async def test_another_program_on_its_port_is_distinguished_from_an_absent_one() -> None:
     async def banner(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.example ESMTP\r\n")
         await reader.read(1)

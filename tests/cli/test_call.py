@@ -156,7 +156,7 @@ async def test_servers_are_called_by_their_name(tmp_path: Path) -> None:
     assert code == 2 and "It has: kid." in err
 
 
-async def test_headers_reach_the_server_and_a_missing_token_is_told() -> None:
+async def test_headers_reach_the_server_and_a_missing_token_is_reported() -> None:
     async with core_server(token="s3cret") as port:
         url = f"ws://127.0.0.1:{port}"
         code, out, _ = await call(url, "--header", "X-Claude-Code-Ide-Authorization: s3cret")

@@ -137,7 +137,7 @@ def test_rename_rewrites_links_and_undo_takes_it_back(run: Run, vault: Path) -> 
     assert (nothing.returncode, nothing.stderr) == (1, "vaultbridge: There is no change to undo.\n")
 
 
-def test_what_takes_a_change_back_is_told_in_words_that_do_it(run: Run, vault: Path) -> None:
+def test_the_output_names_the_command_that_undoes_a_change(run: Run, vault: Path) -> None:
     """Also after an undo, which `undo` without a number does not take back."""
     before = (vault / "Two.md").read_text()
     told = run("edit", vault, '{"op":"append","note":"Two","content":"more"}').stdout
@@ -233,7 +233,7 @@ def test_wrong_usage_is_exit_code_2(run: Run, vault: Path) -> None:
         (("stdio", "--read-olny"), "--read-only"),
     ],
 )
-def test_a_mistyped_option_is_told_with_the_right_one(run: Run, words: tuple[str, ...], meant: str) -> None:
+def test_a_mistyped_option_gets_the_right_one_suggested(run: Run, words: tuple[str, ...], meant: str) -> None:
     done = run(*words)
     assert done.returncode == 2
     assert f"Did you mean {meant}?" in done.stderr

@@ -55,9 +55,7 @@ def test_doing_it_twice_changes_nothing(home: Path, vault: Path, capsys: Said) -
     assert (file.stat().st_ino, file.read_bytes()) == before
 
 
-def test_another_server_of_that_name_is_kept_unless_told_otherwise(
-    home: Path, vault: Path, capsys: Said
-) -> None:
+def test_another_server_of_that_name_is_kept_unless_forced(home: Path, vault: Path, capsys: Said) -> None:
     file = home / ".cursor/mcp.json"
     file.write_text('{"mcpServers": {"my-cafe": {"url": "https://else.example"}}}', "utf-8")
     assert main(["cursor", str(vault)]) == 1
@@ -170,7 +168,7 @@ def test_the_vault_may_be_left_out(home: Path, vault: Path, monkeypatch: pytest.
     assert main(["cursor", "--remove"]) == 0
 
 
-def test_an_app_that_is_not_there_is_told(vault: Path, capsys: Said) -> None:
+def test_a_missing_app_is_reported(vault: Path, capsys: Said) -> None:
     assert main(["claude-desktop", str(vault)]) == 1
     assert "not to be installed" in capsys.readouterr().err
 
@@ -195,7 +193,7 @@ def test_wrong_usage_is_code_2_and_writes_nothing(home: Path, argv: list[str], c
     assert not list((home / ".cursor").iterdir())
 
 
-def test_a_vault_that_is_not_there_is_told(home: Path, capsys: Said) -> None:
+def test_a_missing_vault_is_reported(home: Path, capsys: Said) -> None:
     assert main(["cursor", "nowhere"]) == 1
     assert "nowhere" in capsys.readouterr().err
     assert not list((home / ".cursor").iterdir())

@@ -18,7 +18,7 @@ import pytest
 import websockets
 
 from support.editor import Client
-from support.tools import copy_sample
+from support.vault import sample_vault
 from vaultbridge.cli.commands import COMMANDS
 from vaultbridge.engine.vocabulary import offered_in
 
@@ -97,7 +97,7 @@ class Machine:
     """A home of its own, with a served copy of the sample vault."""
 
     def __init__(self, folder: Path) -> None:
-        self.vault = copy_sample(folder)
+        self.vault = sample_vault(folder, "sample-vault")
         self.folder = folder
         self.env = {**os.environ, "HOME": str(folder), "VAULTBRIDGE_CACHE": str(folder / "cache")}
         self.env["XDG_CONFIG_HOME"] = str(folder / "config")

@@ -356,9 +356,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         await watch.until("accepted\n")
 
 
-async def test_a_program_that_watches_is_told_of_a_note_that_changed(
-    server: Served, vault: Path, watches: Any
-) -> None:
+async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault: Path, watches: Any) -> None:
     watch = await watches("--json")
     async with server.client() as client, server.editor(diffs=True):
         asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")

@@ -27,7 +27,7 @@ NEW = OLD.replace("17\n", "seventeen\n")
         ("", NEW, CONFLICT),
     ],
 )
-def test_what_was_written_meanwhile_is_kept_or_told(
+def test_what_was_written_meanwhile_is_kept_or_reported(
     tmp_path: Path, now: str, becomes: str, notice: str
 ) -> None:
     data = now.encode()
@@ -53,7 +53,7 @@ def test_a_note_that_is_not_there_has_no_text(tmp_path: Path) -> None:
     assert gone.notice == CONFLICT
 
 
-def test_two_who_made_the_same_note_are_told(tmp_path: Path) -> None:
+def test_two_proposals_for_the_same_new_note_are_reported(tmp_path: Path) -> None:
     (tmp_path / "N.md").write_text("mine\n")
     found = rebase_proposal(str(tmp_path), {"path": "N.md", "oldText": "", "newText": "theirs\n"})
     assert (found.diff["newText"], found.notice) == ("theirs\n", CONFLICT)

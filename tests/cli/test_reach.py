@@ -63,7 +63,7 @@ async def test_commands_find_a_bridge_with_tls_and_trust_its_own_certificate(
         await commands_work(server, vault, server.told["url"])
 
 
-async def test_another_certificate_is_not_told_the_token(
+async def test_the_token_is_not_sent_to_another_certificate(
     tmp_path: Path, vault: Path, certificate: tuple[str, str]
 ) -> None:
     tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1])

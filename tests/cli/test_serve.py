@@ -95,7 +95,7 @@ async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> 
     assert "ERROR" not in err
 
 
-async def test_a_person_is_told_how_to_connect_each_assistant(vault: Path) -> None:
+async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> None:
     process = await started(vault, "--port", "0")
     assert process.stdout is not None
     said = b""
@@ -125,7 +125,7 @@ async def test_a_killed_server_leaves_nothing_that_hinders_the_next(vault: Path)
             assert again == port
 
 
-async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
+async def test_a_port_in_use_is_reported(vault: Path, tmp_path: Path) -> None:
     other = tmp_path / "Other"
     other.mkdir()
     async with serving(vault) as (port, _):
@@ -150,7 +150,7 @@ async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
         (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],
 )
-async def test_what_cannot_be_served_is_told_before_anything_is_opened(
+async def test_what_cannot_be_served_is_reported_before_anything_is_opened(
     vault: Path, arguments: list[str], code: int, says: str
 ) -> None:
     process = await started(vault, *arguments)
@@ -160,7 +160,7 @@ async def test_what_cannot_be_served_is_told_before_anything_is_opened(
     assert "Traceback" not in err
 
 
-async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -> None:
+async def test_an_error_in_the_configuration_is_reported_with_its_line(vault: Path) -> None:
     file = vault.parent / "config" / "config.toml"
     file.parent.mkdir()
     file.write_text("[server]\nprot = 1\n")

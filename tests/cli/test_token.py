@@ -92,7 +92,7 @@ def test_options_may_stand_behind_the_word(config: Path, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["error"] == "There is no token 'phone'."
 
 
-def test_a_damaged_list_is_told_and_left_alone(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_list_is_reported_and_left_alone(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (config / "tokens.json").write_text("[{")
     for argv in (["list"], ["make", "phone"], ["revoke", "phone"]):
         assert main(argv) == 1

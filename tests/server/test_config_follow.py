@@ -38,7 +38,7 @@ def file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Path:
     return tmp_path / "config.toml"
 
 
-def test_what_takes_effect_now_is_told_apart_from_what_waits(
+def test_what_takes_effect_now_is_distinguished_from_what_waits(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     follower = Follower(file)
@@ -106,7 +106,7 @@ def test_a_file_that_goes_takes_nothing_with_it(file: Path, caplog: pytest.LogCa
         (b"\xff", "line 1: this line is not UTF-8 text"),
     ],
 )
-def test_a_file_with_a_fault_changes_nothing_and_is_told_once(
+def test_a_file_with_an_error_changes_nothing_and_is_reported_once(
     file: Path, caplog: pytest.LogCaptureFixture, fault: bytes, says: str
 ) -> None:
     file.write_text("[scope]\ndeny = ['Private/']\n")
@@ -121,7 +121,9 @@ def test_a_file_with_a_fault_changes_nothing_and_is_told_once(
     assert set(change.keys) == {"scope.read_only", "scope.deny"}
 
 
-def test_a_section_that_means_nothing_here_is_not_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_section_that_means_nothing_here_is_not_mentioned(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     follower = Follower(file, "server", "tokens")
     assert follower.write("[server]\nport = 1\n[tokens]\nrequired = true\n") is None
     assert caplog.text == ""
@@ -136,7 +138,7 @@ def test_what_waits_does_not_come_with_what_is_live(file: Path) -> None:
     assert (change.config.tools.profile, change.config.tools.disable) == ("full", ("search",))
 
 
-def test_a_configuration_that_an_assistant_could_change_is_told(
+def test_a_configuration_that_an_assistant_could_change_is_reported(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     warn_if_inside_vault(file, [file.parent / "Notes"])

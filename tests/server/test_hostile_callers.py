@@ -148,7 +148,7 @@ async def test_who_has_not_shown_a_token_may_neither_compress_nor_send_much(serv
 
 
 @pytest.mark.parametrize("garbage", [b"x", b"{}", b"[]", b'{"jsonrpc":"2.0"}'])
-async def test_a_socket_that_sends_only_garbage_is_told_and_then_closed(
+async def test_a_socket_that_sends_only_garbage_gets_an_error_and_is_closed(
     serving: Serving, garbage: bytes
 ) -> None:
     async with serving() as served:

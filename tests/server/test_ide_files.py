@@ -115,7 +115,7 @@ async def test_a_pattern_without_a_slash_is_a_file_name_in_any_folder(client: Cl
         assert await client.request("listFiles", pattern=pattern) == found, pattern
 
 
-async def test_a_bad_pattern_is_told_by_the_name_it_was_sent_with(client: Client) -> None:
+async def test_the_error_about_a_bad_pattern_uses_the_argument_name_that_was_sent(client: Client) -> None:
     for pattern in ("*" * 40, "x" * 600, "../*"):
         failed = await refused(client, "listFiles", pattern=pattern)
         assert failed.code == -32602

@@ -102,7 +102,7 @@ async def until_changed(coming: AsyncIterator[Event]) -> None:
 
 
 @pytest.mark.parametrize("connected", [session, listening, old, ide])
-async def test_a_plugin_file_that_comes_and_goes_is_told_on_every_kind_of_connection(
+async def test_a_plugin_file_that_comes_and_goes_is_announced_on_every_kind_of_connection(
     serving: Serving, connected: Any
 ) -> None:
     async with serving() as served:
@@ -118,7 +118,7 @@ async def test_a_plugin_file_that_comes_and_goes_is_told_on_every_kind_of_connec
             assert (await served.tools())["hash"] == before["hash"]
 
 
-async def test_a_plugin_file_is_told_to_all_at_once(serving: Serving) -> None:
+async def test_a_plugin_file_is_announced_to_all_at_once(serving: Serving) -> None:
     async with serving() as served, session(served) as changed, ide(served) as ide_changed:
         before = await served.tools()
         tools = served.config_file.parent / "tools"
@@ -256,7 +256,7 @@ async def test_tokens_can_be_demanded_while_the_server_runs(serving: Serving) ->
         await served.until(lambda: _is(served.status(), 200))
 
 
-async def test_a_wrong_file_changes_nothing_and_is_told(
+async def test_a_wrong_file_changes_nothing_and_is_reported(
     serving: Serving, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "vaultbridge")

@@ -51,7 +51,7 @@ def test_tools_and_groups_are_switched_off_and_on_again(folder: Path) -> None:
     assert "delete_note" not in live.catalog.names(prefix="")
 
 
-def test_a_name_that_nothing_has_is_told_at_the_start_and_after_a_change(
+def test_an_unknown_name_is_reported_at_the_start_and_after_a_change(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     live = Live(folder, ToolsConfig(disable=("delet_note", "greet")))

@@ -87,7 +87,7 @@ def test_a_failure_is_one_line_that_names_places_and_no_folder_of_this_machine(
     assert not any(word in err for word in ("secret/", "Users", "/home/"))
 
 
-def test_a_thread_that_fails_is_told_in_a_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_thread_that_fails_is_logged_in_one_line_too(capsys: pytest.CaptureFixture[str]) -> None:
     start_logging("info")
     thread = threading.Thread(target=lambda: 1 / 0, name="worker-7")
     thread.start()

@@ -10,7 +10,9 @@ METADATA = {"client_name": "a client", "redirect_uris": ["http://localhost:9/cal
 
 
 @pytest.mark.parametrize("config", ["", "[tokens]\nrequired = true\n"])
-async def test_who_wants_to_register_is_told_of_tokens(serving: Serving, config: str) -> None:
+async def test_an_attempt_to_register_is_answered_with_how_to_use_tokens(
+    serving: Serving, config: str
+) -> None:
     async with serving(config) as served:
         async with served.http.post(f"{served.url}/register", json=METADATA) as response:
             assert response.status == 404

@@ -241,7 +241,7 @@ async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving:
             assert response.status == 401
 
 
-async def test_wrong_requests_are_told_what_is_wrong(serving: Serving) -> None:
+async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
     async with serving() as served:
         api = page(served)
         for path in ("/assistants/a99/pause", "/assistants/a99/explode", "/assistants/explode"):

@@ -162,7 +162,7 @@ async def test_a_task_is_ticked_and_only_it(serving: Serving, tmp_path: Path) ->
         ("GET", "/search?q=x&limit=1000000", None, "limit"),
     ],
 )
-async def test_a_wrong_request_is_told_what_is_wrong(
+async def test_a_wrong_request_gets_the_reason(
     serving: Serving, method: str, path: str, body: Any, argument: str
 ) -> None:
     async with serving() as served:

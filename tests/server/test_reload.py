@@ -55,7 +55,7 @@ async def test_a_folder_that_is_not_there_yet_is_looked_for(tmp_path: Path) -> N
         await looks.another()
 
 
-async def test_it_looks_again_without_being_told(tmp_path: Path) -> None:
+async def test_it_looks_again_by_itself(tmp_path: Path) -> None:
     """Some file systems tell nothing."""
     async with watching(tmp_path) as looks:
         await looks.another()

@@ -93,7 +93,7 @@ async def test_the_ide_can_be_switched_off(serving: Serving) -> None:
         assert not list(served.home.glob(".claude/ide/*.lock"))
 
 
-async def test_what_an_editor_has_open_is_told_by_the_tool(serving: Serving) -> None:
+async def test_the_tool_says_what_an_editor_has_open(serving: Serving) -> None:
     async with serving() as served:
         lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
         async with websockets.connect(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
@@ -116,7 +116,7 @@ async def test_what_an_editor_has_open_is_told_by_the_tool(serving: Serving) -> 
             assert "some" in text
 
 
-async def test_several_vaults_are_told_apart(serving: Serving) -> None:
+async def test_several_vaults_do_not_get_mixed_up(serving: Serving) -> None:
     async with serving("", "Notes", "Work", "deep/Work") as served:
         assert [vault.name for vault in served.listening.vaults] == ["Notes", "Work", "Work 2"]
         (served.vault / "Only here.md").write_text("x")

@@ -167,7 +167,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:
         write_text(file, '{"a": 1}', before="{}")
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     assert read_text(tmp_path / "none") is None
     (tmp_path / "bytes").write_bytes(b"\xff")
     with pytest.raises(EngineFailure, match="UTF-8"):

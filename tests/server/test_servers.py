@@ -32,7 +32,7 @@ async def focused(served: Served, vault: str, path: str) -> websockets.ClientCon
     return editor
 
 
-async def test_what_is_open_in_one_vault_is_not_told_of_another_of_the_same_name(
+async def test_what_is_open_in_one_vault_is_not_attributed_to_another_of_the_same_name(
     serving: Serving, tmp_path: Path
 ) -> None:
     async with serving("", "Work", "deep/Work") as served:

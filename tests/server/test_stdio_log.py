@@ -46,7 +46,7 @@ async def logged(environ: dict[str, str], *args: str) -> str:
     return err.decode()
 
 
-async def test_at_debug_start_handshake_calls_and_failures_are_told(
+async def test_at_debug_start_handshake_calls_and_failures_are_logged(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     from vaultbridge import __version__
@@ -76,7 +76,7 @@ async def test_a_missing_vault_is_one_line_with_its_path(tmp_path: Path, environ
     ]
 
 
-async def test_a_name_that_obsidian_does_not_know_is_told_when_it_is_opened(
+async def test_a_name_that_obsidian_does_not_know_is_reported_when_it_is_opened(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     said = await logged(environ, "Nowhere")
@@ -85,7 +85,9 @@ async def test_a_name_that_obsidian_does_not_know_is_told_when_it_is_opened(
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "./Nowhere"])
-def test_typed_in_a_terminal_it_is_told_at_once(tmp_path: Path, environ: dict[str, str], name: str) -> None:
+def test_in_a_terminal_a_missing_vault_is_reported_at_once(
+    tmp_path: Path, environ: dict[str, str], name: str
+) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "vaultbridge", "stdio", name],

@@ -48,7 +48,7 @@ def test_the_fingerprint_is_that_of_the_first_certificate_in_the_file(
     assert found is not None and found.fingerprint == wanted
 
 
-def test_what_cannot_be_used_is_told_without_its_place(tmp_path: Path) -> None:
+def test_an_unusable_file_is_reported_without_its_path(tmp_path: Path) -> None:
     own, key = certificate(tmp_path, "own")
     _, other = certificate(tmp_path, "other")
     (tmp_path / "empty").write_text("")

@@ -208,7 +208,9 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
 
 
 @pytest.mark.usefixtures("vault")
-async def test_what_happens_to_a_hidden_note_is_told_to_nobody_who_may_not_see_it(serving: Serving) -> None:
+async def test_changes_to_a_hidden_note_are_not_announced_to_those_who_may_not_see_it(
+    serving: Serving,
+) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
         session = await initialized(served, **bearer(secret))
@@ -274,7 +276,7 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
 
 
 @pytest.mark.usefixtures("vault")
-async def test_the_past_of_a_note_that_became_private_is_not_told(serving: Serving) -> None:
+async def test_the_history_of_a_note_that_became_private_is_hidden(serving: Serving) -> None:
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
         mine = bearer(secret)

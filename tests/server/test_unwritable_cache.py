@@ -90,7 +90,7 @@ def test_a_cache_inside_the_vault_is_still_refused(vault: Path, environ: dict[st
         open_engine(vault, environ={**environ, "VAULTBRIDGE_CACHE": str(vault / "cache")})
 
 
-def test_when_there_is_no_temporary_place_either_the_first_problem_is_told(
+def test_without_a_temporary_folder_the_first_problem_is_reported(
     vault: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vaultbridge.errors import EngineFailure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +19,6 @@ from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
-SAMPLE_VAULT = Path(__file__).parents[2] / "examples" / "sample-vault"
 NOW = datetime(2026, 3, 15, 21, 15)
 """A Sunday: the sample vault's own days are just over."""
 
@@ -110,7 +108,3 @@ def ungroup(rows: list[str]) -> list[str]:
         else:
             whole.append(row)
     return whole
-
-
-def copy_sample(base: Path) -> Path:
-    return Path(shutil.copytree(SAMPLE_VAULT, base / "sample-vault"))

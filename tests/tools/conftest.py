@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from support.files import write_vault
-from support.tools import ToolHarness, copy_sample, open_harness
+from support.tools import ToolHarness, open_harness
+from support.vault import sample_vault
 from vaultbridge.vault.scope import Scope
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Iterator[ToolHarness]:
-    harness = open_harness(tmp_path, copy_sample(tmp_path))
+    harness = open_harness(tmp_path, sample_vault(tmp_path, "sample-vault"))
     yield harness
     harness.engine.close()
 
