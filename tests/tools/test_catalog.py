@@ -210,7 +210,7 @@ def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small
     assert [tool.name for tool in harness.catalog.list_tools(read_only=True)][-1] == "look"
 
 
-def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
+def test_several_vaults_do_not_get_mixed_up(tmp_path: Any) -> None:
     desks = []
     for name in ("one", "two"):
         write_vault(tmp_path / name, {"A.md": name})
