@@ -11,6 +11,7 @@ from support.scripts import drawn_words
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RankedPage, rank
+from vaultbridge.index.ranking.views import ExtraView
 
 Make = Callable[[dict[str, str | bytes]], Vault]
 
@@ -51,6 +52,60 @@ def test_a_note_with_some_of_the_words_is_found(make_vault: Make) -> None:
     assert paths(page) == ["Workspaces.md"]
     assert (page.total, page.with_all_words) == (1, 0)
     assert page.notes[0].missing == ("different", "arrangements", "tasks")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("arranging windows", "The window arrangement."),
+        ("Wie viele Häuser stehen in der Straße", "Ein Haus. Die Straßen."),
+        ("Где находятся большие города?", "Большой город стоит на реке."),
+        ("¿Qué organizaciones están presentes?", "La organización está aquí."),
+        ("Ποιες είναι οι μεγάλες πόλεις;", "Η πόλη είναι μεγάλη."),
+        ("Kitaplar nerede?", "Bu bir kitap ve masa."),
+    ],
+)
+def test_other_forms_of_a_word_are_found(make_vault: Make, question: str, text: str) -> None:
+    vault = make_vault({"A.md": text, "B.md": "Nothing of that."})
+    assert paths(rank(vault.index, question))[0] == "A.md"
+
+
+def test_the_word_itself_comes_before_its_forms(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "We organize it.", "B.md": "We organized it.", "C.md": "We organizing it."})
+    assert paths(rank(vault.index, "organized"))[0] == "B.md"
+    assert len(paths(rank(vault.index, "organized"))) == 3
+
+
+def test_what_others_say_at_a_link_counts_for_its_target(make_vault: Make) -> None:
+    files: dict[str, str | bytes] = {"Workspaces.md": "A plugin.", "Log.md": "Nothing.", "Zoo.md": "Animals."}
+    files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"
+    vault = make_vault(files)
+    assert paths(rank(vault.index, "restore window layouts")) == ["Tabs.md", "Workspaces.md"]
+    hidden = rank(vault.index, "restore window layouts", visible=lambda path: path != "Tabs.md")
+    assert paths(hidden) == [], "what a hidden note says tells nothing"
+
+
+def test_each_view_tells_its_part(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "quartz and granite", "B.md": "quartz"})
+    note = rank(vault.index, "quartz granite", explain=True).notes[0]
+    assert note.path == "A.md"
+    assert set(note.views) == {"words", "forms", "section", "rare words", "closeness"}
+    assert sum(note.views.values()) == pytest.approx(note.score)
+    assert rank(vault.index, "quartz").notes[0].views == {}
+
+
+def test_a_view_from_elsewhere_is_one_more_view(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "quartz", "B.md": "one\n# Two\nthree", "Hidden.md": "x", "pic.png": b""})
+    view = ExtraView(
+        "model", (("B.md", 3, 0.8), ("Hidden.md", 1, 0.9), ("pic.png", 1, 1.0), ("Gone.md", 1, 1.0))
+    )
+    page = rank(
+        vault.index, "quartz", extra_views=[view], explain=True, visible=lambda path: path != "Hidden.md"
+    )
+    assert sorted(paths(page)) == ["A.md", "B.md"]
+    (found,) = [note for note in page.notes if note.path == "B.md"]
+    assert set(found.views) == {"model"}
+    assert found.sections[0].heading == "Two"
 
 
 def test_the_best_section_is_named_with_its_lines(make_vault: Make) -> None:

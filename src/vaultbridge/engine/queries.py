@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from vaultbridge.index.names import NameLookup
     from vaultbridge.index.overview import FoundProblem, Order
     from vaultbridge.index.query.search import SearchPage, Sort
-    from vaultbridge.index.ranking.rank import ExtraView, RankedPage
+    from vaultbridge.index.ranking.rank import RankedPage
+    from vaultbridge.index.ranking.views import ExtraView
     from vaultbridge.index.store.database import Index, IndexStatus
     from vaultbridge.vault.cloud import Conflict
     from vaultbridge.vault.walk import Skipped

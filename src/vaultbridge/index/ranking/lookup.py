@@ -1,8 +1,8 @@
 """Looks the units of a question up in the word table, and chooses the notes worth reading.
 
 The first of two stages. It knows only how often a word stands in a note's path, headings and body, which the
-table answers without reading a text. Rare words come first. A word that many notes have is looked up only
-while notes with nothing but such words could still be among the best."""
+table answers without reading a text. Rare words come first. When a word is so common that a note with nothing
+else could not be among the best, only its presence is looked up, for notes that were found already."""
 
 from __future__ import annotations
 
@@ -14,43 +14,48 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.ranking.question import Unit
-from vaultbridge.index.store.database import Index, read_meta
+from vaultbridge.index.ranking.question import Question, Unit
+from vaultbridge.index.ranking.stems import LAST, find_forms
+from vaultbridge.index.store.database import Index
 
-PATH_WEIGHT: Final = 6.0
-HEADS_WEIGHT: Final = 2.0
-"""A word in the path counts as often as this in the body; so does one in a heading, tag or alias, which
-stands in the body too."""
+COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
+"""How much a word counts in each column of the table: in the path as much as several times in the body."""
 
-SATURATION: Final = 1.2
+FORM_WEIGHT: Final = 0.6
+"""How much another form of a word counts against the word itself."""
+
+SATURATION: Final = 1.5
 LENGTH_SHARE: Final = 0.6
 """The two constants of BM25: how soon more of the same word adds little, and how much a long note is held
 against it."""
 
-PREFIXES: Final = 40
+STAND_INS: Final = 40
 """The most longer words that stand in for a word that no note has."""
 
-PREFIX_WEIGHT: Final = 0.4
+BEGINNING_WEIGHT: Final = 0.4
 INSIDE_WEIGHT: Final = 0.2
+"""How much a longer word counts that begins with the word asked for, or has it inside."""
 
-LAST: Final = "\U0010ffff"
-"""After every word with a given beginning."""
+FEW_NOTES: Final = 300
+"""A word in no more notes than this is always looked up in full: it costs less than thinking about it."""
 
-RANKED_NOTES: Final = 1000
-"""The most notes that one question ranks: nobody reads on after so many, and each must be checked against the
-caller's scope."""
+ENOUGH_NOTES: Final = 200
+"""So many notes must be better than what only common words could give before those are looked up for their
+presence alone. More than are read."""
 
 
 class Term(Struct, frozen=True):
-    """A word of the table that answers a unit; `weight` is 1 for the word itself and less for others."""
+    """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others; `form`
+    tells another form of the word from the word and its stand-ins."""
 
     word: str
     weight: float
+    form: bool = False
 
 
 class Concept(Struct, frozen=True):
-    """A unit with the words that answer it. `notes` is how many notes have one of them, `idf` how much that
-    tells: the rarer, the more."""
+    """A unit with the words that answer it, none if nothing does. `notes` is about how many notes have one of
+    them, `idf` how much that tells: the rarer, the more."""
 
     unit: Unit
     terms: tuple[Term, ...]
@@ -59,32 +64,64 @@ class Concept(Struct, frozen=True):
 
     @property
     def match(self) -> str:
+        """The full-text query for it. Words have letters and digits only, so nothing needs escaping."""
         if len(self.unit.words) > 1:
             return self.unit.match
         return " OR ".join(f'"{term.word}"' for term in self.terms)
 
 
 class Found(Struct):
-    """`scores` holds the first rank of each note; `holding` the notes of each concept, by its place."""
+    """`scores` holds the first rank of each note; `holding` the notes of each concept, by its place, complete
+    only for the notes in `scores`."""
 
     scores: dict[int, float]
     holding: list[set[int]]
 
 
-def make_concepts(index: Index, db: sqlite3.Connection, units: Iterable[Unit], count: int) -> list[Concept]:
-    """Finds the words that answer each unit. Those that nothing answers have no terms."""
-    return [_make_concept(index, db, unit, count) for unit in units]
+def choose_concepts(index: Index, db: sqlite3.Connection, question: Question, count: int) -> list[Concept]:
+    """Returns what the question asks for. Words that hold it together count only when no note has another."""
+    content = [unit for unit in question.units if not unit.function]
+    concepts = _make_concepts(index, db, content, question.language, count)
+    if any(concept.terms for concept in concepts):
+        return concepts
+    return _make_concepts(index, db, question.units, question.language, count)
 
 
-def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, count: int) -> Concept:
+def _make_concepts(
+    index: Index, db: sqlite3.Connection, units: Iterable[Unit], language: str, count: int
+) -> list[Concept]:
+    concepts: list[Concept] = []
+    forms: set[str] = set()
+    for unit in units:
+        if unit.words[0] in forms:
+            # "note" after "notes": one thing, asked for once.
+            continue
+        concept = _make_concept(index, db, unit, language, count)
+        forms.update(term.word for term in concept.terms if term.form)
+        concepts.append(concept)
+    return concepts
+
+
+def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: str, count: int) -> Concept:
     if len(unit.words) > 1:
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (unit.match,)).fetchone()
-        found = (Term(unit.written, 1.0),) if notes else ()
-        return Concept(unit, found, notes, compute_idf(notes, count))
+        whole = (Term(unit.written, 1.0),) if notes else ()
+        return Concept(unit, whole, notes, compute_idf(notes, count))
     word = unit.words[0]
-    terms = (Term(word, 1.0),) if count_notes(db, word) else _stand_ins(index, db, word)
-    notes = min(count, sum(count_notes(db, term.word) for term in terms))
-    return Concept(unit, terms, notes, compute_idf(notes, count))
+    counts = {word: count_notes(db, word)}
+    for form in find_forms(db, word, unit.shown, language):
+        counts[form] = count_notes(db, form)
+    terms = [
+        Term(found, 1.0 if found == word else FORM_WEIGHT, form=found != word)
+        for found, notes in counts.items()
+        if notes
+    ]
+    if not terms:
+        terms = _find_stand_ins(index, db, word)
+        counts = {term.word: count_notes(db, term.word) for term in terms}
+    # Notes with several forms are counted several times; most have one.
+    notes = min(count, sum(counts.values()))
+    return Concept(unit, tuple(terms), notes, compute_idf(notes, count))
 
 
 def count_notes(db: sqlite3.Connection, word: str) -> int:
@@ -96,61 +133,70 @@ def compute_idf(notes: int, count: int) -> float:
     return log(1 + (max(count, notes) - notes + 0.5) / (notes + 0.5))
 
 
-def _stand_ins(index: Index, db: sqlite3.Connection, word: str) -> tuple[Term, ...]:
+def _find_stand_ins(index: Index, db: sqlite3.Connection, word: str) -> list[Term]:
     """Words for one that no note has: longer ones that begin with it, or else that contain it."""
     rows = db.execute(
-        "SELECT term FROM vocabulary WHERE term > ? AND term < ? LIMIT ?", (word, word + LAST, PREFIXES)
+        "SELECT term FROM vocabulary WHERE term > ? AND term < ? LIMIT ?", (word, word + LAST, STAND_INS)
     ).fetchall()
     if rows:
-        return tuple(Term(found, PREFIX_WEIGHT) for (found,) in rows)
+        return [Term(found, BEGINNING_WEIGHT) for (found,) in rows]
     index.terms.refresh(db)
     inside = index.terms.containing(word) or []
-    return tuple(Term(found, INSIDE_WEIGHT) for found in inside[:PREFIXES] if count_notes(db, found))
+    return [Term(found, INSIDE_WEIGHT) for found in inside[:STAND_INS] if count_notes(db, found)]
 
 
 def find_candidates(index: Index, db: sqlite3.Connection, concepts: list[Concept], count: int) -> Found:
     """Returns the notes that have any of the concepts, with a first rank."""
-    sizes = index.sizes(db)
-    average = max(1.0, sum(sizes) / max(1, count))
+    sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
     holding: list[set[int]] = [set() for _ in concepts]
-    for place in sorted(range(len(concepts)), key=lambda place: concepts[place].notes):
+    places = sorted(
+        (place for place, concept in enumerate(concepts) if concept.terms),
+        key=lambda place: concepts[place].notes,
+    )
+    left = sum(concepts[place].idf for place in places) * (SATURATION + 1)
+    for place in places:
         concept = concepts[place]
-        if not concept.terms:
-            continue
-        weights = _weigh_occurrences(db, concept)
-        holding[place] = set(weights)
-        for id_, weight in weights.items():
-            length = 1 - LENGTH_SHARE + LENGTH_SHARE * sizes[id_] / average
-            gain = concept.idf * weight * (SATURATION + 1) / (weight + SATURATION * length)
-            scores[id_] = scores.get(id_, 0.0) + gain
+        if concept.notes > FEW_NOTES and _is_settled(scores, left):
+            holding[place] = held = _find_holding(db, concept)
+            for id_ in held & scores.keys():
+                scores[id_] += concept.idf
+        else:
+            weights = _weigh_occurrences(db, concept)
+            holding[place] = set(weights)
+            base = SATURATION * (1 - LENGTH_SHARE)
+            slope = SATURATION * LENGTH_SHARE / average
+            gain = concept.idf * (SATURATION + 1)
+            for id_, weight in weights.items():
+                scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
+        left -= concept.idf * (SATURATION + 1)
     return Found(scores, holding)
+
+
+def _is_settled(scores: dict[int, float], left: float) -> bool:
+    """Whether enough notes score more already than a note can that has only the concepts left."""
+    if len(scores) < ENOUGH_NOTES:
+        return False
+    return nlargest(ENOUGH_NOTES, scores.values())[-1] > left
+
+
+def _find_holding(db: sqlite3.Connection, concept: Concept) -> set[int]:
+    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (concept.match,)).fetchall()
+    return {id_ for (id_,) in rows}
 
 
 def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> dict[int, float]:
     """Returns how often each note has the concept, weighted by where and by which of its words."""
     weights: dict[int, float] = {}
     if len(concept.unit.words) > 1:
-        for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (concept.match,)):
-            weights[id_] = 1.0
+        weights = dict.fromkeys(_find_holding(db, concept), 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
-            weights[id_] += PATH_WEIGHT
+            weights[id_] += COLUMN_WEIGHTS["path"]
         return weights
-    by_column = {"path": PATH_WEIGHT, "heads": HEADS_WEIGHT, "body": 1.0}
     for term in concept.terms:
         rows = db.execute(
             "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
         )
         for id_, column, times in rows:
-            weights[id_] = weights.get(id_, 0.0) + term.weight * by_column[column] * times
+            weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
     return weights
-
-
-def choose_best(scores: dict[int, float], most: int) -> list[int]:
-    """Returns the ids with the highest scores, best first; of equal ones the lower id."""
-    best = nlargest(most, scores.items(), key=lambda item: (item[1], -item[0]))
-    return [id_ for id_, _ in best]
-
-
-def count_searchable(db: sqlite3.Connection) -> int:
-    return max(1, read_meta(db, "done"))

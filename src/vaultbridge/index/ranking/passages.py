@@ -1,113 +1,238 @@
-"""Reads the notes that a lookup chose, and ranks them and their sections by what the texts say.
+"""Reads the notes that a lookup chose, and counts what the question asks for in their fields and sections.
 
 The second of two stages. A text is searched in the form that the word table has (`fold.separate_words`), so
-that a word is found as a whole word in every script."""
+that a word is found as a whole word in every script. What a note says in the lines where it links to another
+note counts for that other note: people describe a note where they point at it."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from bisect import bisect_right
-from typing import Final
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 
-from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.fold import separate_words
 from vaultbridge.index.ranking.lookup import Concept
-from vaultbridge.links.resolve import file_name
 
-OCCURRENCES: Final = 64
+OCCURRENCES: Final = 32
 """How often one word is counted in one note: more changes no rank."""
 
-_LINE_START: Final = re.compile(r"\r\n?|\n")
+LEAD_CHARS: Final = 400
+"""The beginning of a note, which usually says what it is about."""
 
-_decode_heads = msgspec.msgpack.Decoder(
-    tuple[msgspec.Raw, list[str], list[tuple[int, str, int, int, int]], list[tuple[str, int, int, int, bool]]]
-)
+SUMMARIES: Final = ("description", "summary", "abstract")
+"""Properties that say what a note is about."""
+
+LINK_CONTEXT_CHARS: Final = 100
+"""How far from a link the words still speak of its target."""
+
+LINKS_READ: Final = 400
+"""The most links of one note that are looked at: a long index names everything and describes nothing."""
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+_Heading = tuple[int, str, int, int, int]
+"""Level, text, line, start and end."""
+
+_decode_head = msgspec.msgpack.Decoder(
+    tuple[
+        tuple[dict[str, Any], int, int, int, int, bool] | None,
+        list[str],
+        list[_Heading],
+        list[tuple[str, int, int, int, bool]],
+        msgspec.Raw,
+        msgspec.Raw,
+        msgspec.Raw,
+        msgspec.Raw,
+        msgspec.Raw,
+        msgspec.Raw,
+        msgspec.Raw,
+    ]
+).decode
+"""Reads of a stored note (`rows.encode_note`) what ranking needs: properties, aliases, headings and tags."""
 
 
-class Section(Struct):
+_NO_HEAD: Final[tuple[None, list[str], list[_Heading], list[tuple[str]]]] = (None, [], [], [])
+
+
+class Count:
+    """How often a concept occurs somewhere: the word itself, and all its forms."""
+
+    __slots__ = ("forms", "words")
+
+    def __init__(self) -> None:
+        self.words = 0.0
+        self.forms = 0.0
+
+    def add(self, weight: float, *, form: bool) -> None:
+        self.forms += weight
+        if not form:
+            self.words += weight
+
+
+Counts = dict[int, Count]
+"""By the place of the concept."""
+
+
+class Section:
     """A piece of a note from one heading to the next; before the first heading `title` is empty. `line` and
-    `end_line` are its first and last line, `start` its first character in separated text. `counts` holds by
-    concept how often it occurs here, weighted."""
+    `end_line` are its first and last line, `start` its first character in separated text."""
 
-    title: str
-    level: int
-    line: int
-    start: int
-    end_line: int = 0
-    length: int = 0
-    counts: dict[int, float] = {}
+    __slots__ = ("counts", "end_line", "length", "level", "line", "start", "title")
 
-
-class ReadNote(Struct):
-    """What ranking needs of one note. `fields` holds by concept its weighted count in the name, aliases,
-    headings and tags; `body` the count in the whole text."""
-
-    id: int
-    text: str
-    length: int
-    sections: list[Section]
-    fields: dict[int, dict[str, float]]
-    body: dict[int, float]
+    def __init__(self, title: str, level: int, line: int, start: int) -> None:
+        self.title = title
+        self.level = level
+        self.line = line
+        self.start = start
+        self.end_line = line
+        self.length = 0
+        self.counts: Counts = {}
 
 
-def read_candidate(db: sqlite3.Connection, id_: int, path: str, concepts: list[Concept]) -> ReadNote:
-    row = db.execute(
-        "SELECT notes.note, texts.text FROM notes LEFT JOIN texts USING (id) WHERE notes.id = ?", (id_,)
-    ).fetchone()
-    blob, text = row if row is not None else (None, None)
-    text = text or ""
-    aliases: list[str] = []
-    headings: list[tuple[int, str, int, int, int]] = []
-    tags: list[str] = []
-    if blob is not None:
-        aliases, headings, tags = _decode(blob)
-    separated = separate_words(text)
-    sections = _split(text, separated, headings)
-    body: dict[int, float] = {}
-    starts = [section.start for section in sections]
-    for place, concept in enumerate(concepts):
-        for term in concept.terms:
-            for at in find_word(separated, term.word):
-                body[place] = body.get(place, 0.0) + term.weight
-                counts = sections[bisect_right(starts, at) - 1].counts
-                counts[place] = counts.get(place, 0.0) + term.weight
-    folder, _, _ = path.rpartition("/")
-    name = file_name(path).removesuffix(".md")
-    pieces = {
-        "name": name,
-        "folder": folder,
-        "aliases": "\n".join(aliases),
-        "headings": "\n".join(heading[1] for heading in headings),
-        "tags": "\n".join(tags),
-    }
-    fields: dict[int, dict[str, float]] = {}
-    for field, written in pieces.items():
-        if written:
-            _count_in_field(fields, field, separate_words(written), concepts)
-    return ReadNote(id_, text, len(text), sections, fields, body)
+class ReadNote:
+    """What ranking needs of one note. `fields` holds the counts of each field, `places` where each concept
+    stands in the separated text; `lines` on which lines, if those places are not the places in the text."""
+
+    __slots__ = ("fields", "id", "length", "lines", "places", "sections", "text")
+
+    def __init__(self, id_: int, text: str) -> None:
+        self.id = id_
+        self.text = text
+        self.length = len(text.encode()) if not text.isascii() else len(text)
+        self.fields: dict[str, Counts] = {}
+        self.sections: list[Section] = []
+        self.places: list[tuple[int, int]] = []
+        self.lines: set[int] | None = None
+
+    def lacks(self, place: int) -> bool:
+        return all(place not in counts for field, counts in self.fields.items() if field != "links")
 
 
-def _decode(blob: bytes) -> tuple[list[str], list[tuple[int, str, int, int, int]], list[str]]:
-    values = msgspec.msgpack.decode(blob)
-    return values[1], values[2], [tag[0] for tag in values[3]]
+class PassageReader:
+    """Reads notes for one question within one reading transaction."""
+
+    def __init__(self, db: sqlite3.Connection, concepts: list[Concept], paths: dict[int, str]) -> None:
+        self._db = db
+        self._concepts = concepts
+        self._paths = paths
+        self._terms = [
+            (place, term.word, term.weight, term.form)
+            for place, concept in enumerate(concepts)
+            for term in concept.terms
+        ]
+
+    def read(self, id_: int) -> ReadNote:
+        row = self._db.execute(
+            "SELECT notes.note, texts.text FROM notes LEFT JOIN texts USING (id) WHERE notes.id = ?", (id_,)
+        ).fetchone()
+        blob, text = row or (None, None)
+        note = ReadNote(id_, text or "")
+        properties, aliases, headings, tags = _decode_head(blob)[:4] if blob is not None else _NO_HEAD
+        separated = separate_words(note.text)
+        note.sections = _split(note.text, separated, headings)
+        self._count_body(note, separated)
+        if note.places and not note.text.isascii():
+            begins = find_line_starts(separated)
+            note.lines = {bisect_right(begins, at) for at, _ in note.places}
+        folder, _, name = self._paths[id_].rpartition("/")
+        begin = properties[2] if properties is not None else 0
+        lead = [note.text[begin : begin + LEAD_CHARS]]
+        if properties is not None:
+            lead += [str(value) for key, value in properties[0].items() if key.lower() in SUMMARIES]
+        self._count_fields(
+            note,
+            {
+                "name": name.removesuffix(".md"),
+                "aliases": "\n".join(aliases),
+                "headings": "\n".join([heading[1] for heading in headings]),
+                "tags": "\n".join([tag[0] for tag in tags]),
+                "folder": folder,
+                "lead": "\n".join(lead),
+            },
+        )
+        return note
+
+    def _count_body(self, note: ReadNote, separated: str) -> None:
+        body = note.fields["body"] = {}
+        starts = [section.start for section in note.sections]
+        for place, word, weight, form in self._terms:
+            for at in find_word(separated, word):
+                _add(body, place, weight, form=form)
+                _add(note.sections[bisect_right(starts, at) - 1].counts, place, weight, form=form)
+                note.places.append((at, place))
+        note.places.sort()
+
+    def _count_fields(self, note: ReadNote, fields: dict[str, str]) -> None:
+        """Count in all fields together: most words stand in none of them."""
+        names = list(fields)
+        starts: list[int] = []
+        joined = ""
+        for written in fields.values():
+            starts.append(len(joined))
+            joined += separate_words(written) + "\n"
+        for place, word, weight, form in self._terms:
+            for at in find_word(joined, word):
+                field = names[bisect_right(starts, at) - 1]
+                _add(note.fields.setdefault(field, {}), place, weight, form=form)
+
+    def count_link_contexts(self, note: ReadNote) -> dict[int, Counts]:
+        """Returns what the note says around its links, by the file that each leads to. A line with many links
+        counts less for each."""
+        if not note.places:
+            return {}
+        rows = self._db.execute(
+            "SELECT line, raw, target_id FROM links WHERE source = ? ORDER BY seq LIMIT ?",
+            (note.id, LINKS_READ),
+        ).fetchall()
+        on_line: dict[int, int] = {}
+        for line, _, _ in rows:
+            on_line[line] = on_line.get(line, 0) + 1
+        found: dict[int, Counts] = {}
+        text = note.text
+        at = 0
+        for line, raw, target in rows:
+            here = text.find(raw, at)
+            if here < 0:
+                continue
+            at = here + len(raw)
+            if target is None or target == note.id or (note.lines is not None and line not in note.lines):
+                continue
+            start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
+            end = text.find("\n", at, at + LINK_CONTEXT_CHARS)
+            end = at + LINK_CONTEXT_CHARS if end < 0 else end
+            if note.lines is None:
+                first = bisect_left(note.places, (start, -1))
+                if first == len(note.places) or note.places[first][0] >= end:
+                    continue
+            counts: Counts = {}
+            context = separate_words(text[start:end])
+            for place, word, weight, form in self._terms:
+                if find_word(context, word):
+                    _add(counts, place, weight, form=form)
+            for place, count in counts.items():
+                # Once a link: a word that is repeated in the line describes the target no better.
+                share = min(1.0, count.forms) / on_line[line]
+                _add(found.setdefault(target, {}), place, share, form=not count.words)
+        return found
 
 
-def _count_in_field(
-    fields: dict[int, dict[str, float]], field: str, separated: str, concepts: list[Concept]
-) -> None:
-    for place, concept in enumerate(concepts):
-        count = sum(term.weight * len(find_word(separated, term.word)) for term in concept.terms)
-        if count:
-            fields.setdefault(place, {})[field] = count
+def _add(counts: Counts, place: int, weight: float, *, form: bool) -> None:
+    count = counts.get(place)
+    if count is None:
+        count = counts[place] = Count()
+    count.add(weight, form=form)
 
 
 def find_word(separated: str, word: str) -> list[int]:
     """Returns where a word, or a run of neighbouring ones, stands whole in separated text."""
-    found: list[int] = []
     at = separated.find(word)
+    if at < 0:
+        return []
+    found: list[int] = []
     size = len(word)
     while at >= 0 and len(found) < OCCURRENCES:
         end = at + size
@@ -118,25 +243,39 @@ def find_word(separated: str, word: str) -> list[int]:
 
 
 def _in_word(char: str) -> bool:
-    return WORD.match(char) is not None
+    """Whether a character of separated text belongs to a word: there all others are ASCII."""
+    return char >= "\x80" or char.isalnum()
 
 
-def _split(text: str, separated: str, headings: list[tuple[int, str, int, int, int]]) -> list[Section]:
-    ends = [match.end() for match in _LINE_START.finditer(separated)]
-    lines = len(ends) + 1
+def _split(text: str, separated: str, headings: list[_Heading]) -> list[Section]:
+    lines = separated.count("\n") + 1
+    if "\r" in separated:
+        lines += separated.count("\r") - separated.count("\r\n")
     sections: list[Section] = []
     if not headings or headings[0][2] > 1:
-        sections.append(Section("", 0, 1, 0, counts={}))
-    for level, title, line, *_ in headings:
-        start = ends[line - 2] if 1 < line <= lines else 0
-        sections.append(Section(title, level, line, start, counts={}))
-    for section, following in zip(sections, [*sections[1:], None], strict=True):
-        section.end_line = following.line - 1 if following is not None else lines
-        section.length = (following.start if following is not None else len(separated)) - section.start
+        sections.append(Section("", 0, 1, 0))
+    if text.isascii():
+        starts = [heading[3] for heading in headings]
+    else:
+        # Separating the words moved the characters, but not the lines.
+        begins = find_line_starts(separated) if headings else []
+        starts = [begins[line - 1] if line <= lines else 0 for _, _, line, _, _ in headings]
+    for (level, title, line, _, _), start in zip(headings, starts, strict=True):
+        sections.append(Section(title, level, line, start))
+    for at, section in enumerate(sections):
+        last = at + 1 == len(sections)
+        section.end_line = lines if last else sections[at + 1].line - 1
+        section.length = (len(separated) if last else sections[at + 1].start) - section.start
     return sections
 
 
-def heading_path(sections: list[Section], place: int) -> str:
+def find_line_starts(text: str) -> list[int]:
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    return list(accumulate([len(line) + 1 for line in text.split("\n")[:-1]], initial=0))
+
+
+def join_headings(sections: list[Section], place: int) -> str:
     """Returns the titles that lead to a section, outermost first, joined by ` > `."""
     section = sections[place]
     titles = [section.title]

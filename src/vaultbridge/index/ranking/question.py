@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidQuery
-from vaultbridge.index.fold import WORD, separate_words, stands_apart
+from vaultbridge.index.fold import WORD, fold_text, separate_words, stands_apart
 from vaultbridge.index.query.parse import And, Term, parse_query
 from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
 
@@ -28,6 +28,8 @@ characters are letters, such as Thai."""
 _WIDE_LETTERS: Final = 0x1100
 """From this code point on, characters that stand apart are syllables and ideographs, not letters."""
 
+_WRITTEN: Final = re.compile(r"\w+")
+
 _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 
 _NEIGHBOURS: Final = "  "
@@ -36,8 +38,8 @@ _NEIGHBOURS: Final = "  "
 
 
 class Unit(Struct, frozen=True):
-    """`shown` is the unit for people, `words` are its words in the full-text table. A `function` unit holds a
-    sentence together and says little about its subject."""
+    """`shown` is the unit as asked, in lower case; `words` are its words in the full-text table. A `function`
+    unit holds a sentence together and says little about its subject."""
 
     shown: str
     words: tuple[str, ...]
@@ -83,7 +85,11 @@ def read_question(text: str, usual: str = "") -> Question:
     pieces = list(dict.fromkeys(_split(text)))
     language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
     known = WORDS.get(language, frozenset())
-    units = [Unit("".join(words), words, _holds_together(words, known)) for words in pieces]
+    written = {fold_text(word): word for word in _WRITTEN.findall(text.lower())}
+    units = [
+        Unit(written.get("".join(words), "".join(words)), words, _holds_together(words, known))
+        for words in pieces
+    ]
     if not any(unit.function for unit in units):
         return Question(tuple(units[:UNITS]), language)
     # Those that mean something first: a long text must not fill up with the others.

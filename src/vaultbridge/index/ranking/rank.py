@@ -1,8 +1,7 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
-`lookup` chooses notes by their words, `passages` reads the best of them; this module fuses the views into one
-rank, leaves out what the caller may not see, and finds the lines to show. Words that hold a sentence together
-count only when the question has no others."""
+`lookup` chooses notes by their words, `passages` reads the best of them, `views` fuses what they say into one
+rank; this module leaves out what the caller may not see and finds the lines to show."""
 
 from __future__ import annotations
 
@@ -13,21 +12,15 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.fold import FoldedText, fold_text, separate_words
-from vaultbridge.index.query.hits import HitMatch, shorten_line
+from vaultbridge.index.fold import fold_text
+from vaultbridge.index.query.hits import HitMatch
 from vaultbridge.index.query.units import split_lines
-from vaultbridge.index.ranking.function_words import MARKERS
-from vaultbridge.index.ranking.lookup import (
-    RANKED_NOTES,
-    Concept,
-    choose_best,
-    count_notes,
-    count_searchable,
-    find_candidates,
-    make_concepts,
-)
-from vaultbridge.index.ranking.passages import ReadNote, Section, find_word, heading_path, read_candidate
-from vaultbridge.index.ranking.question import Question, read_question
+from vaultbridge.index.ranking.excerpts import find_lines
+from vaultbridge.index.ranking.language import find_language
+from vaultbridge.index.ranking.lookup import choose_concepts, find_candidates
+from vaultbridge.index.ranking.passages import PassageReader, ReadNote, join_headings
+from vaultbridge.index.ranking.question import read_question
+from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import replace_surrogates
@@ -35,34 +28,22 @@ from vaultbridge.vault.paths import VaultPath
 
 Visible = Callable[[str], bool]
 
-READ_NOTES: Final = 100
-"""How many of the notes that a lookup found are read and ranked by their texts: each takes about 50 µs."""
+READ_NOTES: Final = 40
+"""How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms. With
+30 or 150 the judged questions are answered equally well."""
+
+LINKED_NOTES: Final = 12
+"""How many notes are read besides, because those describe them where they link to them."""
+
+RANKED_NOTES: Final = 1000
+"""The most notes that one question ranks: nobody reads on after so many, and each must be checked against the
+caller's scope."""
 
 PAGE_NOTES: Final = 500
 """The most notes on one page."""
 
 SECTIONS_PER_NOTE: Final = 50
 """The most sections of one note."""
-
-LINES_PER_SECTION: Final = 3
-"""The most lines shown of one section."""
-
-FIELD_WEIGHTS: Final = {"name": 8.0, "aliases": 6.0, "headings": 2.0, "tags": 3.0, "folder": 1.0}
-
-_EXACT_NAME: Final = 1000.0
-_EXACT_ALIAS: Final = 500.0
-"""Above any other score: a note whose name is the question comes first."""
-
-_COMMON_SHARE: Final = 0.2
-"""The share of notes with a language's commonest words from which it is the language of the vault."""
-
-
-class ExtraView(Struct, frozen=True):
-    """A view of the question computed elsewhere, such as by a model: places from best to worst, each a path,
-    a line and a score."""
-
-    name: str
-    places: tuple[tuple[str, int, float], ...]
 
 
 class RankedSection(Struct, frozen=True):
@@ -113,15 +94,15 @@ def rank(
     extra_views: Sequence[ExtraView] = (),
 ) -> RankedPage:
     """Returns one page of notes by rank. It blocks for milliseconds. `visible` is called for every note
-    before it is counted; how rare a word is follows from all notes."""
+    before it is counted or read; how rare a word is follows from all notes."""
     _check("limit", limit, PAGE_NOTES)
     _check("offset", offset, None)
     _check("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
-        ranking = _Ranking(index, db, question, extra_views)
-        ranked = ranking.order(visible)
+        ranking = _Ranking(index, db, question, visible, extra_views)
+        ranked = ranking.order()
         page = ranked[offset : offset + limit]
-        notes = tuple(ranking.describe(id_, sections_per_note, explain=explain) for id_ in page)
+        notes = tuple(ranking.describe(one, sections_per_note, explain=explain) for one in page)
         status = read_status(db)
         return RankedPage(
             notes, len(ranked), ranking.count_complete(ranked), status.complete, status.done, status.total
@@ -138,156 +119,130 @@ class _Ranking:
     """One question within one reading transaction."""
 
     def __init__(
-        self, index: Index, db: sqlite3.Connection, text: str, extra_views: Sequence[ExtraView]
+        self,
+        index: Index,
+        db: sqlite3.Connection,
+        text: str,
+        visible: Visible | None,
+        extra_views: Sequence[ExtraView],
     ) -> None:
-        self.index = index
         self.db = db
         self.text = replace_surrogates(text).strip()
         self.paths = index.paths(db)
-        self.count = count_searchable(db)
-        self.question = read_question(self.text, find_language(index, db))
-        self.concepts = self._choose_concepts(self.question)
-        self.found = find_candidates(index, db, self.concepts, self.count)
+        self.searchable = index.searchable(db)
+        count = max(1, len(self.searchable))
+        question = read_question(self.text, find_language(index, db))
+        self.concepts = choose_concepts(index, db, question, count)
+        self.found = find_candidates(index, db, self.concepts, count)
+        self.visible = visible
         self.extra_views = extra_views
-        self.scores: dict[int, float] = {}
-        self.views: dict[int, dict[str, float]] = {}
-        self._read: dict[int, ReadNote] = {}
+        self.reader = PassageReader(db, self.concepts, self.paths)
+        self.views = Views(self.concepts, index.sizes(db)[1])
 
-    def _choose_concepts(self, question: Question) -> list[Concept]:
-        content = [unit for unit in question.units if not unit.function]
-        concepts = make_concepts(self.index, self.db, content, self.count)
-        if any(concept.terms for concept in concepts):
-            return concepts
-        return make_concepts(self.index, self.db, question.units, self.count)
-
-    def order(self, visible: Visible | None) -> list[int]:
+    def order(self) -> list[Scored]:
         """Returns the notes that may be shown, best first."""
-        first = dict(self.found.scores)
-        exact = self._exact_names()
-        for id_ in exact:
-            first.setdefault(id_, 0.0)
+        exact = self._find_exact_names()
+        extra = self._place_extra_views()
+        first = {**dict.fromkeys((*extra, *exact), 0.0), **self.found.scores}
+        chosen = self._choose(first, sure={*exact, *extra})
+        read = {id_: self.reader.read(id_) for id_ in chosen[: READ_NOTES + len(exact) + len(extra)]}
+        self._read_linked(read)
+        scored = self.views.fuse(read, exact, extra)
+        scored.sort(key=lambda one: (-one.score, self.paths[one.id]))
+        lowest = scored[-1].score if scored else 0.0
+        rest = (id_ for id_ in chosen if id_ not in read)
+        tail = [Scored(id_, lowest / (place + 2)) for place, id_ in enumerate(rest)]
+        return [*scored, *tail][:RANKED_NOTES]
+
+    def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
+        """Returns the best visible notes by their first rank, those that are `sure` before all others."""
+        order = sorted(first, key=lambda id_: (id_ not in sure, -first[id_], id_))
+        if self.visible is None:
+            return order[:RANKED_NOTES]
         chosen: list[int] = []
-        for id_ in choose_best(
-            {id_: score + exact.get(id_, 0.0) for id_, score in first.items()}, len(first)
-        ):
-            if visible is None or visible(self.paths[id_]):
+        for id_ in order:
+            if self.visible(self.paths[id_]):
                 chosen.append(id_)
                 if len(chosen) == RANKED_NOTES:
                     break
-        best, rest = chosen[:READ_NOTES], chosen[READ_NOTES:]
-        for id_ in best:
-            self.views[id_] = self._compute_views(self._note(id_))
-            if id_ in exact:
-                self.views[id_]["exact"] = exact[id_]
-            self.scores[id_] = sum(self.views[id_].values())
-        best.sort(key=lambda id_: (-self.scores[id_], self.paths[id_]))
-        lowest = min(self.scores.values(), default=0.0)
-        for place, id_ in enumerate(rest, 1):
-            self.scores[id_] = lowest / (1 + place)
-        return [*best, *rest]
+        return chosen
 
-    def _exact_names(self) -> dict[int, float]:
+    def _read_linked(self, read: dict[int, ReadNote]) -> None:
+        """Count for each note what the notes that were read say where they link to it, and read the best of
+        the linked notes too."""
+        linked: dict[int, float] = {}
+        for note in list(read.values()):
+            for target, counts in self.reader.count_link_contexts(note).items():
+                if target not in self.searchable:
+                    continue
+                self.views.add_link_context(target, counts)
+                if target not in read:
+                    gain = sum(self.concepts[place].idf * count.forms for place, count in counts.items())
+                    linked[target] = linked.get(target, 0.0) + gain
+        for id_ in sorted(linked, key=lambda id_: (-linked[id_], id_))[:LINKED_NOTES]:
+            if self.visible is None or self.visible(self.paths[id_]):
+                read[id_] = self.reader.read(id_)
+
+    def _find_exact_names(self) -> dict[int, str]:
         """Returns the notes whose name or alias is the question itself."""
-        found: dict[int, float] = {}
-        for key in {name_key(self.text), fold_text(self.text)}:
+        keys = (name_key(self.text), fold_text(self.text))
+        found: dict[int, str] = {}
+        for key in keys:
             for (id_,) in self.db.execute("SELECT file FROM aliases WHERE key = ?", (key,)):
-                found[id_] = _EXACT_ALIAS
-        for key in {name_key(self.text), fold_text(self.text)}:
+                found[id_] = "alias"
+        for key in keys:
             for (id_,) in self.db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
-                if id_ in self.index.searchable(self.db):
-                    found[id_] = _EXACT_NAME
-        return found
+                found[id_] = "name"
+        return {id_: how for id_, how in found.items() if id_ in self.searchable}
 
-    def _note(self, id_: int) -> ReadNote:
-        if id_ not in self._read:
-            self._read[id_] = read_candidate(self.db, id_, self.paths[id_], self.concepts)
-        return self._read[id_]
+    def _place_extra_views(self) -> dict[int, dict[str, tuple[float, int]]]:
+        """Returns what each view computed elsewhere gives each note: its best score, at most 1, and line."""
+        given: dict[int, dict[str, tuple[float, int]]] = {}
+        for view in self.extra_views:
+            best: dict[int, tuple[float, int]] = {}
+            for path, line, score in view.places:
+                row = self.db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+                if row is None or row[0] not in self.searchable or score <= 0:
+                    continue
+                if self.visible is None or self.visible(path):
+                    best[row[0]] = max(best.get(row[0], (0.0, 0)), (score, line))
+            highest = max((score for score, _ in best.values()), default=1.0)
+            for id_, (score, line) in best.items():
+                given.setdefault(id_, {})[view.name] = (score / highest, line)
+        return given
 
-    def _compute_views(self, note: ReadNote) -> dict[str, float]:
-        average = max(1.0, sum(self.index.sizes(self.db)) / self.count)
-        fields = 0.0
-        for place, concept in enumerate(self.concepts):
-            weight = note.body.get(place, 0.0)
-            for field, count in note.fields.get(place, {}).items():
-                weight += FIELD_WEIGHTS[field] * count
-            if weight:
-                length = 0.5 + 0.5 * note.length / average
-                fields += concept.idf * weight * 2.2 / (weight + 1.2 * length)
-        return {"fields": fields, "section": max(map(self._score_section, note.sections), default=0.0)}
-
-    def _score_section(self, section: Section) -> float:
-        score = 0.0
-        for place, weight in section.counts.items():
-            length = 0.5 + 0.5 * section.length / 1000
-            score += self.concepts[place].idf * weight * 2.2 / (weight + 1.2 * length)
-        return score
-
-    def count_complete(self, ranked: list[int]) -> int:
+    def count_complete(self, ranked: list[Scored]) -> int:
         """Counts the notes that have every word of the question."""
         if not self.concepts:
             return 0
-        held = set(ranked)
+        held = {one.id for one in ranked}
         for holding in self.found.holding:
             held &= holding
         return len(held)
 
-    def describe(self, id_: int, sections: int, *, explain: bool) -> RankedNote:
-        note = self._note(id_)
-        order = sorted(
-            range(len(note.sections)),
-            key=lambda place: (-self._score_section(note.sections[place]), place),
-        )
-        shown = [place for place in order if note.sections[place].counts] or order[:1]
+    def describe(self, one: Scored, sections: int, *, explain: bool) -> RankedNote:
+        note = one.note or self.reader.read(one.id)
         lines = split_lines(note.text)
-        ranked = tuple(self._describe_section(note, place, lines) for place in shown[:sections])
+        scores = [self.views.score_section(note, section) for section in note.sections]
+        for line, gain in one.lines:
+            for place, section in enumerate(note.sections):
+                if section.line <= line <= section.end_line:
+                    scores[place] += gain
+        order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+        shown = [place for place in order if scores[place] > 0] or order[:1]
+        ranked = tuple(
+            RankedSection(
+                join_headings(note.sections, place),
+                note.sections[place].line,
+                note.sections[place].end_line,
+                scores[place],
+                find_lines(self.concepts, note.sections[place], lines),
+            )
+            for place in shown[:sections]
+        )
         missing = tuple(
-            concept.unit.shown
-            for place, concept in enumerate(self.concepts)
-            if place not in note.body and place not in note.fields
+            concept.unit.shown for place, concept in enumerate(self.concepts) if note.lacks(place)
         )
-        (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (id_,)).fetchone()
-        views = self.views.get(id_, {}) if explain else {}
-        return RankedNote(VaultPath(self.paths[id_]), self.scores[id_], modified, ranked, missing, views)
-
-    def _describe_section(self, note: ReadNote, place: int, lines: list[str]) -> RankedSection:
-        section = note.sections[place]
-        return RankedSection(
-            heading_path(note.sections, place),
-            section.line,
-            section.end_line,
-            self._score_section(section),
-            self._find_lines(section, lines),
-        )
-
-    def _find_lines(self, section: Section, lines: list[str]) -> tuple[HitMatch, ...]:
-        """Returns the lines that hold most of what the question asks for, in order."""
-        weights: dict[int, float] = {}
-        for number in range(section.line, section.end_line + 1):
-            separated = separate_words(lines[number - 1])
-            for concept in self.concepts:
-                if any(find_word(separated, term.word) for term in concept.terms):
-                    weights[number] = weights.get(number, 0.0) + concept.idf
-        best = sorted(weights, key=lambda number: (-weights[number], number))[:LINES_PER_SECTION]
-        return tuple(self._mark(number, lines[number - 1]) for number in sorted(best))
-
-    def _mark(self, number: int, line: str) -> HitMatch:
-        folded = FoldedText(line)
-        spans: set[tuple[int, int]] = set()
-        for concept in self.concepts:
-            for term in concept.terms:
-                wanted = term.word.replace(" ", "")
-                for at in find_word(folded.folded, wanted):
-                    spans.add(folded.span(at, at + len(wanted)))
-        text, inside = shorten_line(line, sorted(spans))
-        return HitMatch(number, text, tuple(inside))
-
-
-def find_language(index: Index, db: sqlite3.Connection) -> str:
-    """Returns the language of most notes of a vault, "" when none stands out."""
-    count = count_searchable(db)
-    shares = {
-        language: sum(count_notes(db, word) for word in words) / len(words) / count
-        for language, words in MARKERS.items()
-    }
-    best = max(shares, key=lambda language: shares[language])
-    return best if shares[best] >= _COMMON_SHARE else ""
+        (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (one.id,)).fetchone()
+        parts = one.parts if explain else {}
+        return RankedNote(VaultPath(self.paths[one.id]), one.score, modified, ranked, missing, parts)

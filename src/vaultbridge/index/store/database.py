@@ -119,6 +119,8 @@ class Index:
         self.folder = folder
         self.file = folder / schema.INDEX_FILE
         self.terms = Terms()
+        self.language: tuple[int, str] | None = None
+        """The language of most notes, with how many notes there were: see `ranking.language`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -127,7 +129,7 @@ class Index:
         self._paths: tuple[int, dict[int, str]] | None = None
         self._searchable: tuple[int, set[int]] | None = None
         self._times: tuple[int, dict[int, int]] | None = None
-        self._sizes: tuple[int, array[int]] | None = None
+        self._sizes: tuple[int, tuple[array[int], float]] | None = None
         self._identity: tuple[int, int] | None = None
         self._wal_index = WalIndex(self.file)
         self._closed = False
@@ -253,19 +255,22 @@ class Index:
             self._times = (generation, times)
         return times
 
-    def sizes(self, db: sqlite3.Connection) -> array[int]:
-        """Returns the size of each file in bytes; its place is the file's id. Shared: do not change it."""
+    def sizes(self, db: sqlite3.Connection) -> tuple[array[int], float]:
+        """Returns the size of each file in bytes, whose place is the file's id, and the average size of those
+        that are searched. Shared: do not change it."""
         generation = read_meta(db, "generation")
         with self._guard:
             if self._sizes is not None and self._sizes[0] == generation:
                 return self._sizes[1]
-        rows = db.execute("SELECT id, size FROM files").fetchall()
-        sizes = array("Q", bytes(8 * (max((id_ for id_, _ in rows), default=0) + 1)))
-        for id_, size in rows:
+        rows = db.execute("SELECT id, size, state FROM files").fetchall()
+        sizes = array("Q", bytes(8 * (max((id_ for id_, _, _ in rows), default=0) + 1)))
+        for id_, size, _ in rows:
             sizes[id_] = size
+        searched = [size for _, size, state in rows if state != schema.NAME_ONLY]
+        found = sizes, max(1.0, sum(searched) / max(1, len(searched)))
         with self._guard:
-            self._sizes = (generation, sizes)
-        return sizes
+            self._sizes = (generation, found)
+        return found
 
     def cache_table(self, version: int, table: FileTable) -> None:
         """Cache the table of a `files_version`, for a writer that has it already."""
@@ -348,6 +353,7 @@ class Index:
             self._searchable = None
             self._times = None
             self._sizes = None
+            self.language = None
             self.terms = Terms()
         for db in idle:
             db.close()

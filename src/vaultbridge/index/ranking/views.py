@@ -1,0 +1,166 @@
+"""Fuses several views of the notes that were read into one rank. Pure: no I/O.
+
+Each view scores every note in its own way: the words themselves and all their forms, both weighted by field
+(BM25F); the best section; how rare the words are (close to the cosine of tf-idf); how close together they
+stand. A view is divided by its best score for this question, so that none outweighs the others by its scale,
+and the parts are added. `benchmarks/retrieval_bench.py` measures what each is worth."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.ranking.lookup import Concept
+from vaultbridge.index.ranking.passages import Count, Counts, ReadNote, Section
+
+FIELD_WEIGHTS: Final = {
+    "name": 5.0,
+    "aliases": 6.0,
+    "headings": 1.0,
+    "tags": 3.0,
+    "folder": 1.0,
+    "lead": 1.5,
+    "links": 2.0,
+    "body": 1.0,
+}
+"""How much a word counts in each field. Headings, tags and the lead stand in the body too; `links` is what
+other notes say where they link to this one."""
+
+VIEW_WEIGHTS: Final = {"words": 1.0, "forms": 1.0, "section": 0.7, "rare words": 0.5, "closeness": 0.3}
+
+EXTRA_WEIGHT: Final = 1.0
+"""The weight of a view computed elsewhere, such as by a model."""
+
+SATURATION: Final = 1.6
+LENGTH_SHARE: Final = 0.7
+SECTION_LENGTH_SHARE: Final = 0.5
+"""The constants of BM25: see `lookup`."""
+
+RARITY: Final = 1.5
+RARITY_LENGTH: Final = 0.4
+"""In the view of rare words, the powers of a word's rarity and of a note's length."""
+
+NEAR_CHARS: Final = 40
+"""Two words are close together when no more characters lie between their beginnings."""
+
+EXACT: Final = {"name": 20.0, "alias": 10.0}
+"""Above what all views together can give: a note whose name or alias is the question comes first."""
+
+
+class ExtraView(Struct, frozen=True):
+    """A view of the question computed elsewhere: places in notes, each a path, a line and a score above 0."""
+
+    name: str
+    places: tuple[tuple[str, int, float], ...]
+
+
+class Scored(Struct):
+    """A note with its score. `note` is None if it was not read; `parts` is what each view gave; `lines` are
+    places that views computed elsewhere point to, with how much."""
+
+    id: int
+    score: float
+    note: ReadNote | None = None
+    parts: dict[str, float] = {}
+    lines: list[tuple[int, float]] = []
+
+
+class Views:
+    """The views of one question."""
+
+    def __init__(self, concepts: list[Concept], average_length: float) -> None:
+        self._concepts = concepts
+        self._average = average_length
+        self._section_average = 1.0
+        self._links: dict[int, Counts] = {}
+
+    def add_link_context(self, id_: int, counts: Counts) -> None:
+        """Add what one note says where it links to another."""
+        held = self._links.setdefault(id_, {})
+        for place, count in counts.items():
+            total = held.setdefault(place, Count())
+            total.words += count.words
+            total.forms += count.forms
+
+    def fuse(
+        self,
+        read: dict[int, ReadNote],
+        exact: dict[int, str],
+        extra: dict[int, dict[str, tuple[float, int]]],
+    ) -> list[Scored]:
+        """Returns the notes that were read with their scores, in no order."""
+        sections = [section.length for note in read.values() for section in note.sections]
+        self._section_average = max(1.0, sum(sections) / max(1, len(sections)))
+        raw = {id_: self._compute(note) for id_, note in read.items()}
+        highest = {view: max((scores[view] for scores in raw.values()), default=0.0) for view in VIEW_WEIGHTS}
+        total = sum(VIEW_WEIGHTS.values())
+        fused: list[Scored] = []
+        for id_, scores in raw.items():
+            parts = {
+                view: weight * scores[view] / highest[view] / total
+                for view, weight in VIEW_WEIGHTS.items()
+                if scores[view]
+            }
+            lines: list[tuple[int, float]] = []
+            for name, (score, line) in extra.get(id_, {}).items():
+                parts[name] = EXTRA_WEIGHT * score / total
+                lines.append((line, score))
+            if id_ in exact:
+                parts[f"exact {exact[id_]}"] = EXACT[exact[id_]]
+            fused.append(Scored(id_, sum(parts.values()), read[id_], parts, lines))
+        return fused
+
+    def _compute(self, note: ReadNote) -> dict[str, float]:
+        fields = {**note.fields, "links": self._links.get(note.id, {})}
+        words = [0.0] * len(self._concepts)
+        forms = [0.0] * len(self._concepts)
+        for field, counts in fields.items():
+            weight = FIELD_WEIGHTS[field]
+            for place, count in counts.items():
+                words[place] += weight * count.words
+                forms[place] += weight * count.forms
+        length = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * note.length / self._average)
+        rare = 0.0
+        for concept, weight in zip(self._concepts, forms, strict=True):
+            if weight:
+                rare += concept.idf**RARITY * (1 + log(max(1.0, weight)))
+        return {
+            "words": self._saturate(words, length),
+            "forms": self._saturate(forms, length),
+            "section": max((self.score_section(note, section) for section in note.sections), default=0.0),
+            "rare words": rare / (note.length + 200) ** RARITY_LENGTH,
+            "closeness": self._measure_closeness(note),
+        }
+
+    def _saturate(self, weights: list[float], length: float) -> float:
+        return sum(
+            concept.idf * weight * (SATURATION + 1) / (weight + length)
+            for concept, weight in zip(self._concepts, weights, strict=True)
+            if weight
+        )
+
+    def score_section(self, note: ReadNote, section: Section) -> float:
+        """Returns how well a section answers, by the words and by their forms."""
+        if not section.counts:
+            return 0.0
+        share = SECTION_LENGTH_SHARE
+        length = SATURATION * (1 - share + share * section.length / self._section_average)
+        score = 0.0
+        for place, count in section.counts.items():
+            gain = self._concepts[place].idf * (SATURATION + 1)
+            score += gain * (count.words / (count.words + length) + count.forms / (count.forms + length))
+        return score
+
+    def _measure_closeness(self, note: ReadNote) -> float:
+        """Returns how many different words of the question stand close together. A pair counts as much as the
+        more common of the two tells."""
+        best: dict[tuple[int, int], float] = {}
+        last_at, last = -1, -1
+        for at, place in note.places:
+            if last >= 0 and place != last and at - last_at <= NEAR_CHARS:
+                pair = (min(last, place), max(last, place))
+                best[pair] = min(self._concepts[last].idf, self._concepts[place].idf)
+            last_at, last = at, place
+        return sum(best.values())
