@@ -75,6 +75,37 @@ def test_search_answers_grep_style_with_a_total(run: Run, vault: Path) -> None:
     assert page["total"] == 2 and page["complete"] is True
 
 
+def test_plain_words_are_ranked_and_exact_ones_are_not(run: Run, vault: Path) -> None:
+    done = run("search", vault, "what task is in this part")
+    assert done.stdout.startswith("Two.md#Part:7: - [ ] task\n")
+    missing = run("search", vault, "task zebra")
+    assert missing.stdout == "Two.md#Part:7: - [ ] task\n"
+    assert missing.stderr == "1 note; no note has all the words\n"
+    exact = run("search", vault, "task zebra", "--exact")
+    assert (exact.stdout, exact.stderr) == ("", "0 notes\n")
+    page = json.loads(run("search", vault, "task zebra", "--json", "--explain").stdout)
+    (hit,) = page["hits"]
+    assert (hit["path"], hit["missing"], page["with_all_words"]) == ("Two.md", ["zebra"], 0)
+    assert hit["score"] == pytest.approx(sum(hit["views"].values()))
+    assert (
+        hit["matches"][0]["text"] == "- [ ] task" and hit["sections"][0]["line"] <= hit["matches"][0]["line"]
+    )
+    explained = run("search", vault, "task zebra", "--explain").stdout.splitlines()[1]
+    assert explained.startswith(f"  {hit['score']:.4g} = ") and explained.endswith("; without zebra")
+
+
+def test_context_shows_passages_within_the_characters(run: Run, vault: Path) -> None:
+    done = run("context", vault, "what", "task", "--max-chars", "300")
+    assert done.returncode == 0 and len(done.stdout) <= 301
+    assert done.stdout.startswith("[Two.md#Part:") and "- [ ] task" in done.stdout
+    found = json.loads(run("context", vault, "task", "--json").stdout)
+    (passage,) = found["passages"]
+    assert passage["text"] in (vault / passage["path"]).read_text("utf-8")
+    wrong = run("context", vault, "task", "--max-chars", "10")
+    assert wrong.returncode == 2 and "200 to 90000" in wrong.stderr
+    assert run("context", vault, "zebra").stdout == "(no note has any of the words)\n"
+
+
 def test_a_query_that_cannot_be_read_says_where(run: Run, vault: Path) -> None:
     done = run("search", vault, "(one")
     assert done.returncode == 1
@@ -285,5 +316,5 @@ def test_a_damaged_index_is_rebuilt_with_a_warning_within_the_same_command(
         file.write(b"\x00damaged" * 20_000)
     done = run("search", vault, "task")
     assert done.returncode == 0
-    assert done.stdout == "Two.md:7: - [ ] task\n"
+    assert done.stdout == "Two.md#Part:7: - [ ] task\n"
     assert "rebuilt" in done.stderr

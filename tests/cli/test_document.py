@@ -29,6 +29,8 @@ EDIT = '{"op":"append","note":"Home","content":"x"}'
 CALLS = {
     "index": "index V",
     "search": "search V moon",
+    "search --exact": "search V moon --exact",
+    "context": "context V moon",
     "read": "read V Home",
     "links NOTE --backlinks": "links V Home --backlinks",
     "links NOTE --outgoing": "links V Home --outgoing",

@@ -64,6 +64,7 @@ def test_profiles_choose_the_tools() -> None:
         "move_note",
         "delete_note",
         "list_files",
+        "context",
         "search",
         "links",
         "daily_note",

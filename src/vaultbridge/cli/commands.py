@@ -8,6 +8,7 @@ from __future__ import annotations
 COMMANDS = {
     "init": "set everything up: choose a vault, connect your assistants, check",
     "search": "find notes: plain words by rank, or Obsidian's query syntax",
+    "context": "answer a question with the passages that matter",
     "read": "read a note, a section, a block, some lines or its outline",
     "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
     "tasks": "list tasks, and tick them",

@@ -1,67 +1,187 @@
-"""`vaultbridge search VAULT QUERY`: Obsidian's query syntax, grep-style hits."""
+"""`vaultbridge search VAULT QUERY`: plain words by rank, anything else as Obsidian reads it; grep-style
+hits."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
 
+if TYPE_CHECKING:
+    from vaultbridge.cli.terminal import Terminal
+    from vaultbridge.engine import Engine
+    from vaultbridge.index.query.search import SearchPage
+    from vaultbridge.index.ranking.rank import RankedNote, RankedPage
+
 SYNTAX = """\
-query syntax (Obsidian's): words are AND; OR, -word, "a phrase", (groups), /regex/
+Plain words are answered by rank: ask as you would ask a person. A query with operators, or --exact, is read
+as Obsidian reads it: words are AND; OR, -word, "a phrase", (groups), /regex/
   file: path: content: tag:#x line:(…) block:(…) section:(…) task: task-todo: task-done:
   match-case: ignore-case: [property] [property:value] [property:>5] [property:null]"""
 
+RANKED_NOTES, EXACT_NOTES = 10, 20
+RANKED_MATCHES, EXACT_MATCHES = 1, 5
+"""What is shown unless the options say: of a ranked note its best place, of an exact one its lines."""
+
 
 def main(argv: list[str]) -> int:
-    parser = Parser("search", "Search the names, paths and contents of notes.", epilog=SYNTAX)
+    parser = Parser("search", "Find notes by their names, paths and contents.", epilog=SYNTAX, paged=True)
     parser.add_vault()
     parser.add_argument(
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
     )
-    parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="notes to show (20)")
+    parser.add_argument("--exact", action="store_true", help="only notes that have every word")
+    parser.add_argument("--explain", action="store_true", help="show what each part of the rank gave")
+    parser.add_argument(
+        "--limit",
+        type=parse_integer,
+        metavar="N",
+        help=f"notes to show ({RANKED_NOTES}, exact {EXACT_NOTES})",
+    )
     parser.add_argument("--offset", type=parse_integer, default=0, metavar="N", help="notes to skip")
     parser.add_argument("--sort", choices=["relevance", "modified", "name", "path"], default="relevance")
     parser.add_argument(
         "-C", "--context", type=parse_integer, default=0, metavar="N", help="lines around each match"
     )
     parser.add_argument(
-        "--matches", type=parse_integer, default=5, metavar="N", help="matches to show of one note (5)"
+        "--matches",
+        type=parse_integer,
+        metavar="N",
+        help=f"matches to show of one note ({RANKED_MATCHES}, exact {EXACT_MATCHES})",
     )
     return run(parser, argv, _search)
 
 
 def _search(args: argparse.Namespace) -> int:
-    with open_vault(args.vault) as engine:
+    from vaultbridge.index.ranking.question import is_plain
+
+    query = " ".join(args.query)
+    with open_vault(args.vault, with_model=True) as engine:
         refresh(engine)
-        page = engine.ask.search(
-            " ".join(args.query),
-            limit=args.limit,
+        plain = not args.exact and is_plain(query)
+        if plain and args.sort == "relevance":
+            ranked = _rank(engine, query, args)
+            if ranked.total:
+                _show_ranked(engine, ranked, args)
+                return OK
+        found = engine.ask.search(
+            query,
+            limit=EXACT_NOTES if args.limit is None else args.limit,
             offset=args.offset,
             sort=args.sort,
-            matches_per_note=args.matches,
+            matches_per_note=EXACT_MATCHES if args.matches is None else args.matches,
             context=args.context,
         )
+        if plain and not found.total and args.sort != "relevance":
+            ranked = _rank(engine, query, args)
+            if ranked.total:
+                _show_ranked(engine, ranked, args)
+                return OK
+        _show_exact(found, engine.name, args)
+    return OK
+
+
+def _rank(engine: Engine, query: str, args: argparse.Namespace) -> RankedPage:
+    return engine.ask.rank(
+        query,
+        limit=RANKED_NOTES if args.limit is None else args.limit,
+        offset=args.offset,
+        sections_per_note=RANKED_MATCHES if args.matches is None else args.matches,
+        explain=args.explain,
+    )
+
+
+def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> None:
+    if args.json:
+        emit(_describe(page))
+        return
+    for note in page.notes:
+        _show_note(engine, note, args)
+    missing = "" if page.with_all_words else "; no note has all the words"
+    _show_total(len(page.notes), page.total, args.offset, missing)
+    _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.searchable)
+
+
+def _describe(page: RankedPage) -> dict[str, Any]:
+    """The same members as an exact search has, and what only ranking knows."""
+    from msgspec.structs import asdict
+
+    return {
+        "hits": [
+            {**asdict(note), "matches": [match for section in note.sections for match in section.matches]}
+            for note in page.notes
+        ],
+        "total": page.total,
+        "with_all_words": page.with_all_words,
+        "complete": page.complete,
+        "indexed": page.indexed,
+        "notes": page.searchable,
+    }
+
+
+def _show_note(engine: Engine, note: RankedNote, args: argparse.Namespace) -> None:
+    from vaultbridge.tools.search import choose_lines, read_lines, render_heading
+
+    terminal: Terminal = args.terminal
+    path = _show_path(terminal, note.path, engine.name)
+    chosen = choose_lines(engine, note, RANKED_MATCHES if args.matches is None else args.matches)
+    if not chosen:
+        say(path)
+    lines = read_lines(engine, note.path) if args.context and chosen else []
+    for section, match in chosen:
+        around = range(max(1, match.line - args.context), min(len(lines), match.line + args.context) + 1)
+        for number in around:
+            if number < match.line:
+                say(f"{path}-{number}- {terminal.clean(lines[number - 1])}")
+        heading = terminal.style(terminal.clean(render_heading(note.path, section).rstrip(":")), "heading")
+        line = terminal.style(str(match.line), "line")
+        say(f"{path}{heading}:{line}: {terminal.mark(match.text, match.spans)}")
+        for number in around:
+            if number > match.line:
+                say(f"{path}-{number}- {terminal.clean(lines[number - 1])}")
+    if args.explain:
+        say(terminal.style(f"  {_explain(note)}", "dim"))
+
+
+def _explain(note: RankedNote) -> str:
+    """What each view gave, the most first, and which words the note lacks."""
+    parts = sorted(note.views.items(), key=lambda part: -part[1])
+    views = " + ".join(f"{name} {value:.3g}" for name, value in parts)
+    missing = f"; without {', '.join(note.missing)}" if note.missing else ""
+    return f"{note.score:.4g} = {views}{missing}" if views else f"{note.score:.4g}{missing}"
+
+
+def _show_exact(page: SearchPage, vault: str, args: argparse.Namespace) -> None:
     if args.json:
         emit(page)
-        return OK
+        return
+    terminal: Terminal = args.terminal
     for hit in page.hits:
+        path = _show_path(terminal, hit.path, vault)
         if not hit.matches:
-            say(hit.path)
+            say(path)
         for match in hit.matches:
             for number, line in enumerate(match.before, match.line - len(match.before)):
-                say(f"{hit.path}-{number}- {line}")
-            say(f"{hit.path}:{match.line}: {match.text}")
+                say(f"{path}-{number}- {terminal.clean(line)}")
+            where = terminal.style(str(match.line), "line")
+            say(f"{path}:{where}: {terminal.mark(match.text, match.spans)}")
             for number, line in enumerate(match.after, match.line + 1):
-                say(f"{hit.path}-{number}- {line}")
-    shown = (
-        f"{args.offset + 1}-{args.offset + len(page.hits)} of "
-        if page.hits and len(page.hits) < page.total
-        else ""
-    )
-    sys.stderr.write(f"{shown}{page.total} note{'s' if page.total != 1 else ''}\n")
-    if not page.complete:
-        sys.stderr.write(
-            f"The index is still being built: {page.indexed} of {page.notes} notes were searched.\n"
-        )
-    return OK
+                say(f"{path}-{number}- {terminal.clean(line)}")
+    _show_total(len(page.hits), page.total, args.offset)
+    _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.notes)
+
+
+def _show_path(terminal: Terminal, path: str, vault: str) -> str:
+    return terminal.link_note(terminal.style(terminal.clean(path), "path"), vault, path)
+
+
+def _show_total(shown: int, total: int, offset: int, more: str = "") -> None:
+    of = f"{offset + 1}-{offset + shown} of " if 0 < shown < total else ""
+    sys.stderr.write(f"{of}{total} note{'s' if total != 1 else ''}{more}\n")
+
+
+def _show_incomplete(*, complete: bool, indexed: int, notes: int) -> None:
+    if not complete:
+        sys.stderr.write(f"The index is still being built: {indexed} of {notes} notes were searched.\n")

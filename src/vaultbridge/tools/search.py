@@ -171,7 +171,7 @@ def render_ranked(
     """The path, and for each section its heading and best line: `path#Heading:12: text`. Where the sections
     are fewer than the `places` asked for, more of their lines follow. `around` asks for that many lines on
     either side, `mark` is what encloses a word."""
-    chosen = _choose_lines(engine, note, places)
+    chosen = choose_lines(engine, note, places)
     lines = read_lines(engine, note.path) if around and chosen else []
     rows: list[str] = []
     for section, match in chosen:
@@ -179,12 +179,12 @@ def render_ranked(
         after = range(match.line + 1, min(len(lines), match.line + around) + 1)
         text = mark_words(match.text.strip(), _shift(match), mark)
         rows += [f"{number}- {shorten(lines[number - 1])}" for number in before if number <= len(lines)]
-        rows.append(f"{_render_heading(note.path, section)}{match.line}: {text}")
+        rows.append(f"{render_heading(note.path, section)}{match.line}: {text}")
         rows += [f"{number}- {shorten(lines[number - 1])}" for number in after]
     return "\n".join(group_rows((note.path, row) for row in rows)) if rows else note.path
 
 
-def _choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[RankedSection, HitMatch]]:
+def choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[RankedSection, HitMatch]]:
     best = [
         (section, match)
         for section in note.sections[:places]
@@ -199,7 +199,7 @@ def _choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[R
     return sorted(chosen, key=lambda one: (order[one[0].line], one[1].line))
 
 
-def _render_heading(path: str, section: RankedSection) -> str:
+def render_heading(path: str, section: RankedSection) -> str:
     """`#Heading:`, or nothing for the part before the first one and for a title that repeats the name."""
     title = section.heading.rpartition(" > ")[2]
     stem = path.rpartition("/")[2].removesuffix(".md")

@@ -10,6 +10,7 @@ from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.base_query import BASE_QUERY
 from vaultbridge.tools.canvas import CANVAS, EDIT_CANVAS
+from vaultbridge.tools.context import CONTEXT
 from vaultbridge.tools.create_note import CREATE_NOTE
 from vaultbridge.tools.daily_note import DAILY_NOTE, WRITE_DAILY_NOTE
 from vaultbridge.tools.edit_note import BATCH, EDIT_NOTE
@@ -31,8 +32,9 @@ STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
     EDIT_NOTE,
     MOVE_NOTE,
     DELETE_NOTE,
-    LIST_FILES,
+    CONTEXT,
     SEARCH,
+    LIST_FILES,
     PROPERTIES,
     TAGS,
     LINKS,

@@ -31,15 +31,18 @@ _NAMES: Final = (
     "ambiguous names are answered with the candidates."
 )
 
-_READING: Final = (
-    "Results keep to a budget and end with how to go on (start, offset). For a long note read its outline "
-    "first, then the section or lines you need. A read begins with the note's path and hash."
+_FINDING: Final = (
+    "Ask in plain words, as a person would. obsidian_context answers a question in one call with the "
+    "passages that matter; begin with it. obsidian_search finds notes by rank and names the best section of "
+    'each. With operators it is exact: "a phrase", OR, -not, (group), /regex/, tag:#x, path:x, file:x, '
+    "line:(a b), section:(a b), task-todo:x, [property:value]; match:all wants every word. Lists: "
+    "obsidian_tasks, obsidian_tags, obsidian_properties, obsidian_links, obsidian_list_files."
 )
 
-_SEARCH: Final = (
-    "Search in plain words, as a person would ask: notes are ranked, and the best section is named. With "
-    'operators a search is exact: "a phrase", OR, -not, (group), /regex/, tag:#x, path:x, file:x, '
-    "line:(a b), section:(a b), task-todo:x, [property:value]."
+_READING: Final = (
+    "Results keep to a budget (max_chars) and end with how to go on (start, offset). Read a section "
+    "(`Note#Heading`) or lines rather than a long note; outline lists its headings. A read begins with the "
+    "note's path and hash."
 )
 
 _WRITING: Final = (
@@ -63,7 +66,7 @@ _SEVERAL: Final = "Several vaults are open: every call names one as `vault`."
 
 def render_instructions(*, read_only: bool = False, restricted: bool = False, several: bool = False) -> str:
     """`restricted`: only some folders are visible. `several`: there are several vaults."""
-    lines = [_ABOUT, _DATA, _NAMES, _READING, _SEARCH, _READ_ONLY if read_only else _WRITING]
+    lines = [_ABOUT, _DATA, _NAMES, _FINDING, _READING, _READ_ONLY if read_only else _WRITING]
     if restricted:
         lines.append(_PART)
     if several:

@@ -1,0 +1,338 @@
+"""Gathers what a vault says to a question: the best passages within a number of characters.
+
+Notes and sections come by rank; each passage is cut so that it says most of what was asked, what another
+passage said already is left out, and what remains is put into reading order. Nothing here is seen that
+`Queries` and `Engine` would not show the caller."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge.engine.passages import Said, Span, cut_passage, find_body, line_of, share_room
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.links.resolve import file_name
+from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import decode, replace_surrogates
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+    from vaultbridge.index.graph import OutgoingLink
+    from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
+    from vaultbridge.vault.paths import VaultPath
+
+DEFAULT_CHARS: Final = 4_000
+"""About 1,000 tokens: less than one note that is read to see whether it helps."""
+
+LEAST_CHARS: Final = 200
+"""The smallest budget: less does not hold a path and a sentence."""
+
+LARGEST_CHARS: Final = 90_000
+"""The largest budget, as of reading a note: below what assistants accept as one result."""
+
+NOTES: Final = 12
+"""How many notes are looked at; the lower ones are rarely about the question."""
+
+SECTIONS: Final = 4
+"""How many sections of one note."""
+
+PASSAGE_CHARS: Final = 240
+"""Shorter parts of a longer section say too little: there are so few passages that each gets this much."""
+
+RELEVANT: Final = 0.5
+"""The share of the best section's score that another must have."""
+
+SAME_NOTE: Final = 0.75
+"""What each further section of one note counts of the one before: several notes say more than one."""
+
+HUB_LINKS: Final = 8
+"""A note with so many links that is asked for by its name is a map of others: its links are the answer."""
+
+HUB_RANK: Final = 3
+"""Such a note is among the first so many; another has the name by chance."""
+
+HUB_SHARE: Final = 0.8
+"""How much of the room such a note may take; what it does not need, the others get."""
+
+LINKED: Final = 6
+"""How many of the notes that the passages link to are named."""
+
+_ENDING: Final = 90
+"""Room for the last line."""
+
+
+class Passage(Struct, frozen=True):
+    """A stretch of a note, exactly as it stands there. `heading` is the section's own, "" before the first;
+    `line` and `end_line` are the lines of the stretch."""
+
+    path: VaultPath
+    heading: str
+    line: int
+    end_line: int
+    text: str
+
+
+class LinkedNote(Struct, frozen=True):
+    path: VaultPath
+    links: int
+
+
+class Hub(Struct, frozen=True):
+    """A map of other notes: the links that stand outside of its passages, as written, and how many more did
+    not fit."""
+
+    path: VaultPath
+    links: tuple[str, ...]
+    more: int
+
+
+class Gathered(Struct, frozen=True):
+    """`passages` in reading order: the best note first, each note from top to bottom. `linked` are the notes
+    that they link to most. `notes` have a word of the question, `with_all_words` have them all. During a
+    first build `complete` is False, and `indexed` of `searchable` notes were searched."""
+
+    passages: tuple[Passage, ...]
+    linked: tuple[LinkedNote, ...]
+    hub: Hub | None
+    notes: int
+    with_all_words: int
+    complete: bool
+    indexed: int
+    searchable: int
+
+
+class _Candidate(Struct):
+    """A section that may be shown. `order` is the place of its note in the rank."""
+
+    path: VaultPath
+    order: int
+    heading: str
+    text: str
+    starts: list[int]
+    span: Span
+    weight: float
+    words: set[str]
+
+
+def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> Gathered:
+    """Passages for a question. Rendered by `render`, all of it takes at most `max_chars` characters."""
+    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS)
+    hub = _find_hub(engine, page, question)
+    links = {} if hub is None else {hub.path: engine.ask.outgoing(hub.path)}
+    room = max_chars - _ENDING - max_chars // 10
+    passages = _cut(list(_list_candidates(engine, page, hub)), room, None if hub is None else hub.path)
+    for path in {passage.path for passage in passages}:
+        if path not in links:
+            links[path] = engine.ask.outgoing(path)
+    return _fit(
+        Gathered(
+            passages=tuple(passages),
+            linked=_find_linked(passages, links),
+            hub=None if hub is None else _describe_hub(hub.path, passages, links[hub.path]),
+            notes=page.total,
+            with_all_words=page.with_all_words,
+            complete=page.complete,
+            indexed=page.indexed,
+            searchable=page.searchable,
+        ),
+        max_chars,
+    )
+
+
+def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -> Iterable[_Candidate]:
+    best = max((section.score for note in page.notes for section in note.sections), default=0.0)
+    for order, note in enumerate(page.notes):
+        if not note.path.lower().endswith(".md"):
+            continue
+        try:
+            text = decode(engine.read_bytes(note.path)).text
+        except VaultbridgeError:
+            # It was deleted, or its disk went, since the index was asked.
+            continue
+        _, starts = split_lines(text)
+        whole = note is hub
+        for place, section in enumerate(note.sections[:1] if whole else note.sections):
+            if order and section.score < RELEVANT * best:
+                continue
+            headed = bool(section.heading)
+            span = find_body(text, starts, section.line, section.end_line, headed=headed)
+            if whole:
+                span = find_body(text, starts, 1, len(starts), headed=False)
+            elif span[0] >= span[1]:
+                # A heading right above another: what is below both says what it is about.
+                span = find_body(text, starts, section.line, len(starts), headed=headed)
+            if span[0] < span[1]:
+                weight = SAME_NOTE**place / (1 + order / 3)
+                heading = "" if whole else section.heading.rpartition(" > ")[2]
+                yield _Candidate(
+                    note.path, order, heading, text, starts, span, weight, _matched_words(section)
+                )
+
+
+def _matched_words(section: RankedSection) -> set[str]:
+    """The words of the section that the question found, folded."""
+    return {
+        fold_text(match.text[start:end])
+        for match in section.matches
+        for start, end in match.spans
+        if end > start
+    }
+
+
+def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[Passage]:
+    """Passages for the best candidates, in reading order. What repeats another makes room for the next."""
+    if hub is not None:
+        return _cut_hub(candidates, room, hub)
+    said = Said()
+    chosen: list[_Candidate] = []
+    most = max(1, room // PASSAGE_CHARS)
+    for candidate in sorted(candidates, key=lambda one: -one.weight):
+        # Compared before it is cut: two copies of a section may be cut at different places.
+        if len(chosen) < most and not said.repeats(candidate.text[slice(*candidate.span)]):
+            chosen.append(candidate)
+    holders = Counter(word for candidate in chosen for word in candidate.words)
+    # A word that few of the sections have tells more than one that all have.
+    words = {word: 1.0 / count for word, count in holders.items()}
+    heads = sum(len(_render_place(one.path, one.heading, 10**4)) + 2 for one in chosen)
+    needs = [one.span[1] - one.span[0] for one in chosen]
+    shares = share_room(needs, [one.weight for one in chosen], max(0, room - heads))
+    spans = [
+        (one, cut_passage(one.text, one.span, words, share))
+        for one, share in zip(chosen, shares, strict=True)
+        if share
+    ]
+    spans.sort(key=lambda one: (one[0].order, one[1]))
+    return _leave_out_overlaps(spans)
+
+
+def _cut_hub(candidates: list[_Candidate], room: int, hub: VaultPath) -> list[Passage]:
+    """The beginning of the note that was asked for, or all of it, and others where there is room left."""
+    own = [one for one in candidates if one.path == hub]
+    others = [one for one in candidates if one.path != hub and one.order < HUB_RANK]
+    spans = [(one, cut_passage(one.text, one.span, {}, int(room * HUB_SHARE))) for one in own]
+    shown = _leave_out_overlaps(spans)
+    left = room - sum(len(one.text) + len(one.path) + 10 for one in shown)
+    return [*shown, *(_cut(others, left, None) if left >= PASSAGE_CHARS and len(shown) == len(own) else [])]
+
+
+def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[Passage]:
+    """A section that was widened to what is below it may contain another one."""
+    passages: list[Passage] = []
+    ends: dict[str, int] = {}
+    for one, (start, end) in spans:
+        if start < end and start >= ends.get(one.path, 0):
+            first, last = line_of(one.starts, start), line_of(one.starts, end - 1)
+            passages.append(Passage(one.path, one.heading, first, last, one.text[start:end]))
+            ends[one.path] = end
+    return passages
+
+
+# Links
+
+
+def _find_hub(engine: Engine, page: RankedPage, question: str) -> RankedNote | None:
+    """The note that the question names, if it is a map of others."""
+    asked = f" {' '.join(split_words(question))} "
+    for note in page.notes[:HUB_RANK]:
+        name = " ".join(split_words(file_name(note.path).removesuffix(".md")))
+        if name and f" {name} " in asked and len(engine.ask.outgoing(note.path)) >= HUB_LINKS:
+            return note
+    return None
+
+
+def _describe_hub(path: VaultPath, passages: list[Passage], links: list[OutgoingLink]) -> Hub:
+    shown = [range(one.line, one.end_line + 1) for one in passages if one.path == path]
+    named: dict[str, str] = {}
+    inside: set[str] = set()
+    for link in links:
+        if not link.target or _is_attachment(link):
+            continue
+        key = link.resolved or link.target.lower()
+        if any(link.line in lines for lines in shown):
+            inside.add(key)
+        named.setdefault(key, link.target)
+    return Hub(path, tuple(target for key, target in named.items() if key not in inside), 0)
+
+
+def _is_attachment(link: OutgoingLink) -> bool:
+    return link.resolved is not None and not link.resolved.lower().endswith((".md", ".canvas", ".base"))
+
+
+def _find_linked(
+    passages: list[Passage], links: dict[VaultPath, list[OutgoingLink]]
+) -> tuple[LinkedNote, ...]:
+    shown = {passage.path for passage in passages}
+    counts: Counter[VaultPath] = Counter()
+    for passage in passages:
+        for link in links[passage.path]:
+            to = link.resolved
+            if to is None or to in shown or not to.lower().endswith(".md"):
+                continue
+            if passage.line <= link.line <= passage.end_line:
+                counts[to] += 1
+    ordered = sorted(counts, key=lambda path: (-counts[path], path))
+    return tuple(LinkedNote(path, counts[path]) for path in ordered[:LINKED])
+
+
+# The text
+
+
+def render(found: Gathered) -> str:
+    """The passages, each below its place in brackets, then the links, then what was left out."""
+    lines: list[str] = []
+    if found.notes and not found.with_all_words:
+        lines.append("(no note has all the words)")
+    path = ""
+    for passage in found.passages:
+        place = _render_place(passage.path, passage.heading, passage.line)
+        lines.append(place if passage.path != path else f"[{place[len(path) + 1 :].lstrip(':')}")
+        lines.append(replace_surrogates(passage.text))
+        path = passage.path
+    if found.hub is not None and found.hub.links:
+        more = f" and {found.hub.more} more" if found.hub.more else ""
+        lines.append(f"More links of {found.hub.path}: {', '.join(found.hub.links)}{more}")
+    if found.linked:
+        named = (
+            f"{file_name(one.path).removesuffix('.md')}{f' ({one.links})' if one.links > 1 else ''}"
+            for one in found.linked
+        )
+        lines.append(f"Linked from here: {', '.join(named)}")
+    lines.append(_render_ending(found))
+    return "\n".join(lines)
+
+
+def _render_place(path: str, heading: str, line: int) -> str:
+    stem = file_name(path).removesuffix(".md")
+    title = f"#{heading}" if heading and heading.lower() != stem.lower() else ""
+    return f"[{path}{title}:{line}]"
+
+
+def _render_ending(found: Gathered) -> str:
+    if not found.notes:
+        return "(no note has any of the words)"
+    shown = len({passage.path for passage in found.passages})
+    if shown == found.notes:
+        return f"(notes: {shown})"
+    return f"({shown} of {found.notes} notes with some of the words; search lists them)"
+
+
+def _fit(found: Gathered, max_chars: int) -> Gathered:
+    """The same with less around the passages, and at last fewer passages, until it fits. The
+    room for headings is an estimate, so this is what keeps the promise."""
+    while len(render(found)) > max_chars:
+        if found.linked:
+            found = replace(found, linked=found.linked[:-1])
+        elif found.hub is not None and found.hub.links:
+            kept = found.hub.links[: len(found.hub.links) * 3 // 4]
+            more = found.hub.more + len(found.hub.links) - len(kept)
+            found = replace(found, hub=Hub(found.hub.path, kept, more))
+        elif found.passages:
+            found = replace(found, passages=found.passages[:-1])
+        else:
+            break
+    return found

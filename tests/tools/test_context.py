@@ -1,0 +1,115 @@
+"""`context`: passages are exact, fit, and come from notes that the caller may see, whatever the vault."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from support.scripts import drawn_words
+from support.tools import ToolHarness
+from vaultbridge.engine.context import gather, render
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.positions import split_lines
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., ToolHarness]
+
+
+def draw_vault(rng: random.Random, words: list[str]) -> dict[str, str | bytes]:
+    """Notes of drawn words with properties, headings, long and short lines, links, and copies."""
+    files: dict[str, str | bytes] = {}
+    for number in range(rng.randint(1, 12)):
+        parts = ["---\ntags: [a]\n---\n"] if rng.random() < 0.3 else []
+        for _ in range(rng.randint(0, 8)):
+            words_here = [rng.choice(words) for _ in range(rng.choice((1, 5, 40, 200)))]
+            line = " ".join(words_here)
+            parts.append(
+                rng.choice(("# {}", "## {}", "{}", "{}", "- [ ] {}", "{} [[N1]]", "    {}")).format(line)
+                + rng.choice(("\n", "\n\n", "\r\n", ". "))
+            )
+        files[f"{rng.choice(('', 'f/', 'g/'))}N{number}.md"] = "".join(parts)
+    if rng.random() < 0.5:
+        files["Copy.md"] = next(iter(files.values()))
+    return files
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_asked_passages_are_exact_and_fit(small: Small, seed: int) -> None:
+    rng = random.Random(seed)
+    words = [word for word in drawn_words(seed, 18) if word.isprintable()]
+    harness = small(draw_vault(rng, words), scope=Scope(deny=("g/",)))
+    for _ in range(12):
+        question = " ".join(rng.sample(words, rng.randint(1, 4)))
+        budget = rng.choice((200, 300, 500, 1000, 4000, 20_000))
+        found = gather(harness.engine, question, max_chars=budget)
+        answer = harness.text("context", question=question, max_chars=budget)
+        assert answer == render(found)
+        assert len(answer) <= budget
+        for passage in found.passages:
+            assert not passage.path.startswith("g/")
+            text = (harness.folder / passage.path).read_bytes().decode()
+            rows, starts = split_lines(text)
+            first = starts[passage.line - 1]
+            end = starts[passage.end_line] if passage.end_line < len(rows) else len(text)
+            assert passage.text in text[first:end]
+            assert passage.text and passage.text in answer
+            assert f":{passage.line}]" in answer or f"[{passage.line}]" in answer
+        assert not any(one.path.startswith("g/") for one in found.linked)
+        texts = [passage.text for passage in found.passages]
+        assert len(texts) == len(set(texts))
+
+
+PLAN = {
+    "Plan.md": "---\ntags: [work]\n---\n# Plan\n\nThe harvest begins in May.\n\n"
+    "## Tools\n\nFor the harvest, two scythes from [[Shed]].\n",
+    "Shed.md": "# Shed\n\nThe key hangs behind the door.\n",
+    "Copy of Plan.md": "# Plan\n\nThe harvest begins in May.\n",
+    "Weather.md": "Rain in May, says the harvest calendar of [[Shed]] and [[Shed|the shed]].\n",
+    "Far.md": "Nothing of it.\n",
+}
+
+
+def test_passages_come_with_their_place_links_and_what_was_left(small: Small) -> None:
+    assert small(PLAN).rows("context", question="When is the harvest?") == [
+        "[Plan.md:6]",
+        "The harvest begins in May.",
+        "[#Tools:10]",
+        "For the harvest, two scythes from [[Shed]].",
+        "[Weather.md:1]",
+        "Rain in May, says the harvest calendar of [[Shed]] and [[Shed|the shed]].",
+        "Linked from here: Shed (3)",
+        "(2 of 3 notes with some of the words; search lists them)",
+    ]
+
+
+def test_a_map_of_notes_asked_for_by_name_comes_with_all_its_links(small: Small) -> None:
+    names = [f"Topic {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+    listed = "\n".join(f"- [[{name}]]: " + "what it is about, in some words " * 4 for name in names)
+    files: dict[str, str | bytes] = {f"{name}.md": "text" for name in names}
+    harness = small({**files, "Garden map.md": f"# Everything\n\n{listed}\n"})
+    for budget in (1_500, 4_000, 20_000):
+        answer = harness.text("context", question="what is in the garden map?", max_chars=budget)
+        assert len(answer) <= budget
+        assert answer.startswith("[Garden map.md:1]\n# Everything")
+        assert all(name in answer for name in names)
+    assert "More links of Garden map.md: Topic" in harness.text(
+        "context", question="garden map", max_chars=1_500
+    )
+
+
+def test_nothing_found_and_no_question_are_said(small: Small) -> None:
+    harness = small(PLAN)
+    assert harness.text("context", question="zebra") == "(no note has any of the words)"
+    assert harness.rows("context", question="zebra harvest")[0] == "(no note has all the words)"
+    assert harness.refused(InvalidArgument, "context", question=" ").argument == "question"
+    assert harness.refused(InvalidArgument, "context").argument == "question"
+    assert harness.refused(InvalidArgument, "context", question="a", max_chars=199).argument == "max_chars"
+
+
+def test_hidden_notes_give_no_passage_no_link_and_no_count(small: Small) -> None:
+    harness = small(PLAN, scope=Scope(deny=("Shed.md", "Weather.md", "Copy of Plan.md")))
+    answer = harness.text("context", question="harvest scythes key door")
+    assert "Weather" not in answer and "Linked" not in answer and "key hangs" not in answer
+    assert answer.endswith("(notes: 1)")
