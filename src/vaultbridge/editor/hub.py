@@ -23,6 +23,7 @@ from vaultbridge.editor.feed import (
 )
 from vaultbridge.editor.model import Mention, Selection
 from vaultbridge.editor.proposals import PendingDiffs
+from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.state import EditorState
 from vaultbridge.errors import PermissionDenied
 from vaultbridge.vault.paths import VaultPath
@@ -124,6 +125,8 @@ class EditorHub:
         self.visible = visible
         self.state = EditorState(visible, share_selection=share_selection)
         self.diffs = PendingDiffs()
+        self.reviews: Reviews | None = None
+        """The changes that wait in the vault's store; None where there is none."""
         self._timing = timing
         self._waiting = MentionQueue(timing.mention_wait)
         self._sessions: list[AssistantSession] = []

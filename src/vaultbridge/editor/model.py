@@ -122,6 +122,21 @@ class VaultView(Protocol):
         PermissionDenied, EditRefused, …"""
         ...
 
+    async def snapshot(self, path: VaultPath) -> bytes | None:
+        """The file's bytes as they are now; None when there is none. Raises PermissionDenied, …"""
+        ...
+
+    async def record_write(
+        self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
+    ) -> int:
+        """Record in the history that `actor` wrote a file itself. Returns the change's number; 0 when the
+        file does not hold that."""
+        ...
+
+    async def tell_writer(self, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
+        """Who changed the file from `before` to `now`. A change by another program is recorded."""
+        ...
+
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         """Visible files whose path matches a glob (`""`: all), sorted."""
         ...

@@ -7,7 +7,10 @@ outlives its client. This module writes no file: the client does, after an accep
 
 The client does not report what became of a diff, so the note is read to find out: a closed tab may mean that
 the person accepted in the terminal, and a client does not write an accepted text over a note that has
-changed.
+changed. What it writes is recorded in the journal as its change.
+
+While a diff waits, the note may change. `look` brings the diff onto the note as it is then, by the same merge
+as every other proposal, and tells the front ends.
 """
 
 from __future__ import annotations
@@ -15,12 +18,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, VaultbridgeError
+from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.vault.paths import VaultPath
 
 PENDING_DIFFS: Final = 100
@@ -54,8 +60,18 @@ OUTCOMES: Final[dict[CloseReason, str]] = {
 log = logging.getLogger("vaultbridge.ide")
 
 
+SHOWN_KEPT: Final = 4
+"""How many older states of a diff are remembered: a person may decide on what was shown a moment ago."""
+
+ELSEWHERE_KEPT: Final = 20
+"""The most changes by others that a diff lists; the newest are kept."""
+
+
 class Diff(Struct, frozen=True):
-    """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes."""
+    """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes.
+    `software` and `pid` say which program asks. `conflict` says why the change does not fit the note any
+    more. `elsewhere` are the times and authors of changes since. `change` is the number in the journal of
+    what the client wrote."""
 
     id: str
     client: str
@@ -63,6 +79,17 @@ class Diff(Struct, frozen=True):
     path: VaultPath
     old_text: str
     new_text: str
+    software: str = ""
+    pid: int = 0
+    at: float = 0.0
+    conflict: str = ""
+    rebased: int = 0
+    elsewhere: tuple[tuple[float, str], ...] = ()
+    change: int = 0
+
+    @property
+    def is_new(self) -> bool:
+        return not self.old_text
 
 
 class Accepted(Struct, frozen=True):
@@ -79,13 +106,31 @@ Decision = Accepted | Rejected
 
 
 class FrontEnd(Struct):
-    """Something that can show a diff. Called for each diff that opens, and for each that closes."""
+    """Something that can show a diff. Called for each diff that opens, that closes, and that had to be
+    brought onto a changed note."""
 
     opened: Callable[[Diff], None]
     closed: Callable[[Diff, CloseReason], None]
+    changed: Callable[[Diff], None] = lambda _: None
 
 
 ReadNote = Callable[[], Awaitable[str]]
+
+
+class NoteJournal(Protocol):
+    """The history of the note that a diff is about."""
+
+    async def snapshot(self) -> bytes | None:
+        """The file as it is now; None when there is none."""
+        ...
+
+    async def record(self, before: bytes | None, after: bytes) -> int:
+        """Record that the client wrote the file. Returns the change's number; 0 when it is not there."""
+        ...
+
+    async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
+        """Who changed the file from `before` to `now`; a change by another program is recorded."""
+        ...
 
 
 class _OutcomeCheck(Struct, frozen=True):
@@ -112,7 +157,14 @@ class _Pending(Struct):
     tab_name: str
     decision: asyncio.Future[Decision]
     outcome: asyncio.Future[CloseReason]
+    read: ReadNote
+    journal: NoteJournal | None = None
     diff: Diff | None = None
+    original: Diff | None = None
+    shown: tuple[Diff, ...] = ()
+    """What was shown before, newest first."""
+    before: bytes | None = None
+    """The file before the client writes it, as far as is known."""
     reason: CloseReason = "withdrawn"
     check: _OutcomeCheck | None = None
 
@@ -141,9 +193,14 @@ class PendingDiffs:
         path: VaultPath,
         read: ReadNote,
         new_text: str,
+        *,
+        software: str = "",
+        pid: int = 0,
+        journal: NoteJournal | None = None,
     ) -> Decision:
         """Show the diff in every front end and wait for a person, however long it takes. `read` returns the
-        current note; what its first call raises is raised.
+        current note; what its first call raises is raised. What the client then writes is recorded in
+        `journal`.
 
         Raises ObsidianNotRunning when nobody can see the diff: at once, or when the last front end has been
         gone for the grace period. Cancelling the call withdraws the diff.
@@ -156,43 +213,95 @@ class PendingDiffs:
         self.close_tab(client, tab_name)
         id_ = f"d{next(self._numbers)}"
         loop = asyncio.get_running_loop()
-        pending = _Pending(client, tab_name, loop.create_future(), loop.create_future())
+        pending = _Pending(client, tab_name, loop.create_future(), loop.create_future(), read, journal)
         self._pending[id_] = pending
         try:
             old_text = await read()
+            pending.before = await _snapshot(journal)
             if not pending.decision.done():
-                pending.diff = Diff(id_, client, tab_name, path, old_text, new_text)
+                now = time.time()
+                pending.diff = pending.original = Diff(
+                    id_, client, tab_name, path, old_text, new_text, software, pid, now
+                )
                 for front_end in tuple(self._front_ends.values()):
                     front_end.opened(pending.diff)
             decision = await pending.decision
-            if isinstance(decision, Accepted) and (now := await _read_again(read)) not in (None, old_text):
-                pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=now)
+            if isinstance(decision, Accepted):
+                pending.before = await _snapshot(journal)
+                if (text := await _read_again(read)) not in (None, old_text):
+                    pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=text)
+                elif journal is not None:
+                    pending.check = _OutcomeCheck(decision.text, "accepted", "accepted")
             return decision
         finally:
             self._pending.pop(id_, None)
             if pending.diff is not None and pending.check is not None:
                 # The client writes the note, or does not, once it has this answer.
-                looking = loop.create_task(self._look(pending, pending.diff, pending.check, read))
+                looking = loop.create_task(self._look(pending, pending.check))
                 self._looking.add(looking)
                 looking.add_done_callback(self._looking.discard)
             else:
                 self._over(pending, pending.reason)
 
-    async def _look(self, pending: _Pending, diff: Diff, check: _OutcomeCheck, read: ReadNote) -> None:
+    async def look(self, diff_id: str) -> tuple[Diff, tuple[Diff, ...]]:
+        """The diff on the note as it is now, and what was shown before it, newest first. Raises
+        InvalidArgument when no such diff is waiting."""
+        pending = self._find(diff_id)
+        now = await _read_again(pending.read)
+        diff, original = pending.diff, pending.original
+        assert diff is not None
+        assert original is not None
+        if now is not None and now != diff.old_text and not pending.decision.done():
+            raw = await _snapshot(pending.journal)
+            by = "another program"
+            if pending.journal is not None:
+                by = await pending.journal.tell_writer(pending.before, raw)
+            pending.before = raw
+            pending.shown = (diff, *pending.shown)[:SHOWN_KEPT]
+            pending.diff = diff = _rebase(original, diff, now, by)
+            for front_end in tuple(self._front_ends.values()):
+                front_end.changed(diff)
+        return diff, pending.shown
+
+    async def note_changed(self, path: VaultPath) -> None:
+        """A note has changed on the disk: bring the diffs that are about it onto what it is now."""
+        for diff in self.waiting():
+            if diff.path == path:
+                try:
+                    await self.look(diff.id)
+                except InvalidArgument:
+                    continue  # It was decided meanwhile.
+
+    async def _look(self, pending: _Pending, check: _OutcomeCheck) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._outcome_seconds
         reason = check.otherwise
         try:
             while True:
-                now = await _read_again(read)
+                now = await _read_again(pending.read)
                 if now is not None and check.matches(now):
                     reason = check.found
+                    await self._record(pending)
                     break
                 if loop.time() >= until:
                     break
                 await asyncio.sleep(REREAD_SECONDS)
         finally:
             self._over(pending, reason)
+
+    async def _record(self, pending: _Pending) -> None:
+        """Record in the journal what the client has written."""
+        if pending.journal is None or pending.diff is None:
+            return
+        after = await _snapshot(pending.journal)
+        if after is None or after == pending.before:
+            return
+        try:
+            number = await pending.journal.record(pending.before, after)
+        except VaultbridgeError as error:
+            log.warning("The change to %s could not be recorded: %s", pending.diff.path, error)
+            return
+        pending.diff = replace(pending.diff, change=number)
 
     def _over(self, pending: _Pending, reason: CloseReason) -> None:
         if not pending.outcome.done():
@@ -227,12 +336,16 @@ class PendingDiffs:
     def decide(self, diff_id: str, decision: Decision) -> asyncio.Future[CloseReason]:
         """Record a person's decision. Returns what becomes of the diff, which may take OUTCOME_SECONDS when
         the note has changed. Raises InvalidArgument when no such diff is waiting (any more)."""
-        pending = self._pending.get(diff_id)
-        if pending is None or pending.diff is None or pending.decision.done():
-            raise InvalidArgument(f"No diff {diff_id!r} is waiting.", argument="id")
+        pending = self._find(diff_id)
         pending.reason = "accepted" if isinstance(decision, Accepted) else "rejected"
         pending.decision.set_result(decision)
         return pending.outcome
+
+    def _find(self, diff_id: str) -> _Pending:
+        pending = self._pending.get(diff_id)
+        if pending is None or pending.diff is None or pending.decision.done():
+            raise InvalidArgument(f"No diff {diff_id!r} is waiting.", argument="id")
+        return pending
 
     def join(self, name: str, front_end: FrontEnd) -> None:
         """`name` can show diffs from now on, starting with those that are waiting."""
@@ -277,6 +390,29 @@ async def _read_again(read: ReadNote) -> str | None:
         return await read()
     except VaultbridgeError:
         return None
+
+
+async def _snapshot(journal: NoteJournal | None) -> bytes | None:
+    try:
+        return None if journal is None else await journal.snapshot()
+    except VaultbridgeError:
+        return None
+
+
+def _rebase(original: Diff, diff: Diff, now: str, by: str) -> Diff:
+    """The original change on the note as it is now."""
+    merged = merge_texts(original.old_text, original.new_text, now)
+    conflict = ""
+    if merged is None:
+        conflict = f"{diff.path} has changed in the same lines since this was proposed."
+    return replace(
+        diff,
+        old_text=now,
+        new_text=original.new_text if merged is None else merged,
+        conflict=conflict,
+        rebased=diff.rebased + 1,
+        elsewhere=(*diff.elsewhere, (time.time(), by))[-ELSEWHERE_KEPT:],
+    )
 
 
 def _no_front_end() -> ObsidianNotRunning:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final
 
 from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.proposals import PendingDiffs
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.engine import Engine
 from vaultbridge.system import FileStat, stat_file
@@ -36,6 +37,30 @@ def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
         )
         if gone and not loop.is_closed():
             loop.call_soon_threadsafe(_remove_paths, state, gone)
+
+    return engine.index_sync.listen(changed)
+
+
+def follow_diffs(engine: Engine, diffs: PendingDiffs) -> Callable[[], None]:
+    """Bring diffs onto notes that change while they wait, until the returned function is called. Call it in
+    the event loop's thread."""
+    loop = asyncio.get_running_loop()
+    looking: set[asyncio.Task[None]] = set()
+
+    async def look(paths: frozenset[VaultPath] | None) -> None:
+        for path in {diff.path for diff in diffs.waiting() if _is_affected(diff.path, paths)}:
+            await diffs.note_changed(path)
+
+    def begin(paths: frozenset[VaultPath] | None) -> None:
+        if diffs.waiting():
+            task = loop.create_task(look(paths))
+            looking.add(task)
+            task.add_done_callback(looking.discard)
+
+    def changed(paths: frozenset[VaultPath] | None) -> None:
+        # Called from the thread that made or noticed the change.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(begin, paths)
 
     return engine.index_sync.listen(changed)
 

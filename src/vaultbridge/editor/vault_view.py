@@ -24,6 +24,7 @@ from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.review.rebase import read_file, tell_writer
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
@@ -195,6 +196,20 @@ class EngineView:
             operation = AddFile(path=path, data=text.encode())
         self._engine.apply([operation], actor=actor, label="written by an editor client")
         return path
+
+    async def snapshot(self, path: VaultPath) -> bytes | None:
+        return await asyncio.to_thread(read_file, self._engine, path)
+
+    async def record_write(
+        self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
+    ) -> int:
+        def record() -> int:
+            return int(self._engine.record(path, before, after, actor=actor, label=label) or 0)
+
+        return await asyncio.to_thread(record)
+
+    async def tell_writer(self, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
+        return await asyncio.to_thread(tell_writer, self._engine, path, before, now)
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         fits = compile_file_pattern(pattern)

@@ -73,7 +73,7 @@ class Result(Struct, frozen=True):
     change: int = 0
 
 
-class _Differs(Exception):
+class Differs(Exception):
     """What would be written is not what the person saw."""
 
 
@@ -127,10 +127,10 @@ class Decider:
         shown = body.seen(seen)
         try:
             if shown is None:
-                raise _Differs
-            wanted = _choose(body, shown, files)
+                raise Differs
+            wanted = choose_files(body.version, shown, files)
             outcome = self._write(proposal, body, wanted)
-        except _Differs:
+        except Differs:
             return self._show_again(number)
         status: Status = "accepted" if _same(wanted, body.version.files) else "edited"
         if status == "edited":
@@ -169,7 +169,7 @@ class Decider:
 
         def check(planned: Planned) -> None:
             if {file.key for file in planned.files} != {file.key for file in wanted}:
-                raise _Differs
+                raise Differs
 
         try:
             if is_plain(wanted):
@@ -186,7 +186,7 @@ class Decider:
                         operations, label=proposal.label, actor=proposal.actor, check=check
                     )
         except (StaleWrite, NoteNotFound) as error:
-            raise _Differs from error
+            raise Differs from error
         links = {file.path: file.links for file in body.original.files}
         return replace(
             outcome,
@@ -209,13 +209,12 @@ def describe_decision(proposal: Proposal) -> str:
     return f"{said} by a person ({decided.by}){change}{reason}"
 
 
-def _choose(body: Body, shown: Version, files: Sequence[FileDecision]) -> tuple[PlannedFile, ...]:
-    """What to write: the version that is current now, as far as the person wants it. Raises _Differs when
-    that is not what was shown, InvalidArgument when the decision does not fit what was shown."""
-    version = body.version
+def choose_files(version: Version, shown: Version, files: Sequence[FileDecision]) -> tuple[PlannedFile, ...]:
+    """What to write: the version that is current now, as far as the person wants it. Raises Differs when that
+    is not what was shown, InvalidArgument when the decision does not fit what was shown."""
     if not files:
         if version.conflict or shown.shape != version.shape:
-            raise _Differs
+            raise Differs
         return version.files
     decisions = {one.path: one for one in files}
     for one in files:
@@ -224,10 +223,10 @@ def _choose(body: Body, shown: Version, files: Sequence[FileDecision]) -> tuple[
     for file in version.files:
         decision, seen = decisions.get(file.path), shown.file(file.path)
         if seen is None:
-            raise _Differs
+            raise Differs
         if decision is None:
             if file.path in version.conflicts or _lines(seen) != _lines(file):
-                raise _Differs
+                raise Differs
             wanted.append(file)
         elif not decision.skip:
             wanted.append(_merge_decision(decision, seen, file))
@@ -268,7 +267,7 @@ def _merge_decision(decision: FileDecision, seen: PlannedFile, file: PlannedFile
     now = decode(file.before or b"")
     merged = merge_texts(before, final, now.text)
     if merged is None:
-        raise _Differs
+        raise Differs
     return replace(file, after=encode(merged, bom=now.bom))
 
 

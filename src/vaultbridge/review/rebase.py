@@ -84,6 +84,18 @@ def read_file(engine: Engine, path: str) -> bytes | None:
         return None
 
 
+def tell_writer(engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
+    """Who changed a file from `before` to `now`. What another program did is recorded in the history."""
+    if now is None:
+        return OUTSIDE_ACTOR
+    by = engine.find_writer(path, hash_of(now))
+    if by:
+        return by
+    if before is not None:
+        engine.record(path, before, now, actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL)
+    return OUTSIDE_ACTOR
+
+
 class Rebaser:
     """`engine` is the one of whoever decides. `reopen` opens the vault under the scope of whoever asked,
     where that is another one."""
@@ -134,11 +146,8 @@ class Rebaser:
         """Say who changed the files, and record in the history what another program did."""
         for file, now in changed:
             path = VaultPath(file.was or file.path)
-            by = self._engine.find_writer(path, hash_of(now)) if now is not None else ""
-            if not by and now is not None and file.before is not None:
-                by = OUTSIDE_ACTOR
-                self._engine.record(path, file.before, now, actor=by, label=OUTSIDE_LABEL)
-            yield Elsewhere(path, self._engine.now().timestamp(), by or OUTSIDE_ACTOR)
+            by = tell_writer(self._engine, path, file.before, now)
+            yield Elsewhere(path, self._engine.now().timestamp(), by)
 
     def _rebase(self, proposal: Proposal, body: Body) -> Version:
         if not is_plain(body.original.files):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -15,7 +16,8 @@ from aiohttp import web
 
 from vaultbridge.activity.clients import Activity
 from vaultbridge.editor.hub import EditorHub
-from vaultbridge.editor.sources import WorkspaceSource, follow_vault
+from vaultbridge.editor.reviews import Reviews
+from vaultbridge.editor.sources import WorkspaceSource, follow_diffs, follow_vault
 from vaultbridge.editor.vault_view import EngineView
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
@@ -27,9 +29,11 @@ from vaultbridge.protocols.editor.server import EditorServer
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.review.policy import ReviewRules
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import is_obsidian_running
+from vaultbridge.vault.scope import Scope
 from vaultbridge.web.api.assistants import Editor
 
 if TYPE_CHECKING:
@@ -45,26 +49,43 @@ class _VaultEditor:
     """One vault's hub and what feeds it."""
 
     def __init__(
-        self, engine: Engine, server: McpServer, token: str, options: IdeOptions, *, share_selection: bool
+        self,
+        engine: Engine,
+        server: McpServer,
+        token: str,
+        options: IdeOptions,
+        *,
+        share_selection: bool,
+        find_rules: Callable[[Engine], ReviewRules],
+        reopen: Callable[[Engine, Scope], Engine],
     ) -> None:
         self.engine = engine
         self.hub = EditorHub(engine.scope.visible, share_selection=share_selection)
+        self.reviews = Reviews(engine, find_rules, partial(reopen, engine))
+        self.hub.reviews = self.reviews
         view = EngineView(engine)
         self.ide = ClaudeIde(view, self.hub, server, options)
         self.editors = EditorServer(view, self.hub, self.ide, token)
         self._workspace = WorkspaceSource(engine.root, self.hub.state, is_obsidian_running)
-        self._following: asyncio.Task[None] | None = None
-        self._unsubscribe: Callable[[], None] | None = None
+        self._following: tuple[asyncio.Task[None], ...] = ()
+        self._unsubscribe: tuple[Callable[[], None], ...] = ()
 
     def start(self) -> None:
-        self._unsubscribe = follow_vault(self.engine, self.hub.state)
-        self._following = asyncio.create_task(self._workspace.follow())
+        self._unsubscribe = (
+            follow_vault(self.engine, self.hub.state),
+            follow_diffs(self.engine, self.hub.diffs),
+        )
+        self._following = (
+            asyncio.create_task(self._workspace.follow()),
+            asyncio.create_task(self.reviews.follow()),
+        )
 
     async def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-        if self._following is not None:
-            await cancel_and_wait(self._following)
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        for task in self._following:
+            await cancel_and_wait(task)
+        await self.reviews.stop()
 
 
 class IdeService:
@@ -81,11 +102,21 @@ class IdeService:
         guard: HostGuard,
         share_selection: bool,
         call_seconds: float,
+        find_rules: Callable[[Engine], ReviewRules],
+        reopen: Callable[[Engine, Scope], Engine],
         activity: Activity | None = None,
     ) -> None:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
         self._vaults = [
-            _VaultEditor(engine, server, token, options, share_selection=share_selection)
+            _VaultEditor(
+                engine,
+                server,
+                token,
+                options,
+                share_selection=share_selection,
+                find_rules=find_rules,
+                reopen=reopen,
+            )
             for engine in engines
         ]
         for vault in self._vaults:

@@ -206,6 +206,8 @@ async def run_server(
             share_selection=config.privacy.share_selection,
             call_seconds=config.limits.call_seconds,
             activity=activity,
+            find_rules=servers.find_rules,
+            reopen=servers.reopen,
         )
         for folder, hub in ide.hubs:
             hub_access.add_hub(folder, hub)

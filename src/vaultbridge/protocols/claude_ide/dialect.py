@@ -344,7 +344,18 @@ class _IdeDialect:
         named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
         ide = self._ide.for_path(path_from_uri(named))
         hubs = tuple(one.hub for one in self._ide.all)
-        blocks = await tool(ToolCall(arguments, call, self._session, ide.hub, hubs, ide.view, ide.paths))
+        asked = ToolCall(
+            arguments,
+            call,
+            self._session,
+            ide.hub,
+            hubs,
+            ide.view,
+            ide.paths,
+            self._mcp.client.name,
+            self._record.pid,
+        )
+        blocks = await tool(asked)
         return {"content": [{"type": "text", "text": block} for block in blocks]}
 
     def _note(self, direction: str, name: str) -> None:

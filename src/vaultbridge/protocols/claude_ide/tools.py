@@ -45,6 +45,9 @@ class ToolCall(msgspec.Struct):
     hubs: tuple[EditorHub, ...]
     view: VaultView
     paths: IdePaths
+    software: str = ""
+    """What the client calls itself."""
+    pid: int = 0
 
     def text(self, name: str) -> str:
         value = self.arguments.get(name)
@@ -141,13 +144,42 @@ async def open_diff(asked: ToolCall) -> Blocks:
 
     record_proposal(asked.view.folder, path, "")
     try:
-        decision = await asked.hub.diffs.ask(asked.session.name, tab_name, path, read, new_text)
+        decision = await asked.hub.diffs.ask(
+            asked.session.name,
+            tab_name,
+            path,
+            read,
+            new_text,
+            software=asked.software,
+            pid=asked.pid,
+            journal=_NoteJournal(asked, path),
+        )
     except ObsidianNotRunning:
         log.info("No editor can show the diff of %s: left to the terminal of %s", path, asked.session.name)
         raise
     if isinstance(decision, Accepted):
         return (wire.FILE_SAVED, decision.text)
     return (wire.DIFF_REJECTED, tab_name)
+
+
+class _NoteJournal:
+    """Records what the client writes after an accepted diff (`editor.proposals.NoteJournal`)."""
+
+    def __init__(self, asked: ToolCall, path: VaultPath) -> None:
+        self._view = asked.view
+        self._actor = asked.software or asked.session.name
+        self._path = path
+
+    async def snapshot(self) -> bytes | None:
+        return await self._view.snapshot(self._path)
+
+    async def record(self, before: bytes | None, after: bytes) -> int:
+        return await self._view.record_write(
+            self._path, before, after, actor=self._actor, label="accepted diff"
+        )
+
+    async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
+        return await self._view.tell_writer(self._path, before, now)
 
 
 async def close_tab(asked: ToolCall) -> Blocks:

@@ -16,7 +16,6 @@ from typing import Any, Final
 from vaultbridge import __version__
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import TOP_OF_NOTE, Selection, VaultView
-from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     INVALID_REQUEST,
@@ -30,6 +29,7 @@ from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, MethodTable, Peer
 from vaultbridge.protocols.editor import wire
 from vaultbridge.protocols.editor.activity import ActivitySource, Feed
+from vaultbridge.protocols.editor.review_methods import REVIEW_METHODS, ReviewMethods
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 PROTOCOL: Final = 1
@@ -141,9 +141,7 @@ class _EditorDialect(MethodTable):
                 "openFiles": _as_request(self._open_files),
                 "mention": self._mention,
                 "select": self._select,
-                "diffs": self._diffs,
-                "acceptDiff": self._accept,
-                "rejectDiff": self._reject,
+                **{name: self._in_review(name) for name in REVIEW_METHODS},
                 "shareSelection": _as_request(self._share),
                 "status": self._status,
                 "watchTrace": self._watch_trace,
@@ -161,6 +159,7 @@ class _EditorDialect(MethodTable):
         self._hello_received = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._feed: Feed | None = None
+        self._review: ReviewMethods | None = None
         peer.spawn(self._close_without_hello())
 
     def find_handler(self, request: Request) -> Handler:
@@ -170,7 +169,8 @@ class _EditorDialect(MethodTable):
 
     async def close(self) -> None:
         self._hub.state.leave(self._name)
-        self._hub.diffs.leave(self._name)
+        if self._review is not None:
+            self._review.leave()
         self._hub.editors.pop(self._name, None)
         self._server.connected.pop(self._name, None)
         if self._feed is not None:
@@ -192,7 +192,7 @@ class _EditorDialect(MethodTable):
         if not again:
             self._server = self._server.serving(hello.vault)
             self._hub = self._server.hub
-            self._join(hello)
+            await self._join(hello)
         self._hello_received.set()
         self._on_authenticated()
         return {
@@ -205,7 +205,7 @@ class _EditorDialect(MethodTable):
             "assistants": len(self._hub.assistants),
         }
 
-    def _join(self, hello: wire.Hello) -> None:
+    async def _join(self, hello: wire.Hello) -> None:
         self._server.connected[self._name] = hello.app[:40]
         if hello.abilities.activity and self._server.activity is not None:
             self._feed = self._server.activity.open_feed(self._peer.notify)
@@ -213,10 +213,11 @@ class _EditorDialect(MethodTable):
             self._hub.state.join(self._name, hello.app[:40])
         if hello.abilities.open or hello.abilities.save:
             self._hub.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
-        if hello.abilities.diffs:
-            self._hub.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
         if hello.abilities.assistants:
             self._unsubscribe = self._hub.follow_assistants(self._assistants_changed)
+        vault = self._server.view.name
+        self._review = ReviewMethods(self._hub, vault, self._peer, self._name, hello.app)
+        await self._review.join(proposals=hello.abilities.proposals, diffs=hello.abilities.diffs)
 
     async def _close_without_hello(self) -> None:
         try:
@@ -276,30 +277,14 @@ class _EditorDialect(MethodTable):
             "assistants": len(self._hub.assistants),
         }
 
-    # diffs
+    # review
 
-    async def _diffs(self, call: Call) -> dict[str, Any]:
-        return {"diffs": [wire.encode_diff(diff) for diff in self._hub.diffs.waiting()]}
+    def _in_review(self, name: str) -> Handler:
+        async def answer(call: Call) -> Any:
+            assert self._review is not None  # `hello` made it.
+            return await self._review.handlers()[name](call)
 
-    async def _accept(self, call: Call) -> dict[str, Any]:
-        report = wire.parse_params(call.params, wire.Decide)
-        final = report.text
-        if final is None:
-            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == report.id), "")
-        return {"outcome": await self._hub.diffs.decide(report.id, Accepted(final))}
-
-    async def _reject(self, call: Call) -> dict[str, Any]:
-        return {
-            "outcome": await self._hub.diffs.decide(
-                wire.parse_params(call.params, wire.Decide).id, Rejected()
-            )
-        }
-
-    def _diff_opened(self, diff: Diff) -> None:
-        self._peer.notify("diffOpened", wire.encode_diff(diff))
-
-    def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
-        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
+        return answer
 
     def _assistants_changed(self) -> None:
         self._peer.notify("assistantsChanged", {"assistants": len(self._hub.assistants)})

@@ -7,30 +7,36 @@ docs/editor-protocol.md is the reference.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
 from vaultbridge.editor.proposals import Diff
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import MIB
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.vault.paths import VaultPath, vault_path
 
+MESSAGE_CHARS: Final = 8 * MIB
+"""The most text in one answer: a message may have 10 MiB, and some characters take two bytes or more in
+it."""
 
-class _Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
+
+class EditorParams(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
     """Unknown members are ignored, so that a newer editor may send more than we know."""
 
 
-class Abilities(_Params, frozen=True):
+class Abilities(EditorParams, frozen=True):
     diffs: bool = False
+    proposals: bool = False
     open: bool = False
     save: bool = False
     assistants: bool = False
     activity: bool = False
 
 
-class Hello(_Params, frozen=True):
+class Hello(EditorParams, frozen=True):
     """`vault` is the name or the folder of one of the bridge's vaults; by default the first one."""
 
     app: str
@@ -40,7 +46,7 @@ class Hello(_Params, frozen=True):
     abilities: Abilities = Abilities()
 
 
-class WirePoint(_Params, frozen=True):
+class WirePoint(EditorParams, frozen=True):
     line: int
     character: int
 
@@ -48,7 +54,7 @@ class WirePoint(_Params, frozen=True):
         return Point(max(self.line, 0) + 1, max(self.character, 0))
 
 
-class WireSelection(_Params, frozen=True):
+class WireSelection(EditorParams, frozen=True):
     start: WirePoint
     end: WirePoint
     text: str = ""
@@ -59,12 +65,12 @@ class WireSelection(_Params, frozen=True):
         return Selection(start, end, "" if start == end else self.text)
 
 
-class FocusOn(_Params, frozen=True):
+class FocusOn(EditorParams, frozen=True):
     path: str | None
     selection: WireSelection | None = None
 
 
-class WireFile(_Params, frozen=True):
+class WireFile(EditorParams, frozen=True):
     path: str
     dirty: bool = False
     pinned: bool = False
@@ -75,11 +81,11 @@ class WireFile(_Params, frozen=True):
         return OpenFile(vault_path(self.path), self.dirty, self.pinned, self.preview, max(self.lines, 0))
 
 
-class OpenFiles(_Params, frozen=True):
+class OpenFiles(EditorParams, frozen=True):
     files: list[WireFile]
 
 
-class MentionOf(_Params, frozen=True):
+class MentionOf(EditorParams, frozen=True):
     """`line_start` and `line_end` inclusive, from 0; both left out for a whole note."""
 
     note: str
@@ -96,7 +102,7 @@ class MentionOf(_Params, frozen=True):
         return Mention(path, first + 1, last + 1)
 
 
-class Select(_Params, frozen=True):
+class Select(EditorParams, frozen=True):
     """`start` and `end` are [line] or [line, column] as people count, from 1. Without columns, whole lines
     are selected; without `end`, one line, or a cursor where there is a column."""
 
@@ -119,23 +125,23 @@ class Select(_Params, frozen=True):
         return Selection(Point(first[0] + 1, first[1]), Point(last[0] + 1, last[1]), text[begin:finish])
 
 
-class Decide(_Params, frozen=True):
+class Decide(EditorParams, frozen=True):
     """`text` is the final text of an acceptance; None accepts the proposal unchanged."""
 
     id: str
     text: str | None = None
 
 
-class Share(_Params, frozen=True):
+class Share(EditorParams, frozen=True):
     share: bool
 
 
-class WatchTrace(_Params, frozen=True):
+class WatchTrace(EditorParams, frozen=True):
     on: bool
     json: bool = False
 
 
-class ControlAssistants(_Params, frozen=True):
+class ControlAssistants(EditorParams, frozen=True):
     """`assistant` is an id or a name; empty for all."""
 
     action: Literal["pause", "resume", "disconnect"]
@@ -143,13 +149,13 @@ class ControlAssistants(_Params, frozen=True):
     revoke: bool = False
 
 
-class Done(_Params, frozen=True):
+class Done(EditorParams, frozen=True):
     """An editor's answer to one of our requests."""
 
     done: bool = False
 
 
-T = TypeVar("T", bound=_Params)
+T = TypeVar("T", bound=EditorParams)
 
 
 def parse_params(params: dict[str, Any], kind: type[T]) -> T:

@@ -1,0 +1,262 @@
+"""The proposals of a vault for the editors of this process: what waits, what changed, what was decided.
+
+The store is shared by all processes, so this follows it: a proposal may come from an assistant that another
+process serves, and be decided there. Editors that can show proposals join; how many there are is written into
+the store, because an assistant's call waits only while a person can see it. Created and used in the event
+loop; whatever reads the disk runs in worker threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeVar
+
+from msgspec import Struct
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.outcome import Outcome
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.review.decide import Decider, FileDecision, Result
+from vaultbridge.review.model import Proposal
+from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, strictest
+from vaultbridge.review.rebase import Reopen
+from vaultbridge.review.store import ReviewStore, store_of
+from vaultbridge.vault.paths import VaultPath
+
+FOLLOW_SECONDS: Final = 0.2
+"""How often the store is compared while an editor is open: nobody notices the delay, and a look takes some
+microseconds."""
+
+LISTED: Final = 500
+"""The most proposals in one list."""
+
+log = logging.getLogger("vaultbridge.review")
+
+T = TypeVar("T")
+
+
+class ReviewState(Struct, frozen=True):
+    """The policy of the vault: what counts (`review`), what a person set (None: nothing), what the
+    configuration says, and what the server demands at least. `wait` is how long a call waits, in seconds."""
+
+    review: Review
+    set: Review | None
+    configured: Review
+    least: Review
+    wait: float
+
+
+ProposalEvent = Literal["opened", "changed", "closed"]
+
+
+class Watcher(Struct):
+    """An editor that shows proposals."""
+
+    proposal: Callable[[ProposalEvent, Proposal], None]
+    policy: Callable[[ReviewState], None]
+
+
+class Reviews:
+    """Run `follow` as a task, and call `stop` at the end."""
+
+    def __init__(
+        self, engine: Engine, find_rules: Callable[[Engine], ReviewRules], reopen: Reopen | None
+    ) -> None:
+        self._engine = engine
+        self._find_rules = find_rules
+        self._store: ReviewStore = store_of(engine.cache)
+        self._decider = Decider(engine, self._store, reopen)
+        self._loop = asyncio.get_running_loop()
+        self._watchers: dict[str, Watcher] = {}
+        self._known: dict[int, tuple[str, Proposal]] = {}
+        """What the editors were told: the hash of each proposal's version, and the proposal."""
+        self._policy: ReviewState | None = None
+        self._news = asyncio.Event()
+        self._changed: set[VaultPath] = set()
+        self._comparing = asyncio.Lock()
+        self._writing = asyncio.Lock()
+
+    # For editors.
+
+    async def join(self, name: str, watcher: Watcher) -> None:
+        """`name` can show proposals from now on, starting with those that wait."""
+        await self._compare()
+        self._watchers[name] = watcher
+        for _, proposal in self._known.values():
+            watcher.proposal("opened", proposal)
+        await self._tell_presence()
+
+    def leave(self, name: str) -> None:
+        if self._watchers.pop(name, None) is not None:
+            telling = self._loop.create_task(self._tell_presence())
+            telling.add_done_callback(_log_failure)
+
+    async def list_waiting(self) -> tuple[Proposal, ...]:
+        found = await asyncio.to_thread(self._store.waiting)
+        return tuple(one for one in found if self._decider.may_show(one))
+
+    async def list_all(self, limit: int) -> tuple[Proposal, ...]:
+        """Newest first."""
+        found = await asyncio.to_thread(self._store.latest, min(limit, LISTED))
+        return tuple(one for one in found if self._decider.may_show(one))
+
+    async def show(self, number: int) -> Proposal:
+        """The proposal on the notes as they are now. Raises InvalidArgument."""
+        return await self._then_compare(lambda: self._decider.show(number))
+
+    async def accept(
+        self, number: int, *, by: str, seen: str, files: Sequence[FileDecision], reason: str
+    ) -> Result:
+        """Raises InvalidArgument, and what writing raises."""
+        return await self._then_compare(
+            lambda: self._decider.accept(number, by=by, seen=seen, files=files, reason=reason)
+        )
+
+    async def reject(self, number: int, *, by: str, reason: str) -> Result:
+        return await self._then_compare(lambda: self._decider.reject(number, by=by, reason=reason))
+
+    async def undo(self, number: int, *, by: str) -> Outcome:
+        return await asyncio.to_thread(self._decider.undo, number, by=by)
+
+    async def is_undone(self, proposal: Proposal) -> bool:
+        """Whether an accepted change was reverted since."""
+        decided = proposal.decided
+        if decided is None or not decided.change:
+            return False
+        number = decided.change
+
+        def look() -> bool:
+            try:
+                return self._engine.transactor.journal.entry(number).undone_by is not None
+            except VaultbridgeError:
+                return False  # Too old for the journal.
+
+        return await asyncio.to_thread(look)
+
+    async def policy(self) -> ReviewState:
+        return await asyncio.to_thread(self._read_policy)
+
+    async def set_policy(self, review: str | None) -> ReviewState:
+        """Raises InvalidArgument for anything but a policy."""
+        known = next((one for one in REVIEWS if one == review), None)
+        if review is not None and known is None:
+            raise InvalidArgument(
+                f"review is {review!r}.", argument="review", hint=f"It is one of: {', '.join(REVIEWS)}."
+            )
+        await asyncio.to_thread(self._store.set_policy, known)
+        await self._compare()
+        return await self.policy()
+
+    # Following.
+
+    async def follow(self) -> None:
+        """Runs until cancelled."""
+        unlisten = (
+            self._store.listen(self._wake),
+            self._engine.index_sync.listen(self._note_changed),
+        )
+        seen: tuple[int, int] | None = None
+        try:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(FOLLOW_SECONDS if self._watchers else None):
+                        await self._news.wait()
+                if not self._watchers:
+                    self._news.clear()
+                    continue
+                try:
+                    stamp = await asyncio.to_thread(lambda: self._store.stamp)
+                    if stamp != seen or self._news.is_set():
+                        self._news.clear()
+                        seen = stamp
+                        await self._rebase_changed()
+                        await self._compare()
+                except VaultbridgeError as error:
+                    log.warning("%s", error)
+        finally:
+            for stop in unlisten:
+                stop()
+
+    async def stop(self) -> None:
+        self._watchers.clear()
+        await self._tell_presence()
+
+    async def _then_compare(self, work: Callable[[], T]) -> T:
+        """Do something in a worker, and tell the editors at once what it changed."""
+        try:
+            return await asyncio.to_thread(work)
+        finally:
+            await self._compare()
+
+    async def _rebase_changed(self) -> None:
+        changed, self._changed = self._changed, set()
+        for number, (_, proposal) in tuple(self._known.items()):
+            if changed and any(_concerns(row.was or row.path, changed) for row in proposal.rows):
+                with contextlib.suppress(InvalidArgument):
+                    await asyncio.to_thread(self._decider.show, number)
+
+    async def _compare(self) -> None:
+        """Tell the editors what is new since they were told last."""
+        async with self._comparing:
+            now = {one.number: one for one in await self.list_waiting()}
+            for number, proposal in now.items():
+                version = proposal.body.version.hash if proposal.body is not None else ""
+                known = self._known.get(number)
+                self._known[number] = (version, proposal)
+                if known is None:
+                    self._tell("opened", proposal)
+                elif known[0] != version:
+                    self._tell("changed", proposal)
+            for number in [number for number in self._known if number not in now]:
+                del self._known[number]
+                with contextlib.suppress(InvalidArgument):
+                    self._tell("closed", await asyncio.to_thread(self._store.get, number))
+            policy = await self.policy()
+            if policy != self._policy:
+                before, self._policy = self._policy, policy
+                for watcher in tuple(self._watchers.values()) if before is not None else ():
+                    watcher.policy(policy)
+
+    def _tell(self, event: ProposalEvent, proposal: Proposal) -> None:
+        for watcher in tuple(self._watchers.values()):
+            watcher.proposal(event, proposal)
+
+    async def _tell_presence(self) -> None:
+        async with self._writing:
+            await asyncio.to_thread(self._store.set_present, len(self._watchers))
+
+    def _read_policy(self) -> ReviewState:
+        rules = self._find_rules(self._engine)
+        chosen = self._store.policy
+        return ReviewState(
+            review=strictest(rules.least, rules.vault if chosen is None else chosen),
+            set=chosen,
+            configured=rules.vault,
+            least=rules.least,
+            wait=rules.wait_seconds,
+        )
+
+    def _wake(self) -> None:
+        """Called in any thread."""
+        with contextlib.suppress(RuntimeError):  # The loop has closed: nobody follows any more.
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    def _note_changed(self, paths: frozenset[VaultPath] | None) -> None:
+        """Called in the thread that made or noticed a change."""
+        named = {VaultPath(row.was or row.path) for _, one in tuple(self._known.values()) for row in one.rows}
+        self._changed |= named if paths is None else {path for path in named if _concerns(path, set(paths))}
+        if self._changed:
+            self._wake()
+
+
+def _concerns(path: str, changed: set[VaultPath]) -> bool:
+    """Whether `path` or a folder above it changed."""
+    return any(path == one or path.startswith(f"{one}/") for one in changed)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.warning("the number of open editors could not be stored: %s", error)

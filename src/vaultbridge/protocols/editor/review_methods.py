@@ -1,0 +1,245 @@
+"""The requests and notifications of `/editor` by which a person reviews changes.
+
+Two kinds look the same here: changes of tools, which wait in the vault's store (`editor.reviews`), and diffs
+of Claude Code, which live as long as its connection (`editor.proposals`). An editor only shows what it is
+sent: merging is done by the server, once for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vaultbridge.editor.hub import EditorHub
+from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
+from vaultbridge.editor.reviews import ProposalEvent, Reviews, ReviewState, Watcher
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.protocols.dialect import Call, Handler, Peer
+from vaultbridge.protocols.editor import review_wire, wire
+from vaultbridge.review.decide import Differs, choose_files
+from vaultbridge.review.gate import parse_id
+from vaultbridge.review.model import Proposal, texts_of
+
+PLACES = {"cli": "terminal"}
+"""What people call an app in which they decide; others are called as they call themselves."""
+
+
+REVIEW_METHODS = (
+    "proposals", "proposal", "decide", "undoProposal", "review", "setReview", "diffs", "acceptDiff",
+    "rejectDiff",
+)  # fmt: skip
+"""The requests that it answers."""
+
+
+class ReviewMethods:
+    """The part of one editor's connection that reviews. `name` is the connection's, `app` what it says it
+    is."""
+
+    def __init__(self, hub: EditorHub, vault: str, peer: Peer, name: str, app: str) -> None:
+        self._hub = hub
+        self._vault = vault
+        self._peer = peer
+        self._name = name
+        self._by = PLACES.get(app, app[:40]) or "an editor"
+
+    # Joining.
+
+    async def join(self, *, proposals: bool, diffs: bool) -> None:
+        """Send the editor what waits, and what comes. `diffs` is the older form, which shows only changes of
+        one file's text."""
+        if proposals:
+            self._hub.diffs.join(
+                self._name, FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed)
+            )
+        elif diffs:
+            self._hub.diffs.join(self._name, FrontEnd(self._old_opened, self._old_closed))
+        if self._hub.reviews is not None and (proposals or diffs):
+            tell = self._tell if proposals else self._tell_old
+            policy = self._policy_changed if proposals else (lambda _: None)
+            await self._hub.reviews.join(self._name, Watcher(tell, policy))
+
+    def leave(self) -> None:
+        self._hub.diffs.leave(self._name)
+        if self._hub.reviews is not None:
+            self._hub.reviews.leave(self._name)
+
+    # Requests.
+
+    async def list_proposals(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.ListProposals)
+        if not 1 <= asked.limit <= 500:
+            raise InvalidArgument("limit is from 1 to 500.", argument="limit")
+        found: list[dict[str, Any]] = [
+            review_wire.encode_diff_proposal(diff, self._vault, texts=False)
+            for diff in self._hub.diffs.waiting()
+        ]
+        if self._hub.reviews is not None:
+            if asked.status == "waiting":
+                kept = await self._hub.reviews.list_waiting()
+            else:
+                kept = await self._hub.reviews.list_all(asked.limit)
+            found += [review_wire.encode_proposal(one, self._vault, texts=False) for one in kept]
+        return {"proposals": found[: asked.limit]}
+
+    async def show_proposal(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.NamedProposal)
+        if asked.id.startswith("d"):
+            diff, _ = await self._hub.diffs.look(asked.id)
+            return {"proposal": review_wire.encode_diff_proposal(diff, self._vault)}
+        proposal = await self._reviews().show(parse_id(asked.id))
+        return {"proposal": await self._encode(proposal, whole=True)}
+
+    async def decide(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.DecideOn)
+        if asked.id.startswith("d"):
+            return await self._decide_diff(asked)
+        reviews, number = self._reviews(), parse_id(asked.id)
+        if asked.action == "reject":
+            result = await reviews.reject(number, by=self._by, reason=asked.reason)
+        else:
+            files = [choice.decision() for choice in asked.files]
+            result = await reviews.accept(
+                number, by=self._by, seen=asked.hash, files=files, reason=asked.reason
+            )
+        return {
+            "outcome": result.outcome,
+            "text": result.text,
+            "change": result.change,
+            "proposal": await self._encode(result.proposal),
+        }
+
+    async def undo_proposal(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.NamedProposal)
+        outcome = await self._reviews().undo(parse_id(asked.id), by=self._by)
+        return {"change": int(outcome.change_id or 0), "text": f"{asked.id} is undone."}
+
+    async def review(self, call: Call) -> dict[str, Any]:
+        return review_wire.encode_review(await self._reviews().policy())
+
+    async def set_review(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.SetReview)
+        return review_wire.encode_review(await self._reviews().set_policy(asked.review))
+
+    def handlers(self) -> dict[str, Handler]:
+        return {
+            "proposals": self.list_proposals,
+            "proposal": self.show_proposal,
+            "decide": self.decide,
+            "undoProposal": self.undo_proposal,
+            "review": self.review,
+            "setReview": self.set_review,
+            "diffs": self.list_diffs,
+            "acceptDiff": self.accept_diff,
+            "rejectDiff": self.reject_diff,
+        }
+
+    async def _decide_diff(self, asked: review_wire.DecideOn) -> dict[str, Any]:
+        """Decide on a diff of Claude Code: the client writes what is accepted."""
+        diff, shown = await self._hub.diffs.look(asked.id)
+        version = review_wire.diff_version(diff)
+        if asked.action == "reject":
+            reason = await self._hub.diffs.decide(asked.id, Rejected())
+            return self._describe_diff(diff, reason)
+        versions = [version, *(review_wire.diff_version(one) for one in shown)]
+        seen = next((one for one in versions if asked.hash in ("", one.hash)), None)
+        try:
+            if seen is None:
+                raise Differs
+            files = choose_files(version, seen, [choice.decision() for choice in asked.files])
+        except Differs:
+            what = diff.conflict or "The note has changed since you looked."
+            return {
+                "outcome": "shown-again",
+                "text": f"Nothing was written. {what} Look again.",
+                "change": 0,
+                "proposal": review_wire.encode_diff_proposal(diff, self._vault),
+            }
+        final = texts_of(files[0])[1] if files else diff.old_text
+        return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final)))
+
+    def _describe_diff(self, diff: Diff, reason: CloseReason) -> dict[str, Any]:
+        return {
+            "outcome": reason,
+            "text": f"{OUTCOMES[reason][:1].upper()}{OUTCOMES[reason][1:]}.",
+            "change": 0,
+            "proposal": review_wire.encode_diff_proposal(diff, self._vault, status=reason, texts=False),
+        }
+
+    async def _encode(self, proposal: Proposal, *, whole: bool = False) -> dict[str, Any]:
+        undone = await self._reviews().is_undone(proposal)
+        limit = wire.MESSAGE_CHARS if whole else review_wire.TEXT_CHARS
+        return review_wire.encode_proposal(proposal, self._vault, limit=limit, undone=undone)
+
+    def _reviews(self) -> Reviews:
+        if self._hub.reviews is None:
+            raise EngineFailure("This bridge keeps no proposals.")
+        return self._hub.reviews
+
+    # Notifications.
+
+    def _tell(self, event: ProposalEvent, proposal: Proposal) -> None:
+        if event == "closed":
+            self._peer.notify("proposalClosed", review_wire.encode_closed(proposal, self._vault))
+            return
+        method = "proposalOpened" if event == "opened" else "proposalChanged"
+        self._peer.notify(method, review_wire.encode_proposal(proposal, self._vault))
+
+    def _policy_changed(self, state: ReviewState) -> None:
+        self._peer.notify("reviewChanged", review_wire.encode_review(state))
+
+    def _diff_opened(self, diff: Diff) -> None:
+        self._peer.notify("proposalOpened", review_wire.encode_diff_proposal(diff, self._vault))
+
+    def _diff_changed(self, diff: Diff) -> None:
+        self._peer.notify("proposalChanged", review_wire.encode_diff_proposal(diff, self._vault))
+
+    def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
+        closed = review_wire.encode_diff_closed(diff, reason, self._vault, diff.change)
+        self._peer.notify("proposalClosed", closed)
+
+    # The older form.
+
+    async def list_diffs(self, call: Call) -> dict[str, Any]:
+        found = [wire.encode_diff(diff) for diff in self._hub.diffs.waiting()]
+        kept = () if self._hub.reviews is None else await self._hub.reviews.list_waiting()
+        return {"diffs": found + [diff for one in kept if (diff := review_wire.as_diff(one)) is not None]}
+
+    async def accept_diff(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, wire.Decide)
+        if asked.id.startswith("p"):
+            return await self._accept_as_diff(asked)
+        final = asked.text
+        if final is None:
+            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == asked.id), "")
+        return {"outcome": await self._hub.diffs.decide(asked.id, Accepted(final))}
+
+    async def reject_diff(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, wire.Decide)
+        if asked.id.startswith("p"):
+            await self._reviews().reject(parse_id(asked.id), by=self._by, reason="")
+            return {"outcome": "rejected"}
+        return {"outcome": await self._hub.diffs.decide(asked.id, Rejected())}
+
+    async def _accept_as_diff(self, asked: wire.Decide) -> dict[str, Any]:
+        reviews, number = self._reviews(), parse_id(asked.id)
+        proposal = await reviews.show(number)
+        shown = review_wire.as_diff(proposal)
+        files = []
+        if asked.text is not None and shown is not None and asked.text != shown["newText"]:
+            files = [review_wire.FileChoice(shown["path"], asked.text).decision()]
+        result = await reviews.accept(number, by=self._by, seen="", files=files, reason="")
+        return {"outcome": "accepted" if result.outcome == "accepted" else "note-changed"}
+
+    def _old_opened(self, diff: Diff) -> None:
+        self._peer.notify("diffOpened", wire.encode_diff(diff))
+
+    def _old_closed(self, diff: Diff, reason: CloseReason) -> None:
+        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
+
+    def _tell_old(self, event: ProposalEvent, proposal: Proposal) -> None:
+        diff = review_wire.as_diff(proposal)
+        if event == "opened" and diff is not None:
+            self._peer.notify("diffOpened", diff)
+        elif event == "closed":
+            reason: CloseReason = "accepted" if proposal.status in ("accepted", "edited") else "rejected"
+            params = {"id": proposal.id, "reason": reason, "text": OUTCOMES[reason]}
+            self._peer.notify("diffClosed", params)

@@ -1,0 +1,244 @@
+"""Proposals as messages of the `/editor` protocol: parsed strictly, encoded in one place.
+
+A change that waits in the store and a diff of Claude Code look the same to an editor. docs/editor-protocol.md
+is the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from vaultbridge.editor.proposals import OUTCOMES, CloseReason, Diff
+from vaultbridge.editor.reviews import ReviewState
+from vaultbridge.engine.planned import PlannedFile
+from vaultbridge.limits import MIB
+from vaultbridge.protocols.editor.wire import EditorParams
+from vaultbridge.review.decide import FileDecision, describe_decision
+from vaultbridge.review.model import Proposal, Version, has_text, hash_of, hunks_of, texts_of
+
+TEXT_CHARS: Final = 2 * MIB
+"""The most text in one proposal that is sent unasked; the texts of further files come when they are asked
+for."""
+
+
+class ListProposals(EditorParams, frozen=True):
+    status: Literal["waiting", "all"] = "waiting"
+    limit: int = 100
+
+
+class NamedProposal(EditorParams, frozen=True):
+    id: str
+
+
+class FileChoice(EditorParams, frozen=True):
+    path: str
+    text: str | None = None
+    hunks: tuple[int, ...] | None = None
+    skip: bool = False
+
+    def decision(self) -> FileDecision:
+        return FileDecision(path=self.path, text=self.text, hunks=self.hunks, skip=self.skip)
+
+
+class DecideOn(EditorParams, frozen=True):
+    """`hash` is that of the proposal which the person saw."""
+
+    id: str
+    action: Literal["accept", "reject"]
+    hash: str = ""
+    files: tuple[FileChoice, ...] = ()
+    reason: str = ""
+
+
+class SetReview(EditorParams, frozen=True):
+    review: str | None
+
+
+def encode_proposal(
+    proposal: Proposal, vault: str, *, texts: bool = True, limit: int = TEXT_CHARS, undone: bool = False
+) -> dict[str, Any]:
+    body = proposal.body
+    version = Version(()) if body is None else body.version
+    files: list[dict[str, Any]]
+    if texts and body is not None:
+        files = encode_files(version, limit)
+    else:
+        files = [{"path": row.path, "was": row.was, "change": row.change} for row in proposal.rows]
+    decided = proposal.decided
+    return {
+        "id": proposal.id,
+        "kind": "tool",
+        "status": "waiting" if proposal.status == "deciding" else proposal.status,
+        "vault": vault,
+        "assistant": proposal.actor,
+        "token": proposal.token,
+        "pid": proposal.pid,
+        "tool": proposal.tool,
+        "label": proposal.label,
+        "reason": proposal.why,
+        "at": proposal.at,
+        "expires": proposal.expires,
+        "hash": version.hash if body is not None else "",
+        "files": files,
+        "moreFiles": proposal.more,
+        "notices": list(version.notices),
+        "rebased": 0 if body is None else body.rebased,
+        "conflict": version.conflict,
+        "elsewhere": [
+            {"path": one.path, "at": one.at, "by": one.by} for one in (() if body is None else body.elsewhere)
+        ],
+        "decided": None
+        if decided is None
+        else {
+            "at": decided.at,
+            "by": decided.by,
+            "reason": decided.reason,
+            "change": decided.change,
+            "undone": undone,
+            "edited": proposal.status == "edited",
+        },
+    }
+
+
+def encode_files(version: Version, limit: int) -> list[dict[str, Any]]:
+    left = limit
+    encoded = []
+    for file in version.files:
+        entry, used = _encode_file(file, version.conflicts.get(file.path, ""), left)
+        left -= used
+        encoded.append(entry)
+    return encoded
+
+
+def _encode_file(file: PlannedFile, conflict: str, left: int) -> tuple[dict[str, Any], int]:
+    text = has_text(file)
+    entry: dict[str, Any] = {
+        "path": file.path,
+        "was": file.was,
+        "change": file.change,
+        "text": text,
+        "oldText": None,
+        "newText": None,
+        "oldHash": hash_of(file.before),
+        "hunks": [],
+        "size": len((file.after if file.after is not None else file.before) or b""),
+        "conflict": conflict,
+    }
+    if not text:
+        return entry, 0
+    old, new = texts_of(file)
+    used = len(old) + len(new)
+    if used > left:
+        return entry, 0
+    entry |= {"oldText": old, "newText": new, "hunks": encode_hunks(file)}
+    return entry, used
+
+
+def encode_hunks(file: PlannedFile) -> list[dict[str, Any]]:
+    return [
+        {
+            "oldStart": hunk.old_start,
+            "oldLines": hunk.old_lines,
+            "newStart": hunk.new_start,
+            "newLines": hunk.new_lines,
+            "lines": list(hunk.lines),
+        }
+        for hunk in hunks_of(file)
+    ]
+
+
+def encode_closed(proposal: Proposal, vault: str) -> dict[str, Any]:
+    decided = proposal.decided
+    return {
+        "id": proposal.id,
+        "status": proposal.status,
+        "by": "" if decided is None else decided.by,
+        "change": 0 if decided is None else decided.change,
+        "text": describe_decision(proposal),
+        "proposal": encode_proposal(proposal, vault, texts=False),
+    }
+
+
+def encode_review(state: ReviewState) -> dict[str, Any]:
+    return {
+        "review": state.review,
+        "set": state.set,
+        "configured": state.configured,
+        "least": state.least,
+        "wait": state.wait,
+    }
+
+
+# Diffs of Claude Code in the same form.
+
+
+def diff_version(diff: Diff) -> Version:
+    before = None if diff.is_new else diff.old_text.encode("utf-8", "surrogatepass")
+    after = diff.new_text.encode("utf-8", "surrogatepass")
+    change: Literal["created", "changed"] = "created" if diff.is_new else "changed"
+    file = PlannedFile(diff.path, change, before=before, after=after)
+    conflicts = {str(diff.path): diff.conflict} if diff.conflict else {}
+    return Version((file,), conflict=diff.conflict, conflicts=conflicts)
+
+
+def encode_diff_proposal(
+    diff: Diff, vault: str, *, status: CloseReason | Literal["waiting"] = "waiting", texts: bool = True
+) -> dict[str, Any]:
+    version = diff_version(diff)
+    files = encode_files(version, TEXT_CHARS)
+    if not texts:
+        files = [{"path": file["path"], "was": "", "change": file["change"]} for file in files]
+    return {
+        "id": diff.id,
+        "kind": "diff",
+        "status": status,
+        "vault": vault,
+        "assistant": diff.software or diff.client,
+        "token": "",
+        "pid": diff.pid,
+        "tool": "openDiff",
+        "label": diff.tab_name,
+        "reason": "diff",
+        "at": diff.at,
+        "expires": None,
+        "hash": version.hash,
+        "files": files,
+        "moreFiles": 0,
+        "notices": [],
+        "rebased": diff.rebased,
+        "conflict": diff.conflict,
+        "elsewhere": [{"path": diff.path, "at": at, "by": by} for at, by in diff.elsewhere],
+        "decided": None,
+    }
+
+
+def encode_diff_closed(diff: Diff, reason: CloseReason, vault: str, change: int) -> dict[str, Any]:
+    return {
+        "id": diff.id,
+        "status": reason,
+        "by": "",
+        "change": change,
+        "text": OUTCOMES[reason],
+        "proposal": encode_diff_proposal(diff, vault, status=reason, texts=False),
+    }
+
+
+# Proposals as diffs, for editors that know only those.
+
+
+def as_diff(proposal: Proposal) -> dict[str, Any] | None:
+    """A proposal that changes the text of one file, in the older form; None for any other."""
+    if proposal.body is None or len(proposal.body.version.files) != 1:
+        return None
+    (file,) = proposal.body.version.files
+    if file.change not in ("changed", "created") or not has_text(file):
+        return None
+    old, new = texts_of(file)
+    return {
+        "id": proposal.id,
+        "client": proposal.actor,
+        "tabName": proposal.label,
+        "path": file.path,
+        "oldText": old,
+        "newText": new,
+    }
