@@ -1,3 +1,36 @@
-"""One process that joins an Obsidian vault to every AI assistant."""
+"""One process that joins an Obsidian vault to every AI assistant.
+
+For scripts and notebooks, without a server:
+
+    import vaultbridge
+
+    with vaultbridge.open("Notes") as vault:
+        for hit in vault.search("window arrangements"):
+            print(hit.path, hit.line, hit.text)
+
+`vaultbridge.api` explains it. `vaultbridge.plugins` is for tools of your own, `vaultbridge.client` for
+programs that talk to MCP servers. Everything else may change at any time.
+"""
 
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from vaultbridge.api import Edit, Hit, Link, Note, Task, Vault, open  # noqa: A004
+
+__all__ = ["Edit", "Hit", "Link", "Note", "Task", "Vault", "__version__", "open"]
+
+
+def __getattr__(name: str) -> "Any":
+    # Imported when first used: a client that starts `vaultbridge stdio` waits for everything imported here.
+    if name in __all__:
+        from vaultbridge import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'vaultbridge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

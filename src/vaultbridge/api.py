@@ -1,0 +1,353 @@
+"""A vault for scripts and notebooks: search, read, follow links, edit, undo. No server is needed.
+
+    >>> import vaultbridge
+    >>> vault = vaultbridge.open(SAMPLE)
+    >>> vault.name
+    'sample-vault'
+    >>> vault.search("restoring the old clock")[0].path
+    'Projects/Meridian clock restoration.md'
+    >>> vault.read("Home#Tonight").splitlines()[0]
+    '## Tonight'
+    >>> vault.note("Moth garden").properties["status"]
+    'active'
+    >>> with vault.edit() as edit:
+    ...     edit.append("Home", "- [ ] call back", heading="Tonight")
+    ...     edit.set("Moth garden", status="done")
+    >>> [file.path for file in edit.outcome.files]
+    ['Home.md', 'Projects/Moth garden.md']
+    >>> vault.undo()
+    >>> vault.note("Moth garden").properties["status"]
+    'active'
+    >>> vault.close()
+
+Every change goes the way of the tools: checked, journaled, atomic, and all of an `edit` or nothing. Failures
+are `vaultbridge.errors.VaultbridgeError`, whose text says what would be right.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from vaultbridge.engine.operations import (
+    AddTag,
+    Append,
+    Create,
+    Delete,
+    Move,
+    Operation,
+    Prepend,
+    RemoveProperty,
+    RemoveTag,
+    ReplaceSection,
+    ReplaceText,
+    SetProperty,
+    SetTask,
+)
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.engine.history import HistoryEntry
+    from vaultbridge.engine.outcome import Outcome
+
+__all__ = ["Edit", "Hit", "Link", "Note", "Task", "Vault", "open"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class Hit(Struct, frozen=True):
+    """A note that was found: its best place, by heading and line, and what stands there."""
+
+    path: str
+    score: float
+    heading: str
+    line: int
+    text: str
+
+
+class Note(Struct, frozen=True):
+    """A note as it is on disk now. `hash` changes with its content: give it to `Vault.edit` as `expected`,
+    and a note that somebody else changed meanwhile is not overwritten."""
+
+    path: str
+    text: str
+    hash: str
+    properties: dict[str, Any]
+    headings: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return self.path.rpartition("/")[2].removesuffix(".md")
+
+
+class Link(Struct, frozen=True):
+    """A link as written in `source`, at `line`; `target` is the path that it leads to, or ""."""
+
+    source: str
+    line: int
+    raw: str
+    target: str
+
+
+class Task(Struct, frozen=True):
+    """`status` is the character between the brackets."""
+
+    path: str
+    line: int
+    status: str
+    text: str
+
+
+class Edit:
+    """Changes that are made together when the `with` block ends, or not at all if it fails.
+
+    `outcome` says afterwards what was done. Each note is named as in a link, by an alias or by its path."""
+
+    def __init__(self, vault: Vault, *, dry_run: bool, label: str, expected: dict[str, str]) -> None:
+        self._vault = vault
+        self._dry_run = dry_run
+        self._label = label
+        self._expected = expected
+        self._operations: list[Operation] = []
+        self._outcome: Outcome | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What was changed: `files`, `change_id`, and for a dry run the `diff`. Raises RuntimeError while the
+        block is not over."""
+        if self._outcome is None:
+            raise RuntimeError("The edit is not done yet: its outcome is there after the with block.")
+        return self._outcome
+
+    def create(
+        self,
+        note: str,
+        text: str = "",
+        *,
+        template: str = "",
+        properties: dict[str, Any] | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Create a note; with `overwrite`, replace the whole text of one that exists."""
+        given = properties or {}
+        self._operations.append(
+            Create(note=note, content=text, template=template, properties=given, overwrite=overwrite)
+        )
+
+    def append(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
+        """Add text at the end of a note or of a section; with `create`, a missing heading is made."""
+        hash_ = self._seen(note)
+        self._operations.append(
+            Append(note=note, content=text, heading=heading, create=create, expected=hash_)
+        )
+
+    def prepend(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
+        """Add text after the properties, or right after a heading."""
+        hash_ = self._seen(note)
+        self._operations.append(
+            Prepend(note=note, content=text, heading=heading, create=create, expected=hash_)
+        )
+
+    def replace(self, note: str, old: str, new: str, *, all: bool = False) -> None:  # noqa: A002
+        """Replace a text that occurs exactly once, or with `all` everywhere in the note."""
+        self._operations.append(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
+
+    def replace_section(self, note: str, heading: str, text: str) -> None:
+        """Replace what stands under a heading; the heading stays."""
+        self._operations.append(
+            ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note))
+        )
+
+    def set(self, note: str, **properties: Any) -> None:
+        """Set properties; None removes one, which the note must have."""
+        for name, value in properties.items():
+            if value is None:
+                self._operations.append(RemoveProperty(note=note, name=name, expected=self._seen(note)))
+            else:
+                self._operations.append(
+                    SetProperty(note=note, name=name, value=value, expected=self._seen(note))
+                )
+
+    def add_tag(self, note: str, tag: str) -> None:
+        self._operations.append(AddTag(note=note, tag=tag, expected=self._seen(note)))
+
+    def remove_tag(self, note: str, tag: str) -> None:
+        self._operations.append(RemoveTag(note=note, tag=tag, expected=self._seen(note)))
+
+    def tick(self, note: str, text: str, *, status: str = "done") -> None:
+        """Set the status of the one task with this in its text: `done`, `open`, or a character."""
+        self._operations.append(SetTask(note=note, text=text, status=status, expected=self._seen(note)))
+
+    def move(self, note: str, to: str) -> None:
+        """Rename or move a note, an attachment or a folder, and rewrite every link to it."""
+        self._operations.append(Move(note=note, to=to, expected=self._seen(note)))
+
+    def delete(self, note: str) -> None:
+        """Move a note, an attachment or a folder to the trash that the vault's settings name."""
+        self._operations.append(Delete(note=note, expected=self._seen(note)))
+
+    def _seen(self, note: str) -> str:
+        # Only the first operation on a note can expect the hash that was read: the next one sees its result.
+        return self._expected.pop(note, "")
+
+    def __enter__(self) -> Edit:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._outcome = self._vault._engine.apply(
+                self._operations, dry_run=self._dry_run, label=self._label
+            )
+
+
+class Vault:
+    """An open vault. Close it, or use it in a `with` block. Use it from one thread at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def name(self) -> str:
+        return self._engine.name
+
+    @property
+    def folder(self) -> Path:
+        return self._engine.root.folder
+
+    def search(self, query: str, *, limit: int = 20, exact: bool = False) -> list[Hit]:
+        """Find notes. Plain words are answered by rank; operators, quotes and /regex/ mean what they mean in
+        Obsidian, and so do plain words with `exact`: all of them must occur."""
+        from vaultbridge.index.ranking.question import is_plain
+
+        self._engine.index_sync.refresh()
+        if is_plain(query) and not exact:
+            return [
+                Hit(
+                    note.path,
+                    note.score,
+                    section.heading,
+                    section.matches[0].line if section.matches else section.line,
+                    section.matches[0].text if section.matches else "",
+                )
+                for note in self._engine.ask.rank(query, limit=limit).notes
+                for section in note.sections[:1]
+            ]
+        found = self._engine.ask.search(query, limit=limit, matches_per_note=1)
+        return [
+            Hit(
+                hit.path,
+                hit.score,
+                "",
+                *((hit.matches[0].line, hit.matches[0].text) if hit.matches else (1, "")),
+            )
+            for hit in found.hits
+        ]
+
+    def note(self, name: str) -> Note:
+        """Read a note, found as a link would find it."""
+        view = self._engine.view(name)
+        properties = view.note.properties
+        return Note(
+            path=view.path,
+            text=view.text,
+            hash=view.hash,
+            properties=dict(properties.values) if properties is not None else {},
+            headings=tuple(heading.text for heading in view.note.headings),
+            tags=tuple(dict.fromkeys(tag.name for tag in view.note.tags)),
+        )
+
+    def read(self, place: str) -> str:
+        """Read a note's text, or a part: `Note#Heading`, `Note#^block`."""
+        from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
+
+        name, mark, below = place.partition("#")
+        if not mark or not name:
+            return self._engine.view(place).text
+        view = self._engine.view(name)
+        part = Part(
+            heading="" if below.startswith("^") else below,
+            block=below[1:] if below.startswith("^") else "",
+            max_chars=LARGEST_EXCERPT_CHARS,
+        )
+        return excerpt(view.text, view.note, part).text
+
+    def notes(self, folder: str = "") -> Iterator[str]:
+        """The paths of all notes, or of those in a folder, sorted."""
+        self._engine.index_sync.refresh()
+        prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        yield from (path for path in self._engine.ask.paths_of_kind("note") if path.startswith(prefix))
+
+    def links(self, note: str) -> list[Link]:
+        """The links that a note contains."""
+        self._engine.index_sync.refresh()
+        path = self._engine.find(note)
+        return [
+            Link(path, link.line, link.raw, link.resolved or "") for link in self._engine.ask.outgoing(path)
+        ]
+
+    def backlinks(self, note: str) -> list[Link]:
+        """The links that lead to a note."""
+        self._engine.index_sync.refresh()
+        path = self._engine.find(note)
+        return [Link(link.source, link.line, link.raw, path) for link in self._engine.ask.backlinks(path)]
+
+    def tags(self) -> dict[str, int]:
+        """Every tag with the number of notes that have it."""
+        self._engine.index_sync.refresh()
+        return {tag.name: tag.notes for tag in self._engine.ask.tags()}
+
+    def tasks(self, *, status: str = "open", text: str = "", tag: str = "") -> list[Task]:
+        """The tasks of the vault, those due first: `open`, `done`, `any`, or the character."""
+        self._engine.index_sync.refresh()
+        found = self._engine.ask.tasks(status=status, text=text, tag=tag)
+        return [Task(task.path, task.line, task.status, task.text) for task in found.tasks]
+
+    def edit(self, *, dry_run: bool = False, label: str = "", expected: dict[str, str] | None = None) -> Edit:
+        """Change notes in a `with` block: all of it as one change, or nothing. `expected` maps names of
+        notes, as you write them in the block, to the hashes that you read."""
+        return Edit(self, dry_run=dry_run, label=label, expected=dict(expected or {}))
+
+    def history(self, note: str = "", *, limit: int = 20) -> list[HistoryEntry]:
+        """The changes made through vaultbridge, newest first."""
+        return self._engine.history(note, limit=limit)
+
+    def undo(self, change: int | str | None = None, *, force: bool = False) -> None:
+        """Undo one change as a whole; by default the newest that is not undone."""
+        self._engine.undo(int(change) if change is not None else self._engine.last_change(), force=force)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def __enter__(self) -> Vault:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Vault {self.name!r}>"
+
+
+def open(  # noqa: A001 - as in `vaultbridge.open(…)`
+    vault: str | os.PathLike[str] | None = None, *, read_only: bool = False
+) -> Vault:
+    """Open a vault by its folder or its name in Obsidian; without one, the vault you stand in or the only one
+    there is. Raises VaultNotFound."""
+    from vaultbridge.server.vault_choice import choose_vault
+    from vaultbridge.server.wiring import open_engine
+    from vaultbridge.vault.scope import Scope
+
+    chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, str(Path.cwd()))
+    return Vault(open_engine(chosen, scope=Scope(read_only=read_only), actor="python"))

@@ -1,0 +1,146 @@
+"""`import vaultbridge`: a vault for scripts and notebooks."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vaultbridge
+from support.tools import copy_sample
+from vaultbridge import api
+from vaultbridge.errors import EditRefused, NoteNotFound, VaultbridgeError, VaultNotFound
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "python.md"
+
+VAULT = {
+    ".obsidian/app.json": "{}",
+    "A.md": "---\nstatus: idle\n---\n# One\n\nsee [[B]] and [[Gone]] #t/x\n\n- [ ] first\n",
+    "Sub/B.md": "back to [[A]], naïve 中文\n\n## Part\n\nin it ^b1\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
+
+
+def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
+    failed, tried = doctest.testmod(api, extraglobs={"SAMPLE": str(copy_sample(tmp_path))})
+    assert tried >= 10 and failed == 0
+
+
+def test_the_snippets_of_the_page_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "Notes"
+    notes.mkdir()
+    (notes / "Inbox.md").write_text("# Inbox\n", "utf-8")
+    (notes / "Plan.md").write_text("---\nstatus: none\n---\n## Decisions\n\nidle windows\n", "utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    first, second = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
+    exec(first, {})
+    assert "Plan.md 6 idle windows" in capsys.readouterr().out
+    assert "Today" not in (notes / "Inbox.md").read_text("utf-8"), "the last line undoes it"
+    with vaultbridge.open(notes) as vault:
+        exec(second, {"vault": vault})
+    assert "active windows" in (notes / "Plan.md").read_text("utf-8")
+
+
+def test_what_is_public_is_what_dir_shows() -> None:
+    assert dir(vaultbridge) == ["Edit", "Hit", "Link", "Note", "Task", "Vault", "__version__", "open"]
+    assert dir(api) == api.__all__
+    assert all(getattr(vaultbridge, name) is not None for name in dir(vaultbridge))
+    with pytest.raises(AttributeError, match="nothing"):
+        vaultbridge.nothing  # noqa: B018
+    public = [name for name in dir(vaultbridge.Vault) if not name.startswith("_")]
+    assert all(
+        getattr(vaultbridge.Vault, name).__doc__ or name in ("name", "folder", "close") for name in public
+    )
+
+
+def test_the_import_alone_loads_nothing() -> None:
+    code = "import sys, vaultbridge; print(sorted(m for m in sys.modules if m.startswith('vaultbridge')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['vaultbridge']"
+
+
+def test_reading(vault: Path) -> None:
+    with vaultbridge.open(vault) as notes:
+        assert (notes.name, notes.folder) == ("Notes", vault.resolve())
+        note = notes.note("a")
+        assert (note.path, note.title, note.properties) == ("A.md", "A", {"status": "idle"})
+        assert (note.headings, note.tags) == (("One",), ("t/x",))
+        assert notes.read("B#Part").rstrip() == "## Part\n\nin it ^b1"
+        assert notes.read("B#^b1").strip() == "in it ^b1"
+        assert list(notes.notes()) == ["A.md", "Sub/B.md"] and list(notes.notes("Sub")) == ["Sub/B.md"]
+        assert [(link.target, link.raw) for link in notes.links("A")] == [
+            ("Sub/B.md", "[[B]]"),
+            ("", "[[Gone]]"),
+        ]
+        assert [(link.source, link.line) for link in notes.backlinks("A")] == [("Sub/B.md", 1)]
+        assert notes.tags() == {"t": 1, "t/x": 1}
+        assert [(task.path, task.line, task.text) for task in notes.tasks()] == [("A.md", 8, "first")]
+        assert notes.search("中文")[0].path == "Sub/B.md"
+        assert [hit.path for hit in notes.search("[status:idle]")] == ["A.md"]
+        assert notes.search("naïve first", exact=True) == []
+        with pytest.raises(NoteNotFound, match="Nowhere"):
+            notes.note("Nowhere")
+
+
+def test_an_edit_is_whole_or_not_at_all(vault: Path) -> None:
+    before = {path: path.read_bytes() for path in vault.rglob("*.md")}
+    with vaultbridge.open(vault) as notes:
+        with notes.edit(label="tidy") as edit:
+            edit.set("A", status="active", n=1)
+            edit.tick("A", "first")
+            edit.append("B", "more", heading="Part")
+            edit.move("B", "Sub/C")
+            edit.create("New", "text", properties={"n": 1})
+        assert {file.path for file in edit.outcome.files} == {"A.md", "Sub/C.md", "New.md"}
+        assert "[[C]]" in notes.note("A").text and notes.note("A").properties["status"] == "active"
+        assert notes.history()[0].label == "tidy" and notes.history()[0].actor == "python"
+        notes.undo()
+        assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
+        with pytest.raises(VaultbridgeError), notes.edit() as edit:
+            edit.append("A", "one")
+            edit.append("Nowhere", "two")
+        with pytest.raises(ZeroDivisionError), notes.edit() as edit:
+            edit.append("A", "one")
+            raise ZeroDivisionError
+        with pytest.raises(RuntimeError, match="after the with block"):
+            edit.outcome  # noqa: B018
+        assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
+
+
+def test_a_note_that_changed_meanwhile_is_not_overwritten(vault: Path) -> None:
+    with vaultbridge.open(vault) as notes:
+        seen = notes.note("A")
+        (vault / "A.md").write_text("somebody else\n", "utf-8")
+        with pytest.raises(VaultbridgeError, match="changed"), notes.edit(expected={"A": seen.hash}) as edit:
+            edit.append("A", "mine")
+        assert (vault / "A.md").read_text("utf-8") == "somebody else\n"
+
+
+def test_a_dry_run_and_a_read_only_vault_change_nothing(vault: Path) -> None:
+    with vaultbridge.open(vault) as notes, notes.edit(dry_run=True) as edit:
+        edit.append("A", "more")
+    assert "+more" in edit.outcome.diff and "more" not in (vault / "A.md").read_text("utf-8")
+    refused = pytest.raises(VaultbridgeError, match="read-only")
+    with vaultbridge.open(vault, read_only=True) as notes, refused, notes.edit() as edit:
+        edit.append("A", "more")
+
+
+def test_the_vault_one_stands_in_is_opened(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(vault / "Sub")
+    with vaultbridge.open() as notes:
+        assert notes.name == "Notes" and repr(notes) == "<Vault 'Notes'>"
+    with pytest.raises(VaultNotFound):
+        vaultbridge.open(tmp_path / "nowhere")
+    assert issubclass(EditRefused, VaultbridgeError)
