@@ -71,6 +71,8 @@ CALLS = {
     "companion remove": "companion remove V",
     "vaults": "vaults",
     "status": "status",
+    "pause": "pause",
+    "resume": "resume",
     "doctor": "doctor V",
     "page": "page V",
     "select": "select V Home:1",

@@ -130,7 +130,9 @@ async def test_status_names_bridges_clients_and_their_last_messages(server: Serv
         _, out, _ = await server.command("status")
         assert re.search(rf"^Mein Tresor é  port {server.port}  pid {server.pid}  version ", out)
         assert "open: Plain.md; 0 diff(s) waiting" in out and "(my-editor)" in out
-        assert re.search(r"client claude-1: claude-code, pid 4242\n(.*\n)*?.* > selection_changed", out)
+        assert re.search(
+            r"^  a\d+  Claude Code 2\.1\.325 \(Claude Code's /ide, process 4242", out, re.MULTILINE
+        )
     assert await server.end() == 0
     code, out, _ = await server.command("status")
     assert (code, out) == (0, "No bridge is running. `vaultbridge serve VAULT` starts one.\n")

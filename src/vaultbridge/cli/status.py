@@ -1,4 +1,4 @@
-"""`vaultbridge status`: the bridges that run on this machine, and who is connected."""
+"""`vaultbridge status`: the bridges that run on this machine, who is connected, and what they did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultbridge.cli.common import OK, Parser, emit, run, say
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("status", "The bridges that run on this machine, their clients and their last messages.")
+    parser = Parser("status", "The bridges that run on this machine, the assistants there and what they did.")
     return run(parser, argv, _status)
 
 
@@ -37,10 +37,40 @@ def _show(bridge: dict[str, Any]) -> None:
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
-    for client in bridge["clients"]:
-        say(f"  client {client['name']}: {client['software'] or 'unknown'}, pid {client['pid'] or 'unknown'}")
-        for message in client["messages"][-3:]:
-            when = datetime.fromtimestamp(message["at"]).strftime("%H:%M:%S")
-            say(f"    {when} {message['direction']} {message['name']}")
-    if not bridge["clients"]:
-        say("  no client is connected")
+    if bridge["pausedAll"]:
+        say("  All assistants are paused, also those that come later; `vaultbridge resume` resumes them.")
+    here = [one for one in bridge["assistants"] if one["connected"]]
+    for assistant in here:
+        for line in describe_assistant(assistant):
+            say(f"  {line}")
+    if not here:
+        say("  no assistant is connected")
+    for assistant in bridge["assistants"]:
+        if not assistant["connected"] and assistant["did"]:
+            left = _show_time(assistant["ended"] or assistant["last"])
+            say(f"  {assistant['name']}, gone since {left}: {assistant['did']}")
+
+
+def describe_assistant(assistant: dict[str, Any]) -> list[str]:
+    """Who it is, and what it did, in a line each."""
+    facts = [assistant["via"]]
+    if assistant["token"] is not None:
+        facts.append(f"token {assistant['token']['name']}")
+    if (process := assistant["process"]) is not None:
+        parent = process["parent"]
+        of = f", started by {parent['name'] or 'process'} {parent['pid']}" if parent is not None else ""
+        facts.append(f"process {process['pid']}{of}")
+    facts.append(f"since {_show_time(assistant['since'])}")
+    name = " ".join(filter(None, (assistant["name"], assistant["version"])))
+    mark = "  PAUSED" if assistant["paused"] else ""
+    lines = [f"{assistant['id']}  {name} ({', '.join(facts)}){mark}"]
+    if assistant["did"]:
+        failed = f"; {assistant['failed']} call(s) failed" if assistant["failed"] else ""
+        lines.append(f"    {_show_time(assistant['last'])}  {assistant['did']}{failed}")
+    if assistant["running"]:
+        lines.append(f"    at work: {', '.join(assistant['running'])}")
+    return lines
+
+
+def _show_time(at: float | None) -> str:
+    return "?" if at is None else datetime.fromtimestamp(at).strftime("%H:%M:%S")

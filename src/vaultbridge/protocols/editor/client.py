@@ -131,6 +131,29 @@ async def list_statuses(base: Path) -> list[dict[str, Any]]:
     return found
 
 
+async def control_assistants(
+    base: Path, action: str, assistant: str
+) -> tuple[list[dict[str, Any]], InvalidArgument | None]:
+    """Let every bridge on this machine pause, resume or disconnect an assistant, or all for "". Returns their
+    answers, and a refusal if there is one: not every bridge knows every assistant."""
+    answers = []
+    refusal: InvalidArgument | None = None
+    asked = set()
+    for known in list_running(base):
+        if (known.pid, known.port) in asked:
+            # A bridge of several vaults is listed once for each.
+            continue
+        asked.add((known.pid, known.port))
+        try:
+            async with connect(known) as client:
+                answers.append(await client.ask("controlAssistants", action=action, assistant=assistant))
+        except InvalidArgument as error:
+            refusal = error
+        except (BridgeNotRunning, TimedOut):
+            continue
+    return answers, refusal
+
+
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
     error = answer.get("error")
     if error is None:

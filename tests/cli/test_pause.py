@@ -1,0 +1,74 @@
+"""`pause`, `resume` and `status` as a person types them, with a bridge and without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.editor import Failed
+from support.serve import Served, served
+
+VAULT_NAME = "Notes"
+VAULT = {"Plan.md": "# Plan\n"}
+
+PAUSED = "A person has paused this assistant."
+
+
+async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) -> None:
+    async with served(tmp_path / "home", vault) as server, server.client() as claude:
+        await claude.request("readFile", path="Plan.md")
+        code, out, _ = await server.command("pause", "claude code")
+        assert (code, out) == (0, "Paused Claude Code.\n")
+        with pytest.raises(Failed, match=PAUSED):
+            await claude.request("readFile", path="Plan.md")
+        shown = await server.answer("status")
+        (assistant,) = shown["assistants"]
+        assert (assistant["paused"], assistant["did"], shown["pausedAll"]) == (True, "read Plan.md", False)
+        _, out, _ = await server.command("status")
+        assert "PAUSED" in out and "read Plan.md; 1 call(s) failed" in out
+        code, out, err = await server.command("resume", "Cursor")
+        assert code == 1 and "No assistant is called 'Cursor'. There are: Claude Code." in err
+        assert (await server.command("resume", assistant["id"]))[1] == "Resumed Claude Code.\n"
+        assert await claude.request("readFile", path="Plan.md")
+        answer = await server.answer("pause")
+        assert (answer["pausedAll"], [one["name"] for one in answer["assistants"]]) == (True, ["Claude Code"])
+        assert "All assistants are paused, also those that come later" in (await server.command("status"))[1]
+        with pytest.raises(Failed, match=PAUSED):
+            await claude.request("readFile", path="Plan.md")
+        assert "No assistant is paused." in (await server.command("resume"))[1]
+        assert await claude.request("readFile", path="Plan.md")
+
+
+async def test_without_a_bridge_the_vaults_own_list_is_changed(tmp_path: Path, vault: Path) -> None:
+    nobody = Served(tmp_path / "home")
+
+    async def read_over_stdio(name: str) -> Any:
+        """One call of a client that calls itself `name`."""
+        info = {"name": name, "version": "1"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        call = {"name": "obsidian_read_note", "arguments": {"path": "Plan.md"}}
+        messages = [
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+        ]
+        typed = "".join(json.dumps(message) + "\n" for message in messages).encode()
+        code, out, _ = await nobody.command("stdio", vault, stdin=typed)
+        assert code == 0
+        answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines()) if "id" in answer}
+        return answers[2]["result"]
+
+    assert not (await read_over_stdio("one")).get("isError")
+    assert (await nobody.command("pause", "one", "-v", str(vault)))[1] == "Paused one.\n"
+    assert PAUSED in (await read_over_stdio("one"))["content"][0]["text"]
+    assert not (await read_over_stdio("two")).get("isError")
+    assert (await nobody.command("pause", "-v", str(vault)))[1] == "All assistants are paused.\n"
+    assert PAUSED in (await read_over_stdio("two"))["content"][0]["text"]
+    code, _, err = await nobody.command("resume", "nobody", "-v", str(vault))
+    assert code == 1 and "No assistant called 'nobody' is paused. Paused: one." in err
+    assert (await nobody.command("resume", "-v", str(vault)))[1] == "No assistant is paused.\n"
+    for name in ("one", "two"):
+        assert not (await read_over_stdio(name)).get("isError")
