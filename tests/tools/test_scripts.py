@@ -5,6 +5,7 @@ asking for it must lead to that note."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from support.scripts import drawn_words, scripts
 from support.tools import ToolHarness
 from support.vault import VaultProcess, engines_of, small_vault
+from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import fold_text
 from vaultbridge.links.resolve import name_key
 from vaultbridge.protocols.mcp.vault.completion import Completions
@@ -115,6 +117,23 @@ def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
             shown = harness.text("search", query=f"path:N{number}/ {one}", matches=100)
             assert f"{composed(word)}.md\n" in shown, (ascii(word), ascii(one))
             assert f"\n 5: # {word}\n" in shown, (ascii(word), ascii(one))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_questions_in_every_script_are_answered_with_their_passages(small: Small, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    harness = small(vault_of(words))
+    for number, word in enumerate(words):
+        path = composed(f"N{number}/{word}.md")
+        for question in (f"{word} end{number}", f"begin{number} {word}", f"nowhere {word} end{number}"):
+            shown = harness.text("search", query=question)
+            assert re.match(rf"(\(no note has all .*\n)?{re.escape(path)}", shown), (
+                ascii(word),
+                ascii(question),
+            )
+            passages = gather(harness.engine, question).passages
+            assert passages[0].path == path, (ascii(word), ascii(question))
+            assert any(f"{word} end{number}" in passage.text for passage in passages), ascii(word)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

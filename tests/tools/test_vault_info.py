@@ -33,7 +33,7 @@ SICK: dict[str, str | bytes] = {
 
 def test_the_summary_of_a_healthy_vault(sample: ToolHarness) -> None:
     rows = sample.rows("vault_info")
-    assert rows[0] == "Vault sample-vault: 31 notes, 1 canvases, 1 bases, 1 attachments"
+    assert rows[0] == "Vault sample-vault: 32 notes, 1 canvases, 1 bases, 1 attachments"
     assert "2 broken links to 2 names" in rows[2]
     assert "0 notes with unreadable properties" in rows[2]
     assert "New notes go to Inbox" in rows

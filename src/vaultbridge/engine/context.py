@@ -163,8 +163,8 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
             span = find_body(text, starts, section.line, section.end_line, headed=headed)
             if whole:
                 span = find_body(text, starts, 1, len(starts), headed=False)
-            elif span[0] >= span[1]:
-                # A heading right above another: what is below both says what it is about.
+            elif span[0] >= span[1] and len(note.sections) == 1:
+                # Only properties, or a heading right above another: what is below says what it is about.
                 span = find_body(text, starts, section.line, len(starts), headed=headed)
             if span[0] < span[1]:
                 weight = SAME_NOTE**place / (1 + order / 3)
@@ -318,7 +318,7 @@ def _render_ending(found: Gathered) -> str:
     shown = len({passage.path for passage in found.passages})
     if shown == found.notes:
         return f"(notes: {shown})"
-    return f"({shown} of {found.notes} notes with some of the words; search lists them)"
+    return f"({shown} of {found.notes} notes; search lists the others)"
 
 
 def _fit(found: Gathered, max_chars: int) -> Gathered:
