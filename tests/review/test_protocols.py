@@ -5,27 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import mcp_types as types
 import pytest
-import websockets
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 
 from server.conftest import BOUND, Served, Serving, make_environ
 from server.conftest import serving as serving
-from support.editor import Client as Socket
 from support.editor import Failed
 from support.process import environment
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
-from vaultbridge.protocols.editor.endpoint_file import find_running
-from vaultbridge.server.wiring import open_engine
-from vaultbridge.vault.cache_folder import vault_cache
+from support.reviewer import journal, person, read
 
 pytestmark = [
     pytest.mark.timeout(180),
@@ -33,24 +26,7 @@ pytestmark = [
 ]
 
 HELLO = "# Hello\n\nsome text\n"
-Connect = Callable[..., AbstractAsyncContextManager[Client]]
 ALL = '[tools]\nreview = "all"\n'
-
-
-@asynccontextmanager
-async def person(served: Served, app: str = "page", **abilities: bool) -> AsyncIterator[Socket]:
-    """A person at an editor that can show proposals."""
-    known = find_running(vault_cache(served.vault, served.vault.parent / "cache"))
-    assert known is not None
-    async with websockets.connect(
-        f"ws://127.0.0.1:{known.port}/editor",
-        subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
-        max_size=None,
-    ) as socket:
-        client = Socket(socket)
-        await client.request("hello", app=app, token=known.token, abilities=abilities or {"proposals": True})
-        yield client
-        await client.close()
 
 
 def stdio(vault: Path, *options: str, **more: Any) -> Client:
@@ -94,18 +70,9 @@ def append(client: Client, content: str = "more", **more: Any) -> asyncio.Task[t
     return asyncio.ensure_future(call)
 
 
-def journal(vault: Path) -> list[tuple[int, str, str]]:
-    with open_engine(vault, environ=make_environ(vault.parent)) as engine:
-        return [(entry.id, entry.actor, entry.label) for entry in engine.history()]
-
-
-def read(vault: Path, path: str = "Hello.md") -> str:
-    return (vault / path).read_bytes().decode()
-
-
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_edit_waits_until_a_person_accepts(serving: Serving, way: str) -> None:
-    async with serving(ALL) as served, person(served) as page, connect(served, way) as client:
+    async with serving(ALL) as served, person(served.vault) as page, connect(served, way) as client:
         call = append(client)
         shown = await page.next("proposalOpened")
         assert (shown["kind"], shown["tool"], shown["status"]) == ("tool", "edit_note", "waiting")
@@ -130,7 +97,7 @@ async def test_an_edit_waits_until_a_person_accepts(serving: Serving, way: str) 
 
 
 async def test_a_rejection_reaches_the_assistant_with_its_reason(serving: Serving) -> None:
-    async with serving(ALL) as served, person(served) as page, connect(served, "stdio") as client:
+    async with serving(ALL) as served, person(served.vault) as page, connect(served, "stdio") as client:
         call = append(client)
         shown = await page.next("proposalOpened")
         await page.request("decide", id=shown["id"], action="reject", reason="Put it into the daily note.")
@@ -143,7 +110,7 @@ async def test_a_rejection_reaches_the_assistant_with_its_reason(serving: Servin
 
 
 async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> None:
-    async with serving(ALL) as served, person(served) as page, connect(served, "mcp") as client:
+    async with serving(ALL) as served, person(served.vault) as page, connect(served, "mcp") as client:
         call = append(client)
         shown = await page.next("proposalOpened")
         files = [{"path": "Hello.md", "text": HELLO + "mine\n"}]
@@ -168,7 +135,7 @@ async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> No
 
 async def test_a_change_meanwhile_is_merged_and_a_conflict_shown_again(serving: Serving) -> None:
     text = "".join(f"line {n}\n" for n in range(20))
-    async with serving(ALL) as served, person(served) as page, connect(served, "mcp") as client:
+    async with serving(ALL) as served, person(served.vault) as page, connect(served, "mcp") as client:
         (served.vault / "Hello.md").write_text(text, "utf-8")
         arguments = {"name": "Hello", "op": "replace_text", "old": "line 2\n", "new": "LINE 2\n"}
         call = asyncio.ensure_future(client.call_tool("obsidian_edit_note", arguments))
@@ -200,7 +167,7 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         heard.append((done, message))
 
-    async with serving(config) as served, person(served) as page, connect(served, way) as client:
+    async with serving(config) as served, person(served.vault) as page, connect(served, way) as client:
         if way == "stdio":
             (served.home / ".config" / "vaultbridge").mkdir(parents=True, exist_ok=True)
         answer = data_of(await append(client, progress_callback=progress))
@@ -253,7 +220,7 @@ async def test_a_client_is_not_asked_while_the_page_is_open(serving: Serving) ->
 
     async with (
         serving(ALL) as served,
-        person(served) as page,
+        person(served.vault) as page,
         connect(served, "mcp", elicitation_callback=answer) as client,
     ):
         call = append(client)
@@ -269,13 +236,13 @@ async def test_with_nobody_to_ask_the_answer_comes_at_once(serving: Serving, way
         assert answer["status"] == "pending"
         assert "Nobody can be asked now" in answer["message"]
         assert "`vaultbridge diffs`" in answer["message"]
-        async with person(served) as page:
+        async with person(served.vault) as page:
             shown = await page.next("proposalOpened")
             assert shown["id"] == answer["id"]
 
 
 async def test_bridge_v1_waits_too(serving: Serving) -> None:
-    async with serving(ALL) as served, person(served) as page:
+    async with serving(ALL) as served, person(served.vault) as page:
         call = asyncio.ensure_future(served.call("edit_note", name="Hello", op="append", content="more"))
         shown = await page.next("proposalOpened")
         await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
@@ -293,12 +260,12 @@ async def test_a_token_has_a_policy_of_its_own(serving: Serving) -> None:
         assert read(served.vault) == HELLO
         answer = await served.call("edit_note", {"Authorization": f"Bearer {free}"}, **arguments)
         assert "change" in json.loads(answer["content"][0]["text"])["data"]
-        async with person(served) as page:
+        async with person(served.vault) as page:
             assert (await page.next("proposalOpened"))["token"] == "careful"
 
 
 async def test_the_page_sets_the_policy_for_every_process(serving: Serving) -> None:
-    async with serving() as served, person(served) as page, stdio(served.vault) as client:
+    async with serving() as served, person(served.vault) as page, stdio(served.vault) as client:
         assert (await page.request("review"))["review"] == "off"
         data_of(await append(client, "free"))
         state = await page.request("setReview", review="all")
@@ -318,7 +285,7 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
     """Of an assistant that may see it; the person's editor may not."""
     async with serving(f'{ALL}[scope]\ndeny = ["Private/"]\n') as served:
         (served.home / ".config" / "vaultbridge" / "config.toml").unlink()
-        async with stdio(served.vault, "--review", "all") as client, person(served) as page:
+        async with stdio(served.vault, "--review", "all") as client, person(served.vault) as page:
             arguments = {"name": "Diary", "op": "append", "content": "x"}
             call = asyncio.ensure_future(client.call_tool("obsidian_edit_note", arguments))
             open_call = append(client)
@@ -341,7 +308,7 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
 async def test_today_s_editors_see_changes_of_one_note_as_diffs(serving: Serving) -> None:
     async with (
         serving(ALL) as served,
-        person(served, "obsidian", diffs=True) as companion,
+        person(served.vault, "obsidian", diffs=True) as companion,
         connect(served, "mcp") as client,
     ):
         call = append(client)
@@ -370,7 +337,7 @@ async def test_without_review_answers_are_as_ever(serving: Serving) -> None:
     ]
     answers: dict[str, list[str]] = {}
     for config in ("", ALL):
-        async with serving(config, "Notes" + ("2" if config else "")) as served, person(served) as page:
+        async with serving(config, "Notes" + ("2" if config else "")) as served, person(served.vault) as page:
             found = answers.setdefault(config, [])
             for tool, arguments in calls:
                 call = asyncio.ensure_future(served.call(tool, **arguments))

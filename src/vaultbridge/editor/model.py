@@ -119,7 +119,7 @@ class VaultView(Protocol):
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
         """Create or replace a whole file, through the journal; returns its path as stored. Raises
-        PermissionDenied, EditRefused, …"""
+        PermissionDenied, EditRefused, …, and ChangePending when a person has not decided on it yet."""
         ...
 
     async def snapshot(self, path: VaultPath) -> bytes | None:

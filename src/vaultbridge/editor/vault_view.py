@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +21,13 @@ from vaultbridge.engine.naming import is_text_file
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.review.gate import WAITING_CALLS, Choice, ReviewGate
+from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.rebase import read_file, tell_writer
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
@@ -127,9 +131,33 @@ FINDINGS_SECONDS: Final = 2.0
 """A client waits for diagnostics after every edit: the answer is what has been found by then."""
 
 
+WRITE_SECONDS: Final = CALL_SECONDS - 5.0
+"""How long a client's own write waits for a person: it is answered before its call's time limit."""
+
+
+class _PatientCaller:
+    """A client that writes a file itself (`review.gate.Caller`): it waits, and cannot ask anybody."""
+
+    can_ask = False
+    asked = ""
+
+    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+        return "cancel"
+
+    def begin_waiting(self, seconds: float) -> float:
+        return min(seconds, WRITE_SECONDS)
+
+
 class EngineView:
-    def __init__(self, engine: Engine) -> None:
+    """`find_rules` says which changes wait for a person; without it none does."""
+
+    def __init__(self, engine: Engine, find_rules: Callable[[Engine], ReviewRules] | None = None) -> None:
         self._engine = engine
+        self._writer = engine
+        if find_rules is not None:
+            gate = ReviewGate(find_rules, "writeFile", _PatientCaller(), lambda *_: None)
+            self._writer = engine.gated(gate)
+        self._waiting: ThreadPoolExecutor | None = None
 
     @property
     def name(self) -> str:
@@ -175,7 +203,13 @@ class EngineView:
         return replace_surrogates(decode(data).text)
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
-        return await asyncio.to_thread(self._write, path, text, actor)
+        if self._writer is self._engine:
+            return await asyncio.to_thread(self._write, path, text, actor)
+        if self._waiting is None:
+            # Threads of its own: they may wait for a person, whose decision needs a thread too.
+            self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._waiting, self._write, path, text, actor)
 
     def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
         if visible := self._engine.scope.visible(path):
@@ -194,7 +228,7 @@ class EngineView:
             operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())
-        self._engine.apply([operation], actor=actor, label="written by an editor client")
+        self._writer.apply([operation], actor=actor, label="written by an editor client")
         return path
 
     async def snapshot(self, path: VaultPath) -> bytes | None:

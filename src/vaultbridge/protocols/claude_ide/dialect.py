@@ -43,6 +43,7 @@ from vaultbridge.protocols.mcp.params import read_object, read_optional_string, 
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
+from vaultbridge.review.policy import ChangePending
 from vaultbridge.vault.absolute import find_innermost
 
 MESSAGES_REMEMBERED: Final = 20
@@ -293,7 +294,11 @@ class _IdeDialect:
         ide = self._ide.for_path(given)
         path = ide.paths.parse_for_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
-        stored = await ide.view.write_text(path, read_string(call.params, "content"), actor=actor)
+        content = read_string(call.params, "content")
+        try:
+            stored = await ide.view.write_text(path, content, actor=actor)
+        except ChangePending as pending:
+            return {"success": False, **pending.facts}
         return {"success": True, "path": stored}
 
     async def _list_files(self, call: Call) -> list[str]:
