@@ -104,6 +104,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "search": ("search", "V", "the"),
     "read": ("read", "V", "Home"),
     "links": ("links", "V", "Home"),
+    "related": ("related", "V", "Home"),
     "edit": ("edit", "V", '{"op":"append","note":"Home","content":"x"}', "--dry-run"),
     "rename": ("rename", "V", "Home", "Start", "--dry-run"),
     "history": ("history", "V"),

@@ -11,6 +11,7 @@ COMMANDS = {
     "context": "answer a question with the passages that matter",
     "read": "read a note, a section, a block, some lines or its outline",
     "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
+    "related": "find missing links, and make them",
     "tasks": "list tasks, and tick them",
     "tags": "list tags, or the notes of one",
     "properties": "list properties, their values, or those of a note",
@@ -47,8 +48,8 @@ COMMANDS = {
 
 FOLDERS = {
     "notes": (
-        "read", "links", "tasks", "tags", "properties", "base", "open", "new", "append", "daily", "set",
-        "rename", "edit", "history", "undo", "export",
+        "read", "links", "related", "tasks", "tags", "properties", "base", "open", "new", "append", "daily",
+        "set", "rename", "edit", "history", "undo", "export",
     ),
     "setup": ("init", "connect", "companion", "doctor", "token", "vaults", "completion"),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
     Neighbourhood,
+    Neighbours,
     NoPath,
     Path,
     both_ways,
@@ -32,6 +33,8 @@ from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from vaultbridge.index.files import IndexedFile, IndexedNote
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
@@ -236,6 +239,15 @@ class Queries:
         from vaultbridge.index.graph import LinkGraph
 
         return LinkGraph(self._index(), visible=visible, exists=self._seen())
+
+    def index(self) -> Index:
+        """The index, up to date, for a look that no single query gives."""
+        return self._index()
+
+    def around(self, db: sqlite3.Connection) -> Neighbours:
+        """What a file is linked with, either way, within one transaction."""
+        graph = self._graph(self._shown())
+        return both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         return self._graph(self._seen()).backlinks(path)

@@ -20,6 +20,7 @@ from vaultbridge.tools.list_files import LIST_FILES
 from vaultbridge.tools.move_note import DELETE_NOTE, MOVE_NOTE
 from vaultbridge.tools.properties import PROPERTIES
 from vaultbridge.tools.read_note import READ_NOTE
+from vaultbridge.tools.related import RELATED
 from vaultbridge.tools.search import SEARCH
 from vaultbridge.tools.tags import TAGS
 from vaultbridge.tools.tasks import TASKS
@@ -38,6 +39,7 @@ STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
     PROPERTIES,
     TAGS,
     LINKS,
+    RELATED,
     TASKS,
     DAILY_NOTE,
     WRITE_DAILY_NOTE,

@@ -1,0 +1,122 @@
+"""How many of the links that people made does `related` find again?
+
+    python benchmarks/related_bench.py VAULT [--notes 200] [--seed 1]
+
+A copy of the vault loses one link of each note, chosen by the seed, with every other link between the same
+two notes. Then `related` is asked about each of these notes, and the hidden target should be among the first.
+Once the words of the link stay where they were (so that most are mentions), once they are removed too. Half
+of the notes may be used to choose weights (`--half tuned`); the other half is for reporting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.related.find import find_related
+from vaultbridge.links.resolve import Resolved, resolve
+from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.parse import parse
+from vaultbridge.vault.write.trash import Trash
+
+TOP = (1, 5, 10)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("vault", type=Path)
+    parser.add_argument("--notes", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--half", choices=("tuned", "reported", "all"), default="all")
+    args = parser.parse_args()
+    print(
+        f"{'':14}{'notes':>7}"
+        + "".join(f"{f'top {n}':>9}" for n in TOP)
+        + f"{'MRR':>8}{'ms p50':>9}{'ms p95':>9}"
+    )
+    for name, keep in (("words stay", True), ("words removed", False)):
+        with tempfile.TemporaryDirectory() as place:
+            show(name, *ask(hide(args, Path(place), keep=keep), Path(place)))
+    return 0
+
+
+def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]:
+    """Copy the vault and hide links. Returns the hidden target of each note."""
+    rng = random.Random(args.seed)
+    shutil.copytree(
+        args.vault, place / "vault", ignore=shutil.ignore_patterns(".git", "*.png", "*.jpg", "*.mp4")
+    )
+    folder = place / "vault"
+    with open_engine(place) as engine:
+        engine.index_sync.refresh()
+        table = engine.ask.table()
+    notes = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    texts = {path: (folder / path).read_bytes().decode("utf-8", "replace") for path in notes}
+    leads = {path: links_of(path, texts[path], table) for path in notes}
+    hidden: dict[str, str] = {}
+    for number, path in enumerate(rng.sample(notes, len(notes))):
+        mine = {to for _, to in leads[path] if to != path and to.endswith(".md")}
+        half = "tuned" if number % 2 else "reported"
+        if mine and len(hidden) < args.notes and args.half in ("all", half) and path not in hidden.values():
+            hidden[path] = rng.choice(sorted(mine))
+    for path, target in hidden.items():
+        for one, other in ((path, target), (target, path)):
+            (folder / one).write_text(without(texts, one, other, table, keep=keep), "utf-8", newline="")
+            texts[one] = (folder / one).read_bytes().decode("utf-8")
+    return hidden
+
+
+def links_of(path: str, text: str, table: object) -> list[tuple[object, str]]:
+    found = []
+    for link in parse(text).links:
+        to = resolve(link.target, path, table)  # type: ignore[arg-type]
+        if isinstance(to, Resolved):
+            found.append((link, to.path))
+    return found
+
+
+def without(texts: dict[str, str], path: str, target: str, table: object, *, keep: bool) -> str:
+    """The note's text without its links to the target; their words stay or go."""
+    changes = []
+    for link, to in links_of(path, texts[path], table):
+        if to == target and link.kind != "property":  # type: ignore[attr-defined]
+            shown = link.display or link.target.rpartition("/")[2].removesuffix(".md")  # type: ignore[attr-defined]
+            changes.append(Change(link.start, link.end, shown if keep else ""))  # type: ignore[attr-defined]
+    return apply_changes(texts[path], changes)
+
+
+def ask(hidden: dict[str, str], place: Path) -> tuple[list[int], list[float]]:
+    """The place of each hidden target among what `related` offers (0: not among them), and the times."""
+    places, times = [], []
+    with open_engine(place) as engine:
+        engine.index_sync.refresh()
+        for path, target in hidden.items():
+            started = time.perf_counter()
+            found = [one.path for one in find_related(engine, engine.find(path), limit=max(TOP)).rows]
+            times.append((time.perf_counter() - started) * 1000)
+            places.append(found.index(target) + 1 if target in found else 0)
+    return places, times
+
+
+def open_engine(place: Path) -> Engine:
+    return Engine(place / "vault", cache=place / "cache", trash=Trash({"HOME": str(place)}))
+
+
+def show(name: str, places: list[int], times: list[float]) -> None:
+    shares = "".join(f"{sum(0 < one <= n for one in places) / len(places):>9.2f}" for n in TOP)
+    rank = sum(1 / one for one in places if one) / len(places)
+    slow = statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]
+    print(f"{name:14}{len(places):>7}{shares}{rank:>8.2f}{statistics.median(times):>9.1f}{slow:>9.1f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

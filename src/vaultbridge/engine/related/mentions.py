@@ -1,0 +1,244 @@
+"""Finds where a text mentions a note by its name or an alias without linking it, in every script. No I/O.
+
+A mention begins and ends where a word does. In a script without spaces each character counts as a word, as it
+does in the index. Of names that overlap, the longest is meant. Text in properties, headings, links, tags,
+comments and addresses is no mention. Whether the rest is text or code is decided by the parser: it is given
+the note with every mention linked, and finds only those that are links.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.fold import stands_apart
+from vaultbridge.links.resolve import name_key
+from vaultbridge.links.syntax import fits_wiki
+from vaultbridge.markdown.edits.change import end_of_line, start_of_line
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.positions import Positions
+
+NAME_UNITS: Final = 16
+"""The most words of a name that is looked for: sixteen Chinese characters are a long title too."""
+
+NAME_CHARS: Final = 120
+"""The longest name that is looked for."""
+
+TEXT_UNITS: Final = 20_000
+"""How many words of a text are looked at: 100 KB, or 20,000 Chinese characters."""
+
+MENTIONS_EACH: Final = 8
+"""How many mentions of one note are kept: one is enough to link it, some may not be linkable."""
+
+_SEPARATOR, _LETTER, _APART, _MARK, _BREAK = range(5)
+
+_COMMENT: Final = re.compile(r"%%.*?(?:%%|\Z)", re.DOTALL)
+_ADDRESS: Final = re.compile(
+    r"[a-z][a-z0-9+.-]{1,20}://[^\s<>\"]+|\bwww\.[^\s<>\"]+|[^\s<>\"@]{1,64}@[^\s<>\"@]+\.[a-z]{2,}",
+    re.IGNORECASE,
+)
+_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]")
+_EXTERNAL: Final = re.compile(
+    r"!?\[(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\]){0,500}\](?:\([^()\r\n]{0,2000}(?:\([^()\r\n]*\)[^()\r\n]*)*\)|\[[^\]\r\n]*\])"
+    r"|^[ ]{0,3}\[[^\]\r\n]+\]:[^\r\n]*",
+    re.MULTILINE,
+)
+"""A Markdown link with its text, whatever it leads to, or the definition of one."""
+
+Lookup = Callable[[str], Sequence[str]]
+"""The paths of the notes that have a name or alias with this key (`links.resolve.name_key`)."""
+
+
+class Mention(Struct, frozen=True):
+    start: int
+    end: int
+    line: int
+
+
+class _Kinds(dict[str, int]):
+    """What each character is; filled on first use, bounded by Unicode itself."""
+
+    def __missing__(self, char: str) -> int:
+        category = unicodedata.category(char)
+        if char in "\r\n":
+            kind = _BREAK
+        elif "\u1160" <= char <= "\u11ff":
+            # A vowel or final consonant of a Hangul syllable in its decomposed form.
+            kind = _MARK
+        elif stands_apart(char):
+            kind = _APART
+        elif category[0] == "M" or char in "\u200c\u200d":
+            kind = _MARK
+        else:
+            kind = _LETTER if category[0] in "LN" or category == "Co" else _SEPARATOR
+        self[char] = kind
+        return kind
+
+
+_KINDS: Final = _Kinds()
+
+
+def split_units(text: str) -> list[list[tuple[int, int]]]:
+    """Return the words of each line that has any, as offsets: runs of letters, and single characters of
+    scripts without spaces, with the marks that belong to them."""
+    lines: list[list[tuple[int, int]]] = []
+    line: list[tuple[int, int]] = []
+    begun = -1
+    for at, char in enumerate(text):
+        kind = _KINDS[char]
+        if kind == _LETTER:
+            if begun < 0:
+                begun = at
+            continue
+        if kind == _MARK:
+            if begun < 0 and line and line[-1][1] == at:
+                line[-1] = (line[-1][0], at + 1)
+            elif begun < 0:
+                begun = at
+            continue
+        if begun >= 0:
+            line.append((begun, at))
+            begun = -1
+        if kind == _APART:
+            line.append((at, at + 1))
+        elif kind == _BREAK and line:
+            lines.append(line)
+            line = []
+    if begun >= 0:
+        line.append((begun, len(text)))
+    if line:
+        lines.append(line)
+    return lines
+
+
+def find_mentions(
+    text: str, note: Note, lookup: Lookup, *, only: Collection[str] = ()
+) -> dict[str, list[Mention]]:
+    """Return the mentions of each note, in the order of the text. A name that several notes have mentions
+    none of them. `only` are the keys that are looked for; none: whatever `lookup` knows."""
+    blocked = _Blocked(text, note)
+    positions = Positions(text)
+    found: list[tuple[str, Mention]] = []
+    looked = 0
+    for units in split_units(text):
+        looked += len(units)
+        if looked > TEXT_UNITS:
+            break
+        line = _Line(text, units)
+        if not only or any(key in line.key for key in only):
+            places = line.find(lookup)
+            found += [(path, Mention(start, end, positions.line_of(start))) for path, start, end in places]
+    free = [(path, one) for path, one in found if path and not blocked.touches(one.start, one.end)]
+    good = set(_linkable(text, [one for _, one in free]))
+    mentions: dict[str, list[Mention]] = {}
+    for path, one in free:
+        if one in good and len(kept := mentions.setdefault(path, [])) < MENTIONS_EACH:
+            kept.append(one)
+    return {path: kept for path, kept in mentions.items() if kept}
+
+
+class _Line:
+    """One line, its words, and where a name may begin and end: at a word, or at the signs right before and
+    after it, as in `C++` or `@home`."""
+
+    __slots__ = ("_base", "_ends", "_exact", "_starts", "_text", "key")
+
+    def __init__(self, text: str, units: list[tuple[int, int]]) -> None:
+        floor, ceiling = start_of_line(text, units[0][0]), end_of_line(text, units[-1][1])
+        self._base = floor
+        self._text = text[floor:ceiling]
+        self.key = name_key(self._text)
+        # Whether the key of a part is that part of the key. The case of a sigma depends on what follows it.
+        self._exact = len(self.key) == len(self._text) and (
+            self._text.isascii() or ("Σ" not in self._text and unicodedata.is_normalized("NFC", self._text))
+        )
+        self._starts: list[tuple[int, ...]] = []
+        self._ends: list[tuple[int, ...]] = []
+        for number, (start, end) in enumerate(units):
+            before = units[number - 1][1] if number else floor
+            after = units[number + 1][0] if number + 1 < len(units) else ceiling
+            first, last = start, end
+            while first > before and not text[first - 1].isspace():
+                first -= 1
+            while last < after and not text[last].isspace():
+                last += 1
+            self._starts.append((start - floor,) if first == start else (first - floor, start - floor))
+            self._ends.append((end - floor,) if last == end else (last - floor, end - floor))
+
+    def find(self, lookup: Lookup) -> Iterator[tuple[str, int, int]]:
+        """Yield (path, start, end) of the longest names from left to right; an empty path for a name that
+        several notes have, which hides the shorter names in it."""
+        at = 0
+        while at < len(self._starts):
+            step = 1
+            for last in range(min(at + NAME_UNITS, len(self._ends)) - 1, at - 1, -1):
+                found = self._look_up(at, last, lookup)
+                if found is not None:
+                    yield found
+                    step = last - at + 1
+                    break
+            at += step
+
+    def _look_up(self, first: int, last: int, lookup: Lookup) -> tuple[str, int, int] | None:
+        for start in self._starts[first]:
+            for end in self._ends[last]:
+                if end - start > NAME_CHARS:
+                    continue
+                paths = lookup(self.key[start:end] if self._exact else name_key(self._text[start:end]))
+                if paths:
+                    return (paths[0] if len(paths) == 1 else ""), self._base + start, self._base + end
+        return None
+
+
+def _linkable(text: str, mentions: Collection[Mention]) -> list[Mention]:
+    """Those that would be links if they were written as such: the parser knows what is code."""
+    ordered = sorted(mentions, key=lambda one: one.start)
+    ordered = [one for one in ordered if fits_wiki(text[one.start : one.end])]
+    if not ordered:
+        return []
+    pieces: list[str] = []
+    done = 0
+    for one in ordered:
+        pieces += [text[done : one.start], "[[", text[one.start : one.end], "]]"]
+        done = one.end
+    linked = parse("".join([*pieces, text[done:]]))
+    starts = {link.start for link in linked.links if link.kind == "wiki" and not link.embed}
+    return [one for number, one in enumerate(ordered) if one.start + 4 * number in starts]
+
+
+class _Blocked:
+    """The spans of a note in which nothing is a mention."""
+
+    def __init__(self, text: str, note: Note) -> None:
+        self._text = text
+        spans = [(link.start, link.end) for link in note.links]
+        spans += [(heading.start, heading.end) for heading in note.headings]
+        spans += [(tag.start, tag.end) for tag in note.tags]
+        spans += [(block.id_start, block.id_start + len(block.id) + 1) for block in note.blocks]
+        if note.properties is not None:
+            spans.append((note.properties.start, note.properties.end))
+        for pattern in (_COMMENT, _ADDRESS, _FOOTNOTE, _EXTERNAL):
+            spans += [found.span() for found in pattern.finditer(text)]
+        spans.sort()
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in spans:
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether a span overlaps a blocked one or stands at a bracket, where another would change the
+        meaning of both."""
+        if self._text[start - 1 : start] in ("[", "!", "\\") or self._text[end : end + 1] in ("]", "("):
+            return True
+        at = bisect_right(self._starts, end - 1) - 1
+        return at >= 0 and self._ends[at] > start

@@ -1,0 +1,118 @@
+"""Finds notes with the same rare words. What the caller may not see counts for nothing, not even for how
+rare a word is."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator
+from math import log
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.fold import WORD, separate_words, stands_apart
+from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
+
+TEXT_CHARS: Final = 40_000
+"""How much of a text is read for its words: what a note is about shows within that."""
+
+WORDS_COUNTED: Final = 1500
+"""Different words of a text whose rarity is looked up, those that occur most often first."""
+
+WORDS_USED: Final = 24
+"""Words by which other notes are found: the rarest and most frequent in the text."""
+
+COMMON_NOTES: Final = 2000
+"""A word that more notes have tells nothing, however large the vault."""
+
+COMMON_SHARE: Final = 0.25
+"""Nor does one that so large a part of the notes has, in a vault of more than a few."""
+
+FEW_NOTES: Final = 12
+"""Below so many notes with a word, its share of the vault does not matter."""
+
+
+class SharedWords(Struct, frozen=True):
+    """`score` is the part of the text's rare words that a note shares, from 0 to 1. `words` are those that
+    tell most."""
+
+    score: float
+    words: tuple[str, ...]
+
+
+def find_by_words(
+    db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
+) -> dict[int, SharedWords]:
+    """Return the notes that share rare words with a text, by id. `own` is the text's own note, `count` the
+    number of visible notes, `visible` their ids (None: all). 0 as `own`: the text is no note."""
+    chosen = _choose(db, text, title, own=own, count=count, visible=visible)
+    whole = sum(weight for _, weight, _ in chosen) or 1.0
+    parts: dict[int, list[tuple[float, str]]] = {}
+    for word, weight, ids in chosen:
+        for id_ in ids:
+            parts.setdefault(id_, []).append((weight, word))
+    return {
+        id_: SharedWords(
+            sum(weight for weight, _ in shared) / whole,
+            tuple(word for _, word in sorted(shared, reverse=True)),
+        )
+        for id_, shared in parts.items()
+    }
+
+
+def _choose(
+    db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
+) -> list[tuple[str, float, list[int]]]:
+    """The words that tell most about the text, each with its weight and the other notes that have it."""
+    times = Counter(_split(text[:TEXT_CHARS]))
+    for word in _split(title):
+        times[word] += 2
+    function = WORDS[choose_language(list(times), "")]
+    common = max(FEW_NOTES, min(COMMON_NOTES, int(count * COMMON_SHARE)))
+    weighed: list[tuple[float, str, list[int] | None]] = []
+    for word, often in times.most_common(WORDS_COUNTED):
+        if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
+            continue
+        # A phrase of characters has no count of its own.
+        notes = _count(db, word) if " " not in word else 0
+        if notes > COMMON_NOTES:
+            continue
+        ids: list[int] | None = None
+        if visible is not None or " " in word:
+            ids = _holding(db, word, own, visible)
+            notes = len(ids) + bool(own)
+        # One other note must have it.
+        if 1 + bool(own) <= notes <= common:
+            weighed.append(((1 + log(often)) * log(1 + count / notes), word, ids))
+    weighed.sort(key=lambda one: (-one[0], one[1]))
+    return [
+        (word.replace(" ", ""), weight, _holding(db, word, own, visible) if ids is None else ids)
+        for weight, word, ids in weighed[:WORDS_USED]
+    ]
+
+
+def _count(db: sqlite3.Connection, word: str) -> int:
+    row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _holding(db: sqlite3.Connection, word: str, own: int, visible: Collection[int] | None) -> list[int]:
+    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{word}"', COMMON_NOTES + 1))
+    return [id_ for (id_,) in rows if id_ != own and (visible is None or id_ in visible)]
+
+
+def _split(text: str) -> Iterator[str]:
+    """The words of a text; of a script without spaces, pairs of neighbouring characters."""
+    separated = separate_words(text)
+    last, end = "", -1
+    for match in WORD.finditer(separated):
+        word = match[0]
+        if not stands_apart(word[0]):
+            yield word
+            last = ""
+            continue
+        # Two blanks and nothing else stand between neighbouring characters.
+        if last and separated[end : match.start()] == "  ":
+            yield f"{last} {word}"
+        last, end = word, match.end()

@@ -1,0 +1,267 @@
+"""What is offered is not linked yet; taking the offer links it and changes no other byte."""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.files import write_vault
+from support.scripts import drawn_words
+from support.tools import NOW
+from vaultbridge.engine import Engine
+from vaultbridge.engine.related.edits import make_operation
+from vaultbridge.engine.related.find import Related, find_related, find_related_to_text
+from vaultbridge.engine.related.vault_wide import look_over_vault
+from vaultbridge.errors import StaleWrite
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.trash import Trash
+
+Open = Callable[..., Engine]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    engines: list[Engine] = []
+
+    def make(files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault") -> Engine:
+        engine = Engine(
+            write_vault(tmp_path / name, files),
+            cache=tmp_path / f"cache {len(engines)}",
+            trash=Trash({"HOME": str(tmp_path / "home")}),
+            scope=scope or Scope(),
+            clock=NOW.timestamp,
+        )
+        engines.append(engine)
+        return engine
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+def related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
+    return {one.path: one for one in find_related(engine, engine.find(name), limit=limit).rows}
+
+
+def linked_pairs(engine: Engine) -> set[tuple[str, str]]:
+    pairs = set()
+    for indexed in engine.ask.notes():
+        for to in indexed.resolved:
+            if to is not None:
+                pairs |= {(indexed.file.path, to), (to, indexed.file.path)}
+    return pairs
+
+
+def contents(engine: Engine) -> dict[str, bytes]:
+    folder = engine.root.folder
+    return {place.relative_to(folder).as_posix(): place.read_bytes() for place in folder.rglob("*.md")}
+
+
+def drawn_vault(seed: int) -> dict[str, str | bytes]:
+    """Notes named by words of every script, which mention and link each other in all kinds of places."""
+    rng = random.Random(seed)
+    words = [word for word in drawn_words(seed, 24) if re.fullmatch(r"[^\\/:*?\"<>|#^\[\].%`$\s'!]+", word)]
+    names = [*list(dict.fromkeys(word for word in words if len(word) > 1))[:14], "Night sky", "C++", "Log 7"]
+    places = (
+        "We saw {} at night.", "- [ ] ask about {} today", "> said {} twice, {}",
+        "| {} | 1 |\n| - | - |\n| x | {} |",
+        "`{}` is code", "```\n{}\n```", "# {}", "[[{}]]", "[{}](https://example.org)", "**{}**, and {}?",
+        "{}", "    {}", "%%{}%%", "https://example.org/{}", "1. {}\n2. {}", "text ^{}", "#tag {} ^b1",
+        "[[{}|so]]",
+    )  # fmt: skip
+    files: dict[str, str | bytes] = {}
+    for number, name in enumerate(names):
+        lines = []
+        for _ in range(rng.randint(0, 5)):
+            said = rng.choice(names)
+            lines.append(rng.choice(places).replace("{}", said))
+        end = rng.choice(("\n", "\r\n"))
+        text = end.join("\n\n".join(lines).split("\n")) + rng.choice(("", end))
+        if rng.random() < 0.3:
+            text = f"---{end}aliases: [alias{number}]{end}---{end}{text}"
+        folder = rng.choice(("", "", "A/", "A/B/"))
+        files[unicodedata.normalize("NFC", f"{folder}{name}.md")] = text.encode("utf-8", "surrogatepass")
+    if rng.random() < 0.5:
+        form = rng.choice(("shortest", "relative", "absolute"))
+        style = rng.choice(("true", "false"))
+        files[".obsidian/app.json"] = f'{{"newLinkFormat": "{form}", "useMarkdownLinks": {style}}}'
+    return files
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_offer_makes_the_link_and_changes_nothing_else(opened: Open, seed: int) -> None:
+    engine = opened(drawn_vault(seed))
+    offers = 0
+    for path in sorted(contents(engine)):
+        before = linked_pairs(engine)
+        for one in find_related(engine, VaultPath(path), limit=2).rows:
+            assert one.path != path
+            assert (path, one.path) not in before, "nothing offered is linked already"
+            assert one.reasons
+            if one.edit is None:
+                continue
+            offers += 1
+            files = contents(engine)
+            source, target = (path, one.path) if one.edit["name"] == path else (one.path, path)
+            outcome = engine.apply([make_operation(one.edit)])
+            assert [file.path for file in outcome.files] == [one.edit["name"]] == [source]
+            after = contents(engine)
+            assert {name: after[name] for name in files if name != source} == {
+                name: files[name] for name in files if name != source
+            }
+            assert_only_added(files[source].decode(), after[source].decode(), one.edit)
+            assert (source, target) in linked_pairs(engine)
+            assert one.path not in related(engine, path)
+            engine.undo(int(outcome.change_id))
+            assert contents(engine) == files
+    assert offers > 5
+
+
+def assert_only_added(before: str, after: str, edit: dict[str, str]) -> None:
+    """The text is the one before with something inserted, and what was replaced is still there to read."""
+    if edit["op"] == "append":
+        first = next(
+            (at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before)
+        )
+        rest = before[first:]
+        assert after.endswith(rest)
+        assert after[: len(after) - len(rest)].startswith(before[:first])
+        return
+    at = before.find(edit["old"])
+    assert before.find(edit["old"], at + 1) < 0
+    assert after == before[:at] + edit["new"] + before[at + len(edit["old"]) :]
+
+
+def test_a_mention_is_linked_where_it_stands(opened: Open) -> None:
+    engine = opened(
+        {
+            "Ada Lovelace.md": "---\naliases: [Countess]\n---\nwrote programs",
+            "Log.md": "# Ada Lovelace\n`Ada Lovelace` met the countess.\nThen the countess left.\n",
+        }
+    )
+    one = related(engine, "Log")["Ada Lovelace.md"]
+    assert one.reasons[0] == "mentioned at line 2: `Ada Lovelace` met the countess."
+    assert one.edit is not None
+    assert {key: one.edit[key] for key in ("op", "name", "old", "new")} == {
+        "op": "replace_text",
+        "name": "Log.md",
+        "old": "met the countess",
+        "new": "met the [[Ada Lovelace|countess]]",
+    }
+    other = related(engine, "Ada Lovelace")["Log.md"]
+    assert other.reasons[0] == "mentions this at Log.md:2"
+    assert other.edit == one.edit
+
+
+def test_an_offer_is_refused_when_the_note_has_changed(opened: Open) -> None:
+    engine = opened({"Moth.md": "x", "Log.md": "A moth came."})
+    edit = related(engine, "Log")["Moth.md"].edit
+    assert edit is not None
+    (engine.root.folder / "Log.md").write_text("A moth came. And went.")
+    with pytest.raises(StaleWrite):
+        engine.apply([make_operation(edit)])
+
+
+def test_in_a_table_the_bar_is_escaped(opened: Open) -> None:
+    engine = opened({"Moth.md": "x", "T.md": "| what |\n| --- |\n| a moth |\n\nA moth | here.\n"})
+    edit = related(engine, "T")["Moth.md"].edit
+    assert edit is not None
+    assert edit["new"] == "a [[Moth\\|moth]]"
+    engine.apply([make_operation(edit)])
+    assert ("T.md", "Moth.md") in linked_pairs(engine)
+
+
+def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
+    engine = opened(
+        {
+            "A.md": "[[Hub]] about zygomorphic orchids",
+            "B.md": "[[Hub]] more zygomorphic orchids",
+            "Hub.md": "",
+            **{f"Other {n}.md": f"plain words number {n}" for n in range(8)},
+        }
+    )
+    one = related(engine, "A")["B.md"]
+    assert one.reasons == ("shared neighbours: Hub", "shared words: zygomorphic, orchids, hub")
+    assert one.edit is not None
+    assert (one.edit["op"], one.edit["content"], one.edit["heading"]) == ("append", "- [[B]]", "Related")
+    engine.apply([make_operation(one.edit)])
+    assert (engine.root.folder / "A.md").read_text().endswith("\n## Related\n\n- [[B]]")
+
+
+def test_a_list_of_related_notes_that_exists_is_used(opened: Open) -> None:
+    text = "zygomorphic orchids\n\n## Siehe auch\n\n- [[Hub]]\n\n## Ende\n"
+    engine = opened({"A.md": text, "B.md": "zygomorphic orchids", "Hub.md": ""})
+    edit = related(engine, "A")["B.md"].edit
+    assert edit is not None
+    engine.apply([make_operation(edit)])
+    assert "- [[Hub]]\n- [[B]]\n\n## Ende" in (engine.root.folder / "A.md").read_text()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hidden_notes_neither_appear_nor_count(opened: Open, seed: int) -> None:
+    """With some notes hidden, everything is as if they did not exist."""
+    rng = random.Random(seed)
+    files = drawn_vault(seed)
+    notes = [path for path in files if path.endswith(".md")]
+    hidden = {f"Secret/{number}": path for number, path in enumerate(rng.sample(notes, len(notes) // 3))}
+    kept = {path: data for path, data in files.items() if path not in hidden.values()}
+    whole = kept | {f"Secret/{path.rpartition('/')[2]}": files[path] for path in hidden.values()}
+    narrow = opened(whole, scope=Scope(deny=("Secret/",)), name="narrow")
+    bare = opened(kept, name="bare")
+    for path in kept:
+        if path.endswith(".md"):
+            found = find_related(narrow, VaultPath(path), limit=60)
+            assert found == find_related(bare, VaultPath(path), limit=60)
+    one, other = look_over_vault(narrow, limit=60), look_over_vault(bare, limit=60)
+    assert set(map(str, one.links)) == set(map(str, other.links))
+    assert (one.homeless, one.duplicates, one.total) == (other.homeless, other.duplicates, other.total)
+
+
+def test_a_text_gets_notes_and_what_to_write(opened: Open) -> None:
+    engine = opened({"Night sky.md": "stars over the observatory", "B.md": "bread"})
+    found = find_related_to_text(engine, "Under the night sky we saw the observatory.").rows
+    assert [one.path for one in found] == ["Night sky.md"]
+    assert found[0].edit == {"old": "night sky", "new": "[[Night sky|night sky]]"}
+
+
+def test_the_whole_vault_has_missing_links_orphans_and_duplicates(opened: Open) -> None:
+    same = "The same long text about beekeeping in winter, with hives, wax and honey in the attic. " * 3
+    engine = opened(
+        {
+            "Index.md": "[[Bees]] [[Wax]]",
+            "Bees.md": "Bees need a quiet hive. See the Apiary plan.",
+            "Apiary plan.md": "[[Index]] where the hives stand",
+            "Wax.md": "[[Index]]",
+            "Copy 1.md": same,
+            "Sub/Copy 2.md": same + "One more sentence.",
+            "Lonely.md": "qwxz",
+        }
+    )
+    look = look_over_vault(engine)
+    assert (look.looked, look.total) == (7, 7)
+    best = look.links[0]
+    assert (best.source, best.target) in {("Bees.md", "Apiary plan.md"), ("Apiary plan.md", "Bees.md")}
+    assert best.edit is not None
+    assert best.edit["new"] == "[[Apiary plan]]"
+    placed = {one.target: one for one in look.orphans}
+    assert placed["Apiary plan.md"].source == "Bees.md"
+    assert placed["Apiary plan.md"].edit == best.edit
+    assert "Lonely.md" in look.homeless
+    assert [(one.path, one.other) for one in look.duplicates] == [("Copy 1.md", "Sub/Copy 2.md")]
+    for one in (*look.links, *look.orphans):
+        assert one.edit is not None
+        outcome = engine.apply([make_operation(one.edit)], dry_run=True)
+        assert outcome.files
+
+
+def test_a_look_continues_where_the_last_one_ended(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultbridge.engine.related.vault_wide.NOTES_LOOKED", 3)
+    engine = opened({f"Note {n}.md": f"text {n}" for n in range(7)})
+    looks = [look_over_vault(engine, offset=offset) for offset in (0, 3, 6)]
+    assert [(one.offset, one.looked, one.total) for one in looks] == [(0, 3, 7), (3, 3, 7), (6, 1, 7)]
