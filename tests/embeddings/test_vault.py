@@ -17,7 +17,7 @@ from vaultbridge.embeddings.embeddings import Embeddings
 from vaultbridge.embeddings.sender import PROBE
 from vaultbridge.embeddings.settings import EmbeddingSettings
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Move
+from vaultbridge.engine.operations import Append, Move, Operation
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 
@@ -81,6 +81,12 @@ def sent(engine: Engine) -> Embeddings:
     return of(engine)
 
 
+def change(engine: Engine, *operations: Operation) -> None:
+    """Change notes, and wait until the index knows."""
+    assert engine.apply(operations).files
+    engine.ask.fresh_status()
+
+
 def best(engine: Engine, question: str) -> list[str]:
     ranked = sent(engine).rank(question, limit=5)
     assert ranked.problem == ""
@@ -136,7 +142,7 @@ def test_a_note_that_becomes_private_is_forgotten(tmp_path: Path, opened: Open, 
     assert "Bees.md" not in best(narrow, "honey")
     assert of(narrow).status().notes == 3
     before = len(model.requests)
-    assert narrow.apply([Append(note="Bees", content="more honey")]).files
+    change(narrow, Append(note="Bees", content="more honey"))
     narrow.close()
     assert len(model.requests) == before
 
@@ -146,12 +152,12 @@ def test_only_what_changed_is_sent_again(opened: Open, model: ModelServer) -> No
     engine = opened({"A.md": f"# One\n{long}\n# Two\n{long}second"})
     sent(engine)
     first = len(without_probe(model))
-    engine.apply([Append(note="A", content="newest thought")])
+    change(engine, Append(note="A", content="newest thought"))
     sent(engine)
     again = without_probe(model)[first:]
     assert len(again) == 1
     assert again[0].endswith("newest thought")
-    engine.apply([Move(note="A", to="Deep/Folder/")])
+    change(engine, Move(note="A", to="Deep/Folder/"))
     sent(engine)
     assert len(without_probe(model)) == first + 1
     assert best(engine, "newest thought")[0] == "Deep/Folder/A.md"
@@ -174,7 +180,7 @@ def test_another_length_of_vectors_makes_all_again(
     sent(engine)
     model.dimensions = 32
     with caplog.at_level(logging.WARNING):
-        engine.apply([Append(note="Bees", content="queen")])
+        change(engine, Append(note="Bees", content="queen"))
         assert best(engine, "queen honey")[0] == "Bees.md"
     assert "32 numbers now instead of 64" in caplog.text
     assert of(engine).status().vectors == 3
@@ -231,7 +237,7 @@ def test_a_slow_endpoint_delays_nothing(opened: Open, model: ModelServer) -> Non
     asked = len(model.requests)
     narrow = opened(start=False, wait_ms=20)
     assert of(narrow).rank("honey", limit=5).problem == "the endpoint did not answer in time"
-    assert engine.apply([Append(note="Bees", content="wax")]).files
+    change(engine, Append(note="Bees", content="wax"))
     assert engine.ask.search("wax").total == 1
     model.wait_for(asked + 2)
     model.hold.set()
@@ -294,3 +300,19 @@ def test_closing_does_not_wait_for_the_endpoint(opened: Open, model: ModelServer
     model.wait_for(1)
     engine.close()
     assert not model.hold.is_set()
+
+
+def test_a_question_without_a_common_word_is_answered_by_meaning(opened: Open, model: ModelServer) -> None:
+    """The model that serves this test knows one synonym: it reads bees for apiculture."""
+    model.prompts = ()
+    model.synonyms = {"apiculture": "honey hive"}
+    engine = opened(NOTES)
+    sent(engine)
+    page = engine.ask.rank("apiculture", explain=True)
+    assert page.notes[0].path == "Bees.md"
+    assert page.notes[0].views["meaning"] > 0
+    narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
+    assert "Bees.md" not in {note.path for note in narrow.ask.rank("apiculture").notes}
+    model.status = 500
+    assert engine.ask.rank("sails", explain=True).notes[0].path == "Ships.md"
+    assert of(engine).status().problem == "it failed (HTTP 500)"

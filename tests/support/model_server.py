@@ -31,6 +31,7 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.prompts: tuple[str, ...] = ()
+        self.synonyms: dict[str, str] = {}
         self.hold = threading.Event()
         """Answers wait for it."""
         self.hold.set()
@@ -136,6 +137,8 @@ class ModelServer:
     def vector(self, text: str) -> list[float]:
         for prompt in self.prompts:
             text = text.removeprefix(prompt)
+        for word, meaning in self.synonyms.items():
+            text = text.replace(word, meaning)
         numbers = [0.0] * self.dimensions
         for word in split_words(text):
             bits = hashlib.shake_256(self.seed + word.encode()).digest(self.dimensions)

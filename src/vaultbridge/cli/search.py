@@ -99,6 +99,8 @@ def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> 
         return
     for note in page.notes:
         _show_note(engine, note, args)
+    if args.explain and engine.embeddings is not None and (problem := engine.embeddings.status().problem):
+        sys.stderr.write(f"without {engine.embeddings.settings.model}: {problem}\n")
     missing = "" if page.with_all_words else "; no note has all the words"
     _show_total(len(page.notes), page.total, args.offset, missing)
     _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.searchable)

@@ -96,6 +96,7 @@ class Embeddings:
         self._questions = Questions(settings)
         self._sender: Sender | None = None
         self._folder = folder
+        self._last_problem = ""
 
     def start(self) -> Callable[[frozenset[str] | None], None]:
         """Send what is missing, from now on. Returns the function to call when notes have changed."""
@@ -119,6 +120,11 @@ class Embeddings:
 
     def rank(self, question: str, *, limit: int, visible: Visible | None = None) -> Ranked:
         """Rank passages by a question. Waits for the endpoint no longer than the settings say."""
+        ranked = self._rank(question, limit, visible)
+        self._last_problem = ranked.problem
+        return ranked
+
+    def _rank(self, question: str, limit: int, visible: Visible | None) -> Ranked:
         if problem := self.settings.problem:
             return Ranked(problem=problem)
         try:
@@ -152,7 +158,7 @@ class Embeddings:
 
     def status(self) -> EmbeddingStatus:
         sent = self._sender.status if self._sender is not None else SendStatus()
-        problem = self.settings.problem or sent.problem or self._questions.problem
+        problem = self.settings.problem or sent.problem or self._last_problem
         try:
             notes, vectors = self._store.counts()
         except sqlite3.Error:

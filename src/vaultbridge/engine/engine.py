@@ -149,7 +149,7 @@ class Engine:
         except BaseException:
             self.transactor.close()
             raise
-        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings)
+        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings, lambda: self.embeddings)
         self._files = Finder(self.root, self.scope, self.ask)
         self._embedding_settings = embeddings
         self._embeddings: Embeddings | None = None

@@ -35,6 +35,7 @@ from vaultbridge.vault.settings import VaultSettings
 if TYPE_CHECKING:
     import sqlite3
 
+    from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.index.files import IndexedFile, IndexedNote
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
@@ -60,6 +61,10 @@ ALL: Final = -1
 """As a limit: every row."""
 
 
+NEAR_PASSAGES: Final = 60
+"""Passages that a model's view of a question holds: about as many notes as are read for it."""
+
+
 class _Links(Struct, frozen=True):
     """`files` are all files of one generation of the index, `hidden` those that are links to hidden files."""
 
@@ -73,7 +78,12 @@ class Queries:
     caller may not see."""
 
     def __init__(
-        self, root: Root, index_sync: IndexSync, scope: Scope, settings: Callable[[], VaultSettings]
+        self,
+        root: Root,
+        index_sync: IndexSync,
+        scope: Scope,
+        settings: Callable[[], VaultSettings],
+        embeddings: Callable[[], Embeddings | None] = lambda: None,
     ) -> None:
         self._root = root
         self._sync = index_sync
@@ -81,6 +91,7 @@ class Queries:
         self._settings = settings
         self._lookup: NameLookup | None = None
         self._links: _Links | None = None
+        self._embeddings = embeddings
 
     def _index(self) -> Index:
         self._sync.ensure_fresh()
@@ -196,7 +207,26 @@ class Queries:
             visible=self._shown(),
             sections_per_note=sections_per_note,
             explain=explain,
-            extra_views=extra_views,
+            extra_views=(*extra_views, *self._views_by_meaning(question)),
+        )
+
+    def _views_by_meaning(self, question: str) -> tuple[ExtraView, ...]:
+        """What the user's own model makes of a question; nothing without one, or if it does not answer."""
+        embeddings = self._embeddings()
+        if embeddings is None:
+            return ()
+        from vaultbridge.index.ranking.views import ExtraView
+
+        near = embeddings.rank(question, limit=NEAR_PASSAGES, visible=self._shown()).passages
+        if not near:
+            return ()
+        # Models differ in how similar they find everything: what counts is how much nearer than the last.
+        low, high = near[-1].score, near[0].score
+        return (
+            ExtraView(
+                "meaning",
+                tuple((one.path, one.line, (one.score - low + 0.01) / (high - low + 0.01)) for one in near),
+            ),
         )
 
     def notes(self) -> Iterator[IndexedNote]:

@@ -222,7 +222,7 @@ class Finding:
 
     def _weigh_words(self, id_: int, words: SharedWords) -> float:
         """A long note shares words by chance."""
-        size = self.index.sizes(self.db)[id_]
+        size = self.index.sizes(self.db)[0][id_]
         return words.score / (1 + log(1 + size / 4000) / 4)
 
     def _add_neighbours(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
