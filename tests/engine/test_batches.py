@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
-from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, TimedOut, VaultbridgeError
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.markdown.edits.change import Change
+from vaultbridge.markdown.model import Note
+from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.transaction import WRITER_LOCK
 
 from .conftest import MakeVault, contents
 
@@ -152,27 +157,32 @@ def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> Non
         engine.apply([RenameTag(tag="t", to="u")])
 
 
-def test_another_vaultbridge_process_overtakes_a_change_only_once(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Overtaken(Append, frozen=True, kw_only=True, tag="overtaken"):
+    """An edit that takes its time between reading the note and writing it."""
+
+    meanwhile: Callable[[], None]
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        self.meanwhile()
+        return super().changes(text, note, types)
+
+
+def test_another_vaultbridge_process_overtakes_a_change_only_once(make_vault: MakeVault) -> None:
     """A busy neighbour that writes each time we have read: it must not go on for ever."""
     ours, other = make_vault({"A.md": "start"}), make_vault()
-    monkeypatch.setattr(other.transactor, "_wait", 0.01)
-    read = ours._read
+    writer = FileLock(ours.cache / WRITER_LOCK)
     turns: list[str] = []
 
-    def overtaken(path: VaultPath) -> bytes:
-        data = read(path)
-        try:
-            other.apply([Append(note="A", content="theirs")])
-            turns.append("wrote")
-        except TimedOut:
-            turns.append("had to wait")
-        return data
+    def write() -> None:
+        if not writer.try_acquire():
+            turns.append("would have to wait")
+            return
+        writer.release()
+        other.apply([Append(note="A", content="theirs")])
+        turns.append("wrote")
 
-    monkeypatch.setattr(ours, "_read", overtaken)
-    ours.apply([Append(note="A", content="ours")])
-    assert turns == ["wrote", "had to wait"]
+    ours.apply([Overtaken(note="A", content="ours", meanwhile=write)])
+    assert turns == ["wrote", "would have to wait"]
     assert contents(ours)["A.md"] == b"start\ntheirs\nours"
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
+from support.index import another_leader
 from vaultbridge.engine import Engine
 from vaultbridge.engine.files import choose_attachment_path
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
@@ -18,41 +21,42 @@ from .conftest import MakeVault
 
 
 @pytest.fixture
-def building(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An index that nobody fills: what a process sees while another one has only just begun."""
-    from vaultbridge.engine.index_sync import IndexSync
+def make_unindexed(make_vault: MakeVault) -> Iterator[MakeVault]:
+    """Like `make_vault`, with an index that another process has only just begun."""
+    with ExitStack() as leading:
 
-    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
+        def make(*args: Any, **options: Any) -> Engine:
+            engine = make_vault(*args, **options)
+            leading.enter_context(another_leader(engine.cache))
+            return engine
+
+        yield make
 
 
-@pytest.mark.usefixtures("building")
 @pytest.mark.parametrize(
     "name", ["Deep", "deep", "Deep.md", "Folder/Deep", "[[Deep|shown]]", "[[Deep#Heading]]"]
 )
-def test_a_note_in_a_folder_is_found_as_a_link_would_find_it(make_vault: MakeVault, name: str) -> None:
-    engine = make_vault({"Some/Folder/Deep.md": "deep"})
+def test_a_note_in_a_folder_is_found_as_a_link_would_find_it(make_unindexed: MakeVault, name: str) -> None:
+    engine = make_unindexed({"Some/Folder/Deep.md": "deep"})
     assert not engine.ask.status.complete
     assert engine.find(name) == "Some/Folder/Deep.md"
 
 
-@pytest.mark.usefixtures("building")
-def test_several_notes_of_one_name_are_listed(make_vault: MakeVault) -> None:
-    engine = make_vault({"A/Same.md": "1", "B/Same.md": "2"})
+def test_several_notes_of_one_name_are_listed(make_unindexed: MakeVault) -> None:
+    engine = make_unindexed({"A/Same.md": "1", "B/Same.md": "2"})
     with pytest.raises(AmbiguousName) as several:
         engine.find("Same")
     assert several.value.candidates == ("A/Same.md", "B/Same.md")
     assert engine.find("B/Same") == "B/Same.md"
 
 
-@pytest.mark.usefixtures("building")
-def test_what_is_missing_or_hidden_is_not_found(make_vault: MakeVault) -> None:
-    engine = make_vault({"Secret/Deep.md": "x"}, scope=Scope(deny=("Secret",)))
+def test_what_is_missing_or_hidden_is_not_found(make_unindexed: MakeVault) -> None:
+    engine = make_unindexed({"Secret/Deep.md": "x"}, scope=Scope(deny=("Secret",)))
     for name in ("Deep", "Nothing"):
         with pytest.raises(NoteNotFound):
             engine.find(name)
 
 
-@pytest.mark.usefixtures("building")
 def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,14 +64,22 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
     for name, expected in (("Deep", "C/Deep.md"), ("Other name", "C/Deep.md"), ("Same", None)):
         engine = make_vault(files)
         find = engine.ask.find
+        other = ExitStack()
 
-        def asked(name: str, engine: Engine = engine, find: Callable[[str], VaultPath] = find) -> VaultPath:
+        def asked(
+            name: str,
+            engine: Engine = engine,
+            find: Callable[[str], VaultPath] = find,
+            other: ExitStack = other,
+        ) -> VaultPath:
             try:
                 return find(name)
             finally:
+                other.close()
                 engine.index_sync.refresh()
 
         monkeypatch.setattr(engine.ask, "find", asked)
+        other.enter_context(another_leader(engine.cache))
         assert not engine.ask.status.complete
         if expected is None:
             with pytest.raises(AmbiguousName):
@@ -122,9 +134,10 @@ def test_a_folder_with_hidden_files_is_refused_during_a_first_build_too(
     assert (engine.root.folder / "F/Secret.md").read_text() == "y"
 
 
-@pytest.mark.usefixtures("building")
-def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(make_vault: MakeVault) -> None:
-    engine = make_vault({"F/Plan.md": "old"})
+def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(
+    make_unindexed: MakeVault,
+) -> None:
+    engine = make_unindexed({"F/Plan.md": "old"})
     engine.apply([Create(note="f/plan", content="new", overwrite=True)])
     engine.apply([Append(note="F/Plan", content="more")])
     engine.apply([RenameTag(note="F/Plan", tag="a", to="b"), Write(note="F/Plan", content="last")])
@@ -135,9 +148,10 @@ def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(make
     assert not engine.ask.status.complete
 
 
-@pytest.mark.usefixtures("building")
-def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(make_vault: MakeVault) -> None:
-    engine = make_vault({"Files/a.png": b"1", "Files/A 1.png": b"2"})
+def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(
+    make_unindexed: MakeVault,
+) -> None:
+    engine = make_unindexed({"Files/a.png": b"1", "Files/A 1.png": b"2"})
     assert choose_attachment_path(engine, "Files/a.png", None) == "Files/a 2.png"
 
 

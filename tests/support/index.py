@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from support.files import write_vault
+from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync.sync import Synchroniser, SyncReport
 from vaultbridge.vault.paths import Root, VaultPath
+
+
+@contextmanager
+def another_leader(cache: Path) -> Iterator[None]:
+    """Somebody else leads the index in this cache folder and has not filled it yet: what a process sees while
+    another one has only just begun."""
+    leader = IndexLeader(cache)
+    assert leader.claim()
+    try:
+        yield
+    finally:
+        leader.release()
 
 
 class Vault:

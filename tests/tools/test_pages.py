@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.index import another_leader
 from support.tools import ToolHarness, ungroup
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     ROW_CHARS,
@@ -126,11 +129,9 @@ def test_a_start_beyond_the_text_is_refused() -> None:
     assert caught.value.argument == "start"
 
 
-def test_an_incomplete_index_is_reported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is before the first comparison with the disk."""
+def test_an_incomplete_index_is_reported(small: Small) -> None:
     harness = small({"A.md": "needle"})
-    with monkeypatch.context() as nobody_compares:
-        nobody_compares.setattr(IndexSync, "ensure_fresh", lambda self: None)
+    with another_leader(harness.engine.cache):
         assert wait_for_index(harness.context.for_vault()) == [BUILDING]
     assert harness.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
     assert wait_for_index(harness.context.for_vault()) == []
@@ -144,21 +145,26 @@ def test_an_incomplete_index_is_reported(small: Small, monkeypatch: pytest.Monke
     ],
 )
 def test_a_query_waits_for_the_first_build_as_long_as_it_may(
-    small: Small, monkeypatch: pytest.MonkeyPatch, index_wait: float, rows: list[str]
+    small: Small, index_wait: float, rows: list[str]
 ) -> None:
     harness = small({"A.md": "needle"}).with_context(index_wait=index_wait)
-    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
-    builder = threading.Thread(target=harness.engine.index_sync.refresh)
-    asked = Queries._index
+    engine = harness.engine
 
-    def build_once_somebody_asks(self: Queries) -> Index:
-        if index_wait > 1 and builder.ident is None:
+    def build() -> None:
+        index = Index.open(engine.cache)
+        try:
+            Synchroniser(engine.root, index).full()
+        finally:
+            index.close()
+            leading.close()
+
+    with ExitStack() as leading:
+        leading.enter_context(another_leader(engine.cache))
+        builder = threading.Thread(target=build)
+        if index_wait > 1:
             builder.start()
-        return asked(self)
-
-    monkeypatch.setattr(Queries, "_index", build_once_somebody_asks)
-    assert harness.rows("list_files") == rows
-    if builder.ident is not None:
+        assert harness.rows("list_files") == rows
+    if index_wait > 1:
         builder.join(60)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sqlite3
 import threading
@@ -323,13 +324,22 @@ def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
 
 
 def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
-    transactor: Transactor, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    timed: Transactor, clock: Clock, cache: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(_: object, *, now: float) -> None:
-        raise EngineFailure("The journal could not be used: disk I/O error.")
-
-    monkeypatch.setattr(Journal, "prune", refuse)
-    done = do(transactor, WriteFile(P("n.md"), b"x"))
-    assert transactor.journal.entry(done).state == "done"
-    assert (folder / "n.md").read_bytes() == b"x"
-    assert "could not be deleted" in caplog.text
+    weeks = int(journal_module.JOURNAL_SECONDS / journal_module.GAP_SECONDS) + 2
+    for number in range(weeks):
+        do(timed, WriteFile(P("n.md"), str(number).encode()))
+        clock.now += journal_module.GAP_SECONDS
+    with contextlib.closing(sqlite3.connect(cache / "journal.sqlite")) as db:
+        db.execute(
+            "CREATE TRIGGER no BEFORE DELETE ON transactions BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
+        )
+        db.commit()
+    for number in range(journal_module.PRUNE_EVERY):
+        done = do(timed, WriteFile(P("n.md"), b"later %d" % number))
+        assert timed.journal.entry(done).state == "done"
+    assert (folder / "n.md").read_bytes() == b"later %d" % (journal_module.PRUNE_EVERY - 1)
+    assert [record.message for record in caplog.records if "could not be deleted" in record.message] == [
+        "Old changes could not be deleted from the journal: The journal could not be used: disk I/O error. "
+        "Nothing was changed."
+    ]
