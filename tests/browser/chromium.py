@@ -275,6 +275,12 @@ class Page:
         )
         await self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
+    async def press(self, letter: str) -> None:
+        """One character, as a key of its own: `j`, `?`."""
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": letter} if kind == "keyDown" else {}
+            await self.ask("Input.dispatchKeyEvent", type=kind, key=letter, **text)
+
     async def size(self, width: int, height: int) -> None:
         await self.ask(
             "Emulation.setDeviceMetricsOverride",

@@ -73,7 +73,7 @@ export class Live {
   }
 
   async #greet(socket: WebSocket): Promise<void> {
-    const abilities = { diffs: true, open: true };
+    const abilities = { diffs: true, activity: true, open: true };
     const vault = vaultName();
     try {
       const hello = await this.ask<Hello>('hello', { app: 'page', protocol: 1, token: token(), abilities, ...(vault && { vault }) });

@@ -110,7 +110,7 @@ export function useTitle(title: string): void {
 }
 export const titled = new Value('');
 
-const TYPES = 'input:not([type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable], [role=textbox]';
+const TYPES = 'input:not([type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable]:not([contenteditable=false]), [role=textbox]:not([aria-readonly=true])';
 
 /** Single keys that do something on this view, except while a person types or holds a modifier. */
 export function useKeys(keys: Record<string, () => void>): void {

@@ -1,10 +1,40 @@
-// Activity.
+// Activity: who is connected, and what they do. `#/activity`, `#/activity/protocol`, `#/activity/numbers`.
 
 import type { JSX } from 'preact';
-import type { Route } from '../lib/router';
-import { Empty, useTitle } from '../lib/ui';
+import { Assistants } from '../activity/assistants';
+import { Numbers } from '../activity/numbers';
+import { Protocol } from '../activity/protocol';
+import { Timeline } from '../activity/timeline';
+import { live } from '../lib/live';
+import { href, type Route } from '../lib/router';
+import { Icon, useTitle } from '../lib/ui';
+import { useValue } from '../lib/value';
 
-export default function Activity(_: { route: Route }): JSX.Element {
+const PARTS = [
+  { path: '', title: 'Timeline' },
+  { path: 'protocol', title: 'Protocol' },
+  { path: 'numbers', title: 'Numbers' },
+];
+
+export default function Activity({ route }: { route: Route }): JSX.Element {
   useTitle('Activity');
-  return <Empty icon="activity" title="Activity" />;
+  const isAway = useValue(live.state).word !== 'connected';
+  const part = PARTS.some(({ path }) => path === route.path) ? route.path : '';
+  return (
+    <div class="activity">
+      <header class="activity-head">
+        <h1>Activity</h1>
+        <nav class="segments" aria-label="Parts of the activity">
+          {PARTS.map(({ path, title }) => <a key={path} href={href('activity', path)} aria-current={part === path ? 'page' : undefined}>{title}</a>)}
+        </nav>
+      </header>
+      {isAway && <p class="banner warn" role="status"><Icon name="warning" />The server is away. What you see may be old; it goes on by itself.</p>}
+      {part === 'protocol' ? <Protocol /> : part === 'numbers' ? <Numbers /> : (
+        <div class="activity-body">
+          <Timeline route={route} disabled={isAway} />
+          <Assistants disabled={isAway} />
+        </div>
+      )}
+    </div>
+  );
 }

@@ -1,0 +1,106 @@
+// Who is connected, what each has done, and the presses that pause or end that.
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { api } from '../lib/api';
+import { live } from '../lib/live';
+import { href } from '../lib/router';
+import { ago, complain, Failure, Icon, Loading, notify, plural, useLoad } from '../lib/ui';
+import { useValue, Value } from '../lib/value';
+import type { Assistant } from './model';
+
+interface Known {
+  assistants: Assistant[];
+  pausedAll: boolean;
+}
+
+const GONE = 5; // assistants that have gone and are still listed here
+
+/** All assistants, by the server's events; null until the first. */
+export const known = new Value<Known | null>(null);
+
+live.on('assistantsSeen', ({ assistants, pausedAll }: Known) => {
+  const all = new Map((known.get()?.assistants ?? []).map((one) => [one.id, one]));
+  for (const one of assistants) all.set(one.id, one);
+  known.set({ assistants: [...all.values()], pausedAll });
+});
+// After a restart of the server its ids begin anew.
+live.hello.watch(() => known.set(null));
+
+type Act = 'pause' | 'resume' | 'disconnect';
+
+async function act(what: Act, one?: Assistant): Promise<void> {
+  try {
+    const done = await api<Known & { revoked: string[] }>(one ? `assistants/${one.id}/${what}` : `assistants/${what}`, { body: {} });
+    const all = new Map((known.get()?.assistants ?? []).map((each) => [each.id, each]));
+    for (const each of done.assistants) all.set(each.id, each);
+    known.set({ assistants: [...all.values()], pausedAll: done.pausedAll });
+    const who = one ? one.name : 'All assistants';
+    const words = { pause: `${who} ${one ? 'is' : 'are'} paused: calls are refused until you resume.`, resume: `${who} may go on.`, disconnect: `${who} ${one ? 'is' : 'are'} disconnected.` };
+    notify(words[what], 'good', what === 'pause' ? { label: 'Resume', run: () => void act('resume', one) } : undefined);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+/** Asks once for all: events that came before this module was loaded are not repeated. */
+export function useKnown(): { now: Known | null; error: Error | null; again: () => void } {
+  const loaded = useLoad((signal) => api<Known>('assistants', { signal }), []);
+  const now = useValue(known);
+  useEffect(() => {
+    if (loaded.state !== 'done') return;
+    const all = new Map(loaded.value.assistants.map((one) => [one.id, one]));
+    for (const one of known.get()?.assistants ?? []) all.set(one.id, one);
+    known.set({ assistants: [...all.values()], pausedAll: known.get()?.pausedAll ?? loaded.value.pausedAll });
+  }, [loaded.state]);
+  return { now, error: loaded.state === 'failed' ? loaded.error : null, again: loaded.again };
+}
+
+export function Assistants({ disabled }: { disabled: boolean }): JSX.Element {
+  const { now, error, again } = useKnown();
+  const [all, showAll] = useState(false);
+  if (!now) return error ? <Failure error={error} retry={again} /> : <Loading />;
+  const connected = now.assistants.filter((one) => one.connected).sort((a, b) => b.since - a.since);
+  const gone = now.assistants.filter((one) => !one.connected).sort((a, b) => (b.ended ?? 0) - (a.ended ?? 0)).slice(0, GONE);
+  return (
+    <section class="assistants" aria-labelledby="assistants-title">
+      <header>
+        <h2 id="assistants-title">Assistants</h2>
+        {now.pausedAll ? <button type="button" class="accept" disabled={disabled} onClick={() => void act('resume')}>Resume all</button>
+          : connected.length > 0 && <button type="button" disabled={disabled} onClick={() => void act('pause')}><Icon name="pause" />Pause all</button>}
+        {connected.length > 1 && <button type="button" class="reject" disabled={disabled} onClick={() => void act('disconnect')}>Cut off all</button>}
+      </header>
+      {now.pausedAll && <p class="banner warn" role="status">All assistants are paused, also those that connect later.</p>}
+      {!connected.length && (
+        <div class="assistants-none">
+          <p>None is connected.</p>
+          <p class="quiet">Connect one with <code>vaultbridge connect</code>, or type <code>/ide</code> in Claude Code. <a href={href('settings', 'assistants')}>How to connect</a></p>
+        </div>
+      )}
+      <ul>{connected.map((one) => <One key={one.id} one={one} disabled={disabled} pausedAll={now.pausedAll} />)}</ul>
+      {gone.length > 0 && <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>{all ? 'Hide' : 'Show'} {plural(gone.length, 'assistant')} that {gone.length === 1 ? 'has' : 'have'} gone</button>}
+      {all && <ul>{gone.map((one) => <One key={one.id} one={one} disabled={disabled} pausedAll={now.pausedAll} />)}</ul>}
+    </section>
+  );
+}
+
+function One({ one, disabled, pausedAll }: { one: Assistant; disabled: boolean; pausedAll: boolean }): JSX.Element {
+  const isPaused = one.paused || pausedAll;
+  const process = one.process && [one.process.parent?.name, `process ${one.process.pid}`].filter(Boolean).join(', ');
+  const from = process || one.address;
+  return (
+    <li class="assistant card" data-id={one.id} data-state={!one.connected ? 'gone' : isPaused ? 'paused' : 'connected'}>
+      <h3>{one.name}{isPaused && one.connected && <span class="tag">paused</span>}</h3>
+      <p>{one.did || (one.connected ? 'has done nothing yet' : 'did nothing')}</p>
+      {one.running.length > 0 && <p class="quiet">at work: {one.running.join(', ')}</p>}
+      <p class="quiet">{[one.via, one.version && `${one.client} ${one.version}`, one.token && `token “${one.token.name}”`, from].filter(Boolean).join(' · ')}</p>
+      <p class="quiet">{one.connected ? `connected ${ago(one.since)}` : `left ${ago(one.ended ?? one.since)}`} · {plural(one.calls, 'call')}{one.failed > 0 && `, ${one.failed} failed`}</p>
+      <div class="assistant-acts">
+        {one.connected && (one.paused ? <button type="button" disabled={disabled} onClick={() => void act('resume', one)}>Resume</button>
+          : !pausedAll && <button type="button" disabled={disabled} onClick={() => void act('pause', one)}><Icon name="pause" />Pause</button>)}
+        {one.connected && <button type="button" class="reject" disabled={disabled} onClick={() => void act('disconnect', one)}>Cut off</button>}
+        <a class="button" href={href('activity', '', { assistant: one.id })}>What it did</a>
+      </div>
+    </li>
+  );
+}

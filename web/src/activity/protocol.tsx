@@ -1,0 +1,132 @@
+// The messages between assistants and the server as they pass, for people who write clients.
+
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { api } from '../lib/api';
+import { live } from '../lib/live';
+import { complain, Empty, Failure, Icon, Loading, useLoad } from '../lib/ui';
+import { useKnown } from './assistants';
+import { bytes, clock, type Message, ms } from './model';
+
+const KEPT = 1000; // messages in the table; the server keeps more
+const ROWS = 300; // rows drawn
+
+interface Trace {
+  messages: Message[];
+  last: number;
+  json: boolean;
+}
+
+export function Protocol(): JSX.Element {
+  const [messages, set] = useState<Message[]>([]);
+  const [isPaused, pause] = useState(false);
+  const [keeps, keep] = useState(false);
+  const [text, setText] = useState('');
+  const [direction, setDirection] = useState('');
+  const [who, setWho] = useState('');
+  const [open, setOpen] = useState<number | null>(null);
+  const names = new Map((useKnown().now?.assistants ?? []).map((one) => [one.id, one.name]));
+  const loaded = useLoad((signal) => api<Trace>('trace', { query: { limit: 200 }, signal }), []);
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
+  const cleared = useRef(0);
+
+  useEffect(() => {
+    if (loaded.state === 'done') add(loaded.value.messages);
+  }, [loaded.state]);
+  const add = (fresh: Message[]): void =>
+    set((old) => {
+      const all = new Map(old.map((one) => [one.n, one]));
+      for (const one of fresh) if (one.n > cleared.current) all.set(one.n, one);
+      return [...all.values()].sort((a, b) => a.n - b.n).slice(-KEPT);
+    });
+  useEffect(() => {
+    const watch = (): void => void live.ask('watchTrace', { on: true, json: keeps }).catch(complain);
+    if (live.state.get().word === 'connected') watch();
+    const ends = [live.hello.watch((hello) => void (hello && watch())), live.on('traceAdded', ({ messages: fresh }: { messages: Message[] }) => void (paused.current || add(fresh)))];
+    return () => {
+      for (const end of ends) end();
+      if (live.state.get().word === 'connected') void live.ask('watchTrace', { on: false, json: false }).catch(() => null);
+    };
+  }, [keeps]);
+  const resume = (): void => {
+    pause(false);
+    void api<Trace>('trace', { query: { after: messages.at(-1)?.n ?? 0, limit: 200 } }).then(({ messages: missed }) => add(missed), complain);
+  };
+  const shown = useMemo(() => {
+    const words = text.trim().toLowerCase();
+    return messages.filter((one) => (!words || `${one.method} ${one.tool} ${one.type} ${one.rpc ?? ''}`.toLowerCase().includes(words)) && (!direction || one.direction === direction) && (!who || one.assistant === who)).slice(-ROWS).reverse();
+  }, [messages, text, direction, who]);
+  const clear = (): void => {
+    cleared.current = messages.at(-1)?.n ?? cleared.current;
+    set([]);
+    setOpen(null);
+  };
+
+  return (
+    <div class="protocol">
+      <form class="filters" aria-label="Filter messages" onSubmit={(event) => event.preventDefault()}>
+        <label>Method or tool <input type="search" value={text} placeholder="tools/call" autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label>Direction <select value={direction} onChange={(event) => setDirection(event.currentTarget.value)}>
+          <option value="">Both</option><option value="in">From assistants</option><option value="out">To assistants</option>
+        </select></label>
+        <label>Assistant <select value={who} onChange={(event) => setWho(event.currentTarget.value)}>
+          <option value="">All</option>{[...names].map(([id, name]) => <option key={id} value={id}>{name}</option>)}
+        </select></label>
+        <div class="protocol-acts">
+          <button type="button" aria-pressed={isPaused} onClick={() => (isPaused ? resume() : pause(true))}><Icon name="pause" />{isPaused ? 'Resume' : 'Pause'}</button>
+          <button type="button" onClick={clear}>Clear</button>
+          <label class="check"><input type="checkbox" checked={keeps} onChange={(event) => keep(event.currentTarget.checked)} />Keep the JSON from now on</label>
+        </div>
+      </form>
+      <p class="quiet">The JSON of messages holds the text of notes. It is kept in memory only, while this is switched on.</p>
+      {loaded.state === 'failed' && <Failure error={loaded.error} retry={loaded.again} />}
+      {loaded.state === 'loading' && !messages.length && <Loading />}
+      {loaded.state === 'done' && !shown.length && <Empty icon="activity" title={messages.length ? 'No message fits this filter' : 'No messages yet'}><p>Every message between an assistant and this server appears here as it passes.</p></Empty>}
+      {shown.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Messages">
+          <table class="messages">
+            <thead><tr><th scope="col">Time</th><th scope="col">Assistant</th><th scope="col">Message</th><th scope="col" class="number">Took</th><th scope="col" class="number">Size</th></tr></thead>
+            <tbody>{shown.map((one) => <MessageRow key={one.n} one={one} name={names.get(one.assistant) ?? one.assistant} isOpen={open === one.n} toggle={() => setOpen(open === one.n ? null : one.n)} />)}</tbody>
+          </table>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function MessageRow({ one, name, isOpen, toggle }: { one: Message; name: string; isOpen: boolean; toggle: () => void }): JSX.Element {
+  const title = [one.method || one.type, one.tool].filter(Boolean).join(' · ');
+  return (
+    <>
+      <tr data-type={one.type} data-direction={one.direction}>
+        <td><time>{clock(one.at)}</time></td>
+        <td>{name}</td>
+        <th scope="row">
+          <button type="button" class="link" aria-expanded={isOpen} onClick={toggle}>
+            <span class="arrow" aria-label={one.direction === 'in' ? 'received' : 'sent'} role="img">{one.direction === 'in' ? '→' : '←'}</span> {title}
+          </button> <span class="tag">{one.type}{one.rpc !== null && ` ${one.rpc}`}</span>
+        </th>
+        <td class="number">{ms(one.ms)}</td>
+        <td class="number">{bytes(one.bytes)}</td>
+      </tr>
+      {isOpen && <tr class="message-json"><td colSpan={5}><Json n={one.n} /></td></tr>}
+    </>
+  );
+}
+
+function Json({ n }: { n: number }): JSX.Element {
+  const loaded = useLoad((signal) => api<{ json: string | null; cut: boolean; why: string }>(`trace/${n}`, { signal }), [n]);
+  if (!loaded.value) return loaded.state === 'failed' ? <Failure error={loaded.error} /> : <Loading />;
+  const { json, cut, why } = loaded.value;
+  if (json === null) return <p class="quiet">{why || 'The JSON of this message was not kept. Switch on “Keep the JSON from now on”.'}</p>;
+  return <><pre tabIndex={0}>{cut ? json : pretty(json)}</pre>{cut && <p class="quiet">The beginning; the rest was not kept.</p>}</>;
+}
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
+}
