@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.scripts import mixed_word, scripts, word_of
-from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, split_words, stands_apart
+from vaultbridge.index.fold import (
+    WORD,
+    FoldedText,
+    fold_text,
+    occurs_folded,
+    separate_words,
+    split_words,
+    stands_apart,
+)
 
 
 @pytest.mark.parametrize(
@@ -106,3 +114,36 @@ def test_separators_are_not_words() -> None:
     assert not stands_apart("。")
     assert not stands_apart("a")
     assert stands_apart("京")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_string_occurs_where_it_does_in_the_folded_text(seed: int) -> None:
+    rng = random.Random(seed)
+    names = sorted(scripts())
+    pieces = [
+        rng.choice(("in", " ", "é", "İ", "e\u0301", "…", "—", "ﬁ", "s", "ß", "\u00ad")) for _ in range(30)
+    ]
+    pieces += [mixed_word(rng), word_of(rng.choice(names), rng)]
+    rng.shuffle(pieces)
+    text = "".join(pieces)
+    folded = fold_text(text)
+    for _ in range(60):
+        start = rng.randrange(len(folded))
+        wanted = folded[start : start + rng.randint(1, 9)]
+        assert occurs_folded(wanted, text)
+        changed = wanted[:-1] + rng.choice("aein z")
+        assert occurs_folded(changed, text) == (changed in folded), changed
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_normalized_text_is_folded_like_any_other(seed: int) -> None:
+    """The quick way of a text in which nothing composes gives what the careful one does."""
+    rng = random.Random(seed)
+    words = [word_of(name, rng) for name in sorted(scripts())[seed::30]] + [mixed_word(rng)]
+    for word in words:
+        text = unicodedata.normalize("NFKC", word) + " e\u0301x"[: rng.choice((0, 1))]
+        careful = FoldedText(text, lambda part: fold_text(part))
+        quick = FoldedText(text)
+        assert quick.folded == careful.folded == fold_text(text)
+        for start in range(len(quick.folded)):
+            assert quick.span(start, start + 1) == careful.span(start, start + 1), (text, start)

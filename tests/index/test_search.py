@@ -363,3 +363,19 @@ def test_an_empty_vault_can_be_searched(make_vault: MakeVault) -> None:
     before = sorted(path.name for path in Path(vault.folder).rglob("*"))
     search(vault.index, "word")
     assert sorted(path.name for path in Path(vault.folder).rglob("*")) == before
+
+
+def test_whole_words_rank_before_longer_ones(make_vault: Callable[[dict[str, str | bytes]], Vault]) -> None:
+    vault = make_vault({"Arta.md": "arta arta arta", "Painting.md": "It is an art.", "Old.md": "cart"})
+    assert search(vault.index, "art").hits[0].path == "Painting.md"
+    assert search(vault.index, "art").total == 3
+    assert [hit.path for hit in search(vault.index, "arta").hits] == ["Arta.md"]
+
+
+def test_a_word_of_most_notes_ranks_by_names_and_headings(
+    make_vault: Callable[[dict[str, str | bytes]], Vault],
+) -> None:
+    notes: dict[str, str | bytes] = {f"{number}.md": "stone stone stone" for number in range(6)}
+    vault = make_vault({**notes, "Stone.md": "It.", "Quarry.md": "# Stone\nstone"})
+    assert [hit.path for hit in search(vault.index, "stone").hits][:2] == ["Stone.md", "Quarry.md"]
+    assert search(vault.index, "stone").total == 8

@@ -180,6 +180,7 @@ HEAVY = (
     "yaml",
     "sqlite3",
     "watchfiles",
+    "snowballstemmer",
     "aiohttp",
     "multiprocessing",
     "tomllib",

@@ -139,9 +139,45 @@ def fold_text(text: str) -> str:
     return _NON_ASCII.sub(_replace_with_folded, text).lower()
 
 
+def occurs_folded(wanted: str, text: str) -> bool:
+    """Whether a folded string occurs in the folded form of a text.
+
+    For a string in ASCII most texts need no folding: dashes, quotation marks and the letters of other scripts
+    become no ASCII character. Those that do (an é) are replaced one by one, because no neighbour changes what
+    they become."""
+    if text.isascii() or not wanted.isascii():
+        return wanted in fold_text(text)
+    encoded = text.encode("utf-8", "surrogatepass").lower()
+    if wanted.encode() in encoded:
+        return True
+    others = set(encoded.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
+    replaced = [char for char in others if _becomes_ascii(char)]
+    if not replaced:
+        return False
+    if len(replaced) > REPLACED_CHARS:
+        return wanted in fold_text(text)
+    for char in replaced:
+        text = text.replace(char, _fold_char(char))
+    return wanted.encode() in text.encode("utf-8", "surrogatepass").lower()
+
+
+REPLACED_CHARS: Final = 16
+"""With more different characters to replace, folding the whole text is cheaper."""
+
+
 @lru_cache(_RUN_CACHE)
 def _fold_char(char: str) -> str:
     return fold_text(char)
+
+
+@lru_cache(_RUN_CACHE)
+def _becomes_ascii(char: str) -> bool:
+    """Whether folding a character leaves ASCII ones, or nothing, so that its neighbours become neighbours."""
+    folded = fold_text(char)
+    return not folded or any(one < "\x80" for one in folded)
+
+
+_ASCII_BYTES: Final = bytes(range(128))
 
 
 def separate_words(text: str) -> str:

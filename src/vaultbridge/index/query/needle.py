@@ -13,7 +13,15 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import WORD, FoldedText, compose, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import (
+    WORD,
+    FoldedText,
+    compose,
+    fold_text,
+    occurs_folded,
+    separate_words,
+    stands_apart,
+)
 from vaultbridge.index.store.database import Terms
 
 Column = Literal["body", "path", "any"]
@@ -52,7 +60,9 @@ class Needle(Struct, frozen=True):
     def occurs_in(self, text: str) -> bool:
         # Most texts that contain it contain it as written, which saves the folding. A case-sensitive search
         # must compose first: a plain letter is no match for one with a combining accent.
-        return (not self.sensitive and self.text in text) or self.wanted in self.fold(text)
+        if self.sensitive:
+            return self.text in compose(text)
+        return self.text in text or occurs_folded(self.folded, text)
 
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
         """Where it stands in a line folded by `fold`, as offsets of the line as written."""
@@ -67,12 +77,13 @@ class Needle(Struct, frozen=True):
             at = folded.folded.find(wanted, end)
         return spans
 
-    def rank_match(self) -> str:
-        """Returns the full-text query for ranking: the words themselves, the last one also as a prefix."""
+    def rank_match(self, *, prefix: bool) -> str:
+        """Returns the full-text query for ranking: the words themselves, the last one as a prefix if asked
+        for."""
         if not self.words:
             return ""
         phrase = _quote(" ".join(self.words))
-        return phrase if _is_whole(self.words[-1]) else phrase + " *"
+        return phrase + " *" if prefix and not _is_whole(self.words[-1]) else phrase
 
 
 def _is_whole(word: str) -> bool:

@@ -2,8 +2,9 @@
 
 `evaluate` finds the files that match; this module leaves out what the caller may not see, ranks the rest and
 reads the lines of one page. The rank is bm25 over the words of the query: a word in the name weighs eight
-times, in a heading, tag or alias three times as much as one in the body. A note whose name or alias is
-exactly what was typed comes first; of equal notes the one modified last comes first."""
+times, in a heading, tag or alias three times as much as one in the body, and a part of a longer word nothing
+while some note has the whole word. A note whose name or alias is exactly what was typed comes first; of equal
+notes the one modified last comes first."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from msgspec.json import encode
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.index.query.evaluate import Evaluation, split_for_sql
 from vaultbridge.index.query.hits import HitMatch, HitReader, SearchTerms, make_name_keys
+from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import Query, parse_query
 from vaultbridge.index.query.regex import PatternMatcher
 from vaultbridge.index.store.database import Index, read_status
@@ -141,7 +143,7 @@ def _compute_scores(
     db: sqlite3.Connection, asked: SearchTerms, found: set[int], paths: dict[int, str]
 ) -> dict[int, float]:
     """Returns a score for each hit, higher is better; perhaps also for other notes."""
-    matches = [match for needle in asked.words() if (match := needle.rank_match())]
+    matches = [match for needle in asked.words() if (match := _match_rank(db, needle, len(paths)))]
     if not matches:
         return {}
     match = " OR ".join(matches)
@@ -157,6 +159,20 @@ def _compute_scores(
             if id_ in found:
                 scores[id_] = scores.get(id_, 0.0) + _EXACT_ALIAS
     return scores
+
+
+def _match_rank(db: sqlite3.Connection, needle: Needle, files: int) -> str:
+    """Returns the full-text query by which notes with a needle are ranked.
+
+    While some note has its last word as a whole word, longer words do not count: "art" comes before
+    "article". A word that most notes have counts only in names and headings: in a body it tells nothing, and
+    ranking all of them takes as long as the rest of the search."""
+    if not needle.words:
+        return ""
+    row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", needle.words[-1:]).fetchone()
+    match = needle.rank_match(prefix=row is None)
+    common = row is not None and len(needle.words) == 1 and row[0] * 2 > files
+    return f"({{path heads}} : {match})" if common else match
 
 
 def _choose_page(

@@ -13,6 +13,7 @@ from math import log
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.index.ranking.question import Question, Unit
 from vaultbridge.index.ranking.stems import LAST, find_forms
@@ -54,7 +55,7 @@ class Term(Struct, frozen=True):
 
 
 class Concept(Struct, frozen=True):
-    """A unit with the words that answer it, none if nothing does. `notes` is about how many notes have one of
+    """A unit with the words that answer it, none if nothing does. `notes` is how many notes have one of
     them, `idf` how much that tells: the rarer, the more."""
 
     unit: Unit
@@ -108,20 +109,17 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
         whole = (Term(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count))
     word = unit.words[0]
-    counts = {word: count_notes(db, word)}
-    for form in find_forms(db, word, unit.shown, language):
-        counts[form] = count_notes(db, form)
-    terms = [
-        Term(found, 1.0 if found == word else FORM_WEIGHT, form=found != word)
-        for found, notes in counts.items()
-        if notes
-    ]
-    if not terms:
-        terms = _find_stand_ins(index, db, word)
-        counts = {term.word: count_notes(db, term.word) for term in terms}
-    # Notes with several forms are counted several times; most have one.
-    notes = min(count, sum(counts.values()))
-    return Concept(unit, tuple(terms), notes, compute_idf(notes, count))
+    forms = find_forms(db, word, unit.shown, language)
+    terms = [Term(word, 1.0), *(Term(form, FORM_WEIGHT, form=True) for form in forms)]
+    held = [term for term in terms if count_notes(db, term.word)] or _find_stand_ins(index, db, word)
+    concept = Concept(unit, tuple(held), 0, 0.0)
+    if len(held) == 1:
+        notes = count_notes(db, held[0].word)
+    elif held:
+        (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (concept.match,)).fetchone()
+    else:
+        notes = 0
+    return replace(concept, notes=notes, idf=compute_idf(notes, count))
 
 
 def count_notes(db: sqlite3.Connection, word: str) -> int:
