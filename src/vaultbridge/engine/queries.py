@@ -279,6 +279,10 @@ class Queries:
         graph = self._graph(self._shown())
         return both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
 
+    def visibility(self) -> tuple[Visible | None, Visible | None]:
+        """What belongs in search, tag and graph views, and what exists for the caller; None means all."""
+        return self._shown(), self._seen()
+
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         return self._graph(self._seen()).backlinks(path)
 

@@ -227,7 +227,7 @@ class LinkGraph:
         with self._index.reading() as db:
             if self._visible is None and not attachments and totals.are_current(db):
                 return _marked(db, totals.ORPHAN, limit, offset)
-            linked = {to for to, _ in self._edges(db)}
+            linked = {to for to, _ in self.edges(db)}
             found = self._others(db, linked, attachments=attachments)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
@@ -272,7 +272,7 @@ class LinkGraph:
     def _sees(self, path: str) -> bool:
         return self._visible is None or self._visible(path)
 
-    def _edges(self, db: sqlite3.Connection) -> Iterable[tuple[int, int]]:
+    def edges(self, db: sqlite3.Connection) -> Iterable[tuple[int, int]]:
         """Returns (target, source) of resolved links between two different files, from visible sources."""
         rows = db.execute(
             "SELECT DISTINCT target_id, source FROM links WHERE target_id IS NOT NULL AND target_id != source"

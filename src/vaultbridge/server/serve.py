@@ -52,6 +52,7 @@ from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.activity import add_activity_routes
 from vaultbridge.web.api.assistants import AssistantsView, add_assistant_routes
 from vaultbridge.web.api.clients import ReportedClients, add_client_routes
+from vaultbridge.web.api.graph import add_graph_routes
 from vaultbridge.web.api.routes import PageApi
 from vaultbridge.web.api.trace import add_trace_routes
 from vaultbridge.web.api.vault import add_vault_routes
@@ -371,6 +372,7 @@ def _make_app(
     add_assistant_routes(api, assistants)
     add_activity_routes(api, assistants)
     add_trace_routes(api, assistants)
+    add_graph_routes(api)
     reported = ReportedClients(assistants.activity)
     add_client_routes(api, reported)
     app.on_shutdown.append(reported.close)

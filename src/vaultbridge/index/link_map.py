@@ -1,0 +1,127 @@
+"""All notes and the links between them, as numbers: what a drawing of the whole vault needs.
+
+One reading transaction, a few statements: 10,000 notes take a tenth of a second. A file that `visible` hides
+is no node, and a link to it is no edge; `index.graph` explains how the others resolve then.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.store.database import Index
+
+Visible = Callable[[str], bool]
+
+NOTE: Final = 0
+DRAWN: Final = 1
+"""A canvas or a base."""
+ATTACHMENT: Final = 2
+UNRESOLVED: Final = 3
+"""A name that links give and no file has."""
+
+_KINDS: Final = {"note": NOTE, "canvas": DRAWN, "base": DRAWN}
+
+UNRESOLVED_SHOWN: Final = 5_000
+"""Names without a file, the most frequent first."""
+
+
+class LinkMap(Struct, frozen=True):
+    """Nodes are positions in `paths`. `edges` are (from, to), each pair once. `tags` are positions in
+    `tag_names`, of each node."""
+
+    generation: int
+    complete: bool
+    paths: tuple[str, ...]
+    kinds: tuple[int, ...]
+    tag_names: tuple[str, ...]
+    tags: tuple[tuple[int, ...], ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+def read_link_map(
+    index: Index,
+    *,
+    visible: Visible | None = None,
+    exists: Visible | None = None,
+    attachments: bool = False,
+    unresolved: bool = False,
+) -> LinkMap:
+    """With `attachments`, other files are nodes too; with `unresolved`, names that no file has."""
+    status = index.status()
+    graph = LinkGraph(index, visible=visible, exists=exists)
+    nodes: dict[int, int] = {}
+    paths: list[str] = []
+    kinds: list[int] = []
+    with index.reading() as db:
+        for id_, path, kind in db.execute("SELECT id, path, kind FROM files ORDER BY path"):
+            number = _KINDS.get(kind, ATTACHMENT)
+            if (number != ATTACHMENT or attachments) and (visible is None or visible(path)):
+                nodes[id_] = len(paths)
+                paths.append(path)
+                kinds.append(number)
+        pairs = {
+            (nodes[source], nodes[to])
+            for to, source in graph.edges(db)
+            if source in nodes and to in nodes and source != to
+        }
+        names, tags = _read_tags(db, nodes, len(paths))
+    if unresolved:
+        places = {path: place for place, path in enumerate(paths)}
+        found = _read_missing(index) if visible is None else _list_missing(graph)
+        for target, sources in found:
+            pairs.update((places[source], len(paths)) for source in sources if source in places)
+            paths.append(target)
+            kinds.append(UNRESOLVED)
+            tags.append([])
+    return LinkMap(
+        status.generation,
+        status.complete,
+        tuple(paths),
+        tuple(kinds),
+        names,
+        tuple(map(tuple, tags)),
+        tuple(sorted(pairs)),
+    )
+
+
+def _list_missing(graph: LinkGraph) -> list[tuple[str, Iterable[str]]]:
+    """Each name that no file has for the reader, and the notes that link to it."""
+    return [(one.target, one.sources) for one in graph.unresolved(limit=UNRESOLVED_SHOWN).rows]
+
+
+def _read_missing(index: Index) -> list[tuple[str, Iterable[str]]]:
+    """The same for a reader who sees everything, in one statement."""
+    found: dict[str, tuple[str, dict[str, int]]] = {}
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT missing, target, path FROM links JOIN files ON files.id = source"
+            " WHERE missing IS NOT NULL ORDER BY path, seq"
+        )
+        for key, target, source in rows:
+            sources = found.setdefault(key, (target, {}))[1]
+            sources[source] = sources.get(source, 0) + 1
+    frequent = sorted(found.items(), key=lambda one: (-sum(one[1][1].values()), one[0]))
+    return [(target, sources) for _, (target, sources) in frequent[:UNRESOLVED_SHOWN]]
+
+
+def _read_tags(
+    db: sqlite3.Connection, nodes: dict[int, int], count: int
+) -> tuple[tuple[str, ...], list[list[int]]]:
+    names: list[str] = []
+    tags: list[list[int]] = [[] for _ in range(count)]
+    before = None
+    rows: Iterable[tuple[str, int, str]] = db.execute("SELECT key, file, name FROM tags ORDER BY key, file")
+    for key, file, name in rows:
+        node = nodes.get(file)
+        if node is None:
+            continue
+        if key != before:
+            before = key
+            names.append(name)
+        tags[node].append(len(names) - 1)
+    return tuple(names), tags
