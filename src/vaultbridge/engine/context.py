@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import add
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -35,16 +36,20 @@ LEAST_CHARS: Final = 200
 LARGEST_CHARS: Final = 90_000
 """The largest budget, as of reading a note: below what assistants accept as one result."""
 
-NOTES: Final = 12
+NOTES: Final = 16
 """How many notes are looked at; the lower ones are rarely about the question."""
+
+MORE_NOTES: Final = 160
+"""How many are asked for when canvases fill the first places."""
 
 SECTIONS: Final = 4
 """How many sections of one note."""
 
-PASSAGE_CHARS: Final = 240
-"""Shorter parts of a longer section say too little: there are so few passages that each gets this much."""
+PASSAGE_CHARS: Final = 400
+"""About a paragraph. There are so few passages that each gets this much of its section; what room is left
+makes them longer."""
 
-RELEVANT: Final = 0.5
+RELEVANT: Final = 0.2
 """The share of the best section's score that another must have."""
 
 SAME_NOTE: Final = 0.75
@@ -115,17 +120,18 @@ class _Candidate(Struct):
     text: str
     starts: list[int]
     span: Span
+    score: float
     weight: float
     words: set[str]
 
 
 def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> Gathered:
     """Passages for a question. Rendered by `render`, all of it takes at most `max_chars` characters."""
-    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS)
+    page = _rank(engine, question)
     hub = _find_hub(engine, page, question)
     links = {} if hub is None else {hub.path: engine.ask.outgoing(hub.path)}
     room = max_chars - _ENDING - max_chars // 10
-    passages = _cut(list(_list_candidates(engine, page, hub)), room, None if hub is None else hub.path)
+    passages = _cut(_list_candidates(engine, page, hub), room, None if hub is None else hub.path)
     for path in {passage.path for passage in passages}:
         if path not in links:
             links[path] = engine.ask.outgoing(path)
@@ -144,34 +150,52 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
     )
 
 
-def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -> Iterable[_Candidate]:
-    best = max((section.score for note in page.notes for section in note.sections), default=0.0)
+def _rank(engine: Engine, question: str) -> RankedPage:
+    """The best notes. A canvas is no text to quote from, so where many rank high, more are asked for."""
+    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS)
+    if sum(_is_note(note.path) for note in page.notes) < len(page.notes) // 2:
+        page = engine.ask.rank(question, limit=MORE_NOTES, sections_per_note=SECTIONS)
+    return replace(page, notes=tuple(note for note in page.notes if _is_note(note.path))[:NOTES])
+
+
+def _is_note(path: str) -> bool:
+    return path.lower().endswith(".md")
+
+
+def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -> list[_Candidate]:
+    found: list[_Candidate] = []
     for order, note in enumerate(page.notes):
-        if not note.path.lower().endswith(".md"):
-            continue
         try:
             text = decode(engine.read_bytes(note.path)).text
         except VaultbridgeError:
             # It was deleted, or its disk went, since the index was asked.
             continue
-        _, starts = split_lines(text)
-        whole = note is hub
-        for place, section in enumerate(note.sections[:1] if whole else note.sections):
-            if order and section.score < RELEVANT * best:
-                continue
-            headed = bool(section.heading)
-            span = find_body(text, starts, section.line, section.end_line, headed=headed)
-            if whole:
-                span = find_body(text, starts, 1, len(starts), headed=False)
-            elif span[0] >= span[1] and len(note.sections) == 1:
-                # Only properties, or a heading right above another: what is below says what it is about.
-                span = find_body(text, starts, section.line, len(starts), headed=headed)
-            if span[0] < span[1]:
-                weight = SAME_NOTE**place / (1 + order / 3)
-                heading = "" if whole else section.heading.rpartition(" > ")[2]
-                yield _Candidate(
-                    note.path, order, heading, text, starts, span, weight, _matched_words(section)
-                )
+        found += _list_sections(note, order, text, whole=note is hub)
+    best = max((one.score for one in found), default=0.0)
+    for one in found:
+        one.weight *= (1 + one.score / best) if best else 1
+    return [one for one in found if not one.order or one.score >= RELEVANT * best]
+
+
+def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> Iterable[_Candidate]:
+    """The sections of a note that have a body, or the whole note as one."""
+    _, starts = split_lines(text)
+    place = 0
+    for section in note.sections[:1] if whole else note.sections:
+        headed = bool(section.heading)
+        span = find_body(text, starts, section.line, section.end_line, headed=headed)
+        if whole:
+            span = find_body(text, starts, 1, len(starts), headed=False)
+        elif span[0] >= span[1] and len(note.sections) == 1:
+            # Only properties, or a heading right above another: what is below says what it is about.
+            span = find_body(text, starts, section.line, len(starts), headed=headed)
+        if span[0] < span[1]:
+            weight = SAME_NOTE**place / (1 + order / 3)
+            heading = "" if whole else section.heading.rpartition(" > ")[2]
+            yield _Candidate(
+                note.path, order, heading, text, starts, span, section.score, weight, _matched_words(section)
+            )
+            place += 1
 
 
 def _matched_words(section: RankedSection) -> set[str]:
@@ -199,8 +223,13 @@ def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list
     # A word that few of the sections have tells more than one that all have.
     words = {word: 1.0 / count for word, count in holders.items()}
     heads = sum(len(_render_place(one.path, one.heading, 10**4)) + 2 for one in chosen)
+    weights = [one.weight for one in chosen]
     needs = [one.span[1] - one.span[0] for one in chosen]
-    shares = share_room(needs, [one.weight for one in chosen], max(0, room - heads))
+    # The place with the words of each first: more passages say more than longer ones.
+    least = share_room([min(need, PASSAGE_CHARS) for need in needs], weights, max(0, room - heads))
+    rest = [need - share for need, share in zip(needs, least, strict=True)]
+    more = share_room(rest, weights, max(0, room - heads - sum(least)))
+    shares = map(add, least, more)
     spans = [
         (one, cut_passage(one.text, one.span, words, share))
         for one, share in zip(chosen, shares, strict=True)
@@ -271,7 +300,7 @@ def _find_linked(
     for passage in passages:
         for link in links[passage.path]:
             to = link.resolved
-            if to is None or to in shown or not to.lower().endswith(".md"):
+            if to is None or to in shown or not _is_note(to):
                 continue
             if passage.line <= link.line <= passage.end_line:
                 counts[to] += 1
