@@ -3,11 +3,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUN_VENV := .venv-run
+RUN_READY := $(RUN_VENV)/.ready
 SAMPLE := examples/sample-vault
 
 WEB_READY := web/node_modules/.ready
 
-.PHONY: help run test check lint types generate web bench conformance test-claude lock clean
+.PHONY: help run test check lint types generate packages bundle web bench conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -18,10 +20,16 @@ $(READY): pyproject.toml requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: $(READY)  ## serve the sample vault until Ctrl+C, after a first search
-	$(BIN)/vaultbridge index $(SAMPLE)
-	$(BIN)/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey'
-	$(BIN)/vaultbridge serve $(SAMPLE)
+$(RUN_READY): pyproject.toml requirements/run.lock
+	$(PYTHON) -m venv $(RUN_VENV)
+	$(RUN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.lock
+	$(RUN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+run: $(RUN_READY)  ## serve the sample vault until Ctrl+C, after a first search
+	$(RUN_VENV)/bin/vaultbridge index $(SAMPLE)
+	$(RUN_VENV)/bin/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey'
+	$(RUN_VENV)/bin/vaultbridge serve $(SAMPLE)
 
 test: $(READY)  ## the whole ordinary test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -39,6 +47,13 @@ generate: $(READY)  ## every generated file: schemas, the list of tools, referen
 	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md docs/cli.md
 	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
 	$(BIN)/python tests/requirements/document.py
+	$(BIN)/python -m vaultbridge.cli.manual man/vaultbridge.1
+
+packages: $(READY)  ## build every package into dist/, each checked by its own tool (needs npm)
+	$(BIN)/python packaging/build.py dist
+
+bundle: $(READY)  ## the .mcpb bundle alone, for Claude Desktop (needs npm)
+	$(BIN)/python packaging/build.py dist --only mcpb
 
 # Not `npm ci`: it insists on optional packages for other systems, which a registry need not have.
 $(WEB_READY): web/package.json web/package-lock.json

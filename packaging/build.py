@@ -1,0 +1,238 @@
+"""Builds every package into a folder, and lets each be checked by its own tool.
+
+    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin]
+
+The wheel and the source distribution are built twice and must be the same to the byte. The tools come from
+PyPI (`requirements/packaging.lock`) and npm, into `.venv-packaging` and `packaging/node_modules`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ROOT / ".venv-packaging"
+HERE = ROOT / "packaging"
+
+BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "src", "man")
+"""What the bundle for Claude Desktop holds beside its manifest: enough for `uv run`."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build every package and check each by its own tool.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", choices=tuple(STEPS))
+    args = parser.parse_args()
+    folder = args.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, step in STEPS.items():
+        if args.only in (None, name):
+            step(folder)
+    for file in sorted(folder.iterdir()):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        print(f"{file.name:<44} {file.stat().st_size:>10,} bytes  sha256 {digest}")
+    return 0
+
+
+def build_python_packages(folder: Path) -> None:
+    """Build wheel and source distribution, twice, and check their metadata."""
+    with tempfile.TemporaryDirectory() as again:
+        for place in (folder, Path(again)):
+            run(sys.executable, "-m", "hatchling", "build", "-d", str(place), quiet=True)
+        for file in sorted(Path(again).iterdir()):
+            if file.read_bytes() != (folder / file.name).read_bytes():
+                raise SystemExit(f"{file.name} differs when it is built again")
+    packages = [str(file) for file in sorted(folder.glob("vaultbridge-*")) if file.suffix in (".whl", ".gz")]
+    run(str(tool("twine")), "check", "--strict", *packages)
+
+
+def build_bundle(folder: Path) -> None:
+    """Build the .mcpb for Claude Desktop and validate it with the official package."""
+    mcpb = npm_tool("mcpb")
+    with tempfile.TemporaryDirectory() as staged:
+        stage = Path(staged)
+        shutil.copy(HERE / "mcpb" / "manifest.json", stage)
+        for name in BUNDLED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, stage / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, stage)
+        run(mcpb, "validate", str(stage / "manifest.json"))
+        bundle = folder / "vaultbridge.mcpb"
+        run(mcpb, "pack", str(stage), str(bundle), quiet=True)
+        with zipfile.ZipFile(bundle) as packed:
+            if not {"manifest.json", "src/vaultbridge/__main__.py"} <= set(packed.namelist()):
+                raise SystemExit("the bundle lacks its manifest or its program")
+
+
+def check_registry_entry(folder: Path) -> None:
+    """Check server.json, the plugin and its skill against the published schemas."""
+    with tempfile.TemporaryDirectory() as staged:
+        # Only what is meant for others: the rest of the repository is not linted.
+        stage = Path(staged)
+        shutil.copy(ROOT / "server.json", stage)
+        shutil.copytree(ROOT / ".claude-plugin", stage / ".claude-plugin")
+        shutil.copytree(HERE / "claude-plugin", stage / "packaging" / "claude-plugin")
+        run(str(tool("skillsaw")), "lint", "--strict", str(stage))
+    shutil.copy(ROOT / "server.json", folder)
+
+
+def check_plugin(folder: Path) -> None:
+    """Let Claude Code itself validate the plugin and the marketplace file."""
+    claude = npm_tool("claude")
+    for place in (HERE / "claude-plugin", ROOT):
+        run(claude, "plugin", "validate", str(place))
+
+
+def try_first_minute(folder: Path) -> None:
+    """Install the wheel as a newcomer would, three ways, run `init`, and call a tool by the file it wrote."""
+    (wheel,) = folder.glob("vaultbridge-*.whl")
+    uv, pipx = str(tool("uv")), str(tool("pipx"))
+    ways = {
+        "venv and pip": lambda home: [
+            [sys.executable, "-m", "venv", str(home / "env")],
+            [str(home / "env" / "bin" / "pip"), "install", "--quiet", str(wheel)],
+        ],
+        "uv tool install": lambda home: [[uv, "tool", "install", "--quiet", str(wheel)]],
+        "pipx install": lambda home: [[pipx, "install", "--quiet", str(wheel)]],
+    }
+    for name, commands in ways.items():
+        with tempfile.TemporaryDirectory() as place:
+            home = Path(place)
+            shutil.copytree(ROOT / "examples" / "sample-vault", home / "Notes")
+            (home / ".cursor").mkdir()
+            environ = _newcomer(home)
+            for words in commands(home):
+                run(*words, quiet=True, environ=environ)
+            started = time.monotonic()
+            program = next(iter([*home.glob("env/bin/vaultbridge"), *home.glob(".local/bin/vaultbridge")]))
+            run(str(program), "init", "--yes", "-v", str(home / "Notes"), quiet=True, environ=environ)
+            answer = _call_as_configured(home / ".cursor" / "mcp.json", environ)
+            if "survey" not in answer:
+                raise SystemExit(f"{name}: the first tool call answered {answer[:200]!r}")
+            print(f"{name}: init and a first answer in {time.monotonic() - started:.1f} s")
+
+
+def _newcomer(home: Path) -> dict[str, str]:
+    """The environment of somebody who has nothing of ours yet."""
+    kept = (
+        "PATH",
+        "LANG",
+        "PIP_INDEX_URL",
+        "PIP_CONFIG_FILE",
+        "UV_INDEX_URL",
+        "UV_DEFAULT_INDEX",
+        "SSL_CERT_FILE",
+    )
+    environ = {name: os.environ[name] for name in kept if name in os.environ}
+    environ |= {
+        "HOME": str(home),
+        "PIPX_HOME": str(home / "pipx"),
+        "PIPX_BIN_DIR": str(home / ".local" / "bin"),
+    }
+    return environ | {"UV_TOOL_BIN_DIR": str(home / ".local" / "bin"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def _call_as_configured(file: Path, environ: dict[str, str]) -> str:
+    """Start what the assistant's file says and ask for a search, as the assistant would."""
+    (entry,) = json.loads(file.read_text("utf-8"))["mcpServers"].values()
+    messages = (
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "newcomer", "version": "1"},
+            },
+        },
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "obsidian_search", "arguments": {"query": "light pollution"}},
+        },
+    )
+    with subprocess.Popen(
+        [entry["command"], *entry["args"]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environ,
+        text=True,
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        for message in messages:
+            server.stdin.write(json.dumps(message) + "\n")
+            server.stdin.flush()
+        for line in server.stdout:
+            answer = json.loads(line)
+            if answer.get("id") == 2:
+                server.stdin.close()
+                return json.dumps(answer)
+    return ""
+
+
+def tool(name: str) -> Path:
+    """Return a program of the packaging environment, which is made when it is missing."""
+    lock = ROOT / "requirements" / "packaging.lock"
+    ready = TOOLS / ".ready"
+    if not ready.exists() or ready.stat().st_mtime < lock.stat().st_mtime:
+        run(sys.executable, "-m", "venv", str(TOOLS))
+        python = str(TOOLS / "bin" / "python")
+        run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "-r",
+            str(lock),
+        )
+        ready.touch()
+    return TOOLS / "bin" / name
+
+
+def npm_tool(name: str) -> str:
+    """Return a program of the packaging's npm packages, which are installed when they are missing."""
+    place = HERE / "node_modules" / ".bin" / name
+    if not place.exists():
+        if shutil.which("npm") is None:
+            raise SystemExit("npm is needed for this package: install Node.js")
+        run("npm", "ci", "--prefix", str(HERE), "--no-audit", "--no-fund", quiet=True)
+    return str(place)
+
+
+def run(*words: str, quiet: bool = False, environ: dict[str, str] | None = None) -> None:
+    around = environ or {**os.environ, "PYTHONWARNINGS": "ignore", "DISABLE_AUTOUPDATER": "1"}
+    done = subprocess.run(words, cwd=ROOT, env=around, capture_output=quiet, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(
+            f"{' '.join(words[:3])} failed\n{(done.stdout or '') + (done.stderr or '')}".rstrip()
+        )
+
+
+STEPS = {
+    "wheel": build_python_packages,
+    "install": try_first_minute,
+    "mcpb": build_bundle,
+    "registry": check_registry_entry,
+    "plugin": check_plugin,
+}
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,83 @@
+"""The files of every package say the same: version, name, commands. Their own tools check them in `make
+packages`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import yaml
+
+from vaultbridge import __version__
+from vaultbridge.tools.standard import STANDARD_TOOLS
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def read_json(path: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads((ROOT / path).read_text("utf-8"))
+    return found
+
+
+def test_every_file_names_this_version() -> None:
+    registry = json.loads((ROOT / "server.json").read_text("utf-8"))
+    formula = (ROOT / "packaging" / "homebrew" / "vaultbridge.rb").read_text("utf-8")
+    named = {
+        "server.json": registry["version"],
+        "its package": registry["packages"][0]["version"],
+        "bundle": read_json("packaging/mcpb/manifest.json")["version"],
+        "plugin": read_json("packaging/claude-plugin/.claude-plugin/plugin.json")["version"],
+        "formula": re.search(r"vaultbridge-([0-9.]+)\.tar\.gz", formula)[1],  # type: ignore[index]
+    }
+    assert set(named.values()) == {__version__}, named
+
+
+def test_the_registry_finds_its_name_in_the_readme() -> None:
+    assert f"mcp-name: {read_json('server.json')['name']} " in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_manual_page_is_current(tmp_path: Path) -> None:
+    page = tmp_path / "vaultbridge.1"
+    subprocess.run([sys.executable, "-m", "vaultbridge.cli.manual", str(page)], check=True)
+    assert (ROOT / "man" / "vaultbridge.1").read_text("utf-8") == page.read_text("utf-8"), (
+        "run `make generate`"
+    )
+
+
+def test_the_bundle_asks_for_a_folder_and_starts_the_server_on_it() -> None:
+    manifest = json.loads((ROOT / "packaging" / "mcpb" / "manifest.json").read_text("utf-8"))
+    assert manifest["server"]["type"] == "uv" and manifest["user_config"]["vault"]["type"] == "directory"
+    assert manifest["server"]["mcp_config"]["args"][-3:] == ["vaultbridge", "stdio", "${user_config.vault}"]
+    assert (ROOT / manifest["server"]["entry_point"]).is_file()
+
+
+def test_the_marketplace_leads_to_the_plugin() -> None:
+    (plugin,) = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text("utf-8"))["plugins"]
+    folder = ROOT / plugin["source"]
+    assert (folder / ".claude-plugin" / "plugin.json").is_file()
+    skill = (folder / "skills" / "obsidian-vault" / "SKILL.md").read_text("utf-8")
+    named = set(re.findall(r"`([a-z_]+)`", skill.partition("## If it")[0]))
+    offered = {tool.name.removeprefix("obsidian_") for tool in STANDARD_TOOLS}
+    words = {"append", "replace_text", "replace_section", "dry_run", "vault"}
+    assert named - words <= offered, named - words - offered
+
+
+def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> None:
+    docker = (ROOT / "packaging" / "docker" / "Dockerfile").read_text("utf-8")
+    assert "\nUSER vault\n" in docker and "HEALTHCHECK" in docker and "--require-hashes" in docker
+    compose = yaml.safe_load((ROOT / "packaging" / "docker" / "compose.yaml").read_text("utf-8"))
+    service = compose["services"]["vaultbridge"]
+    assert service["read_only"] is True and service["cap_drop"] == ["ALL"]
+    for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        flow = yaml.safe_load(file.read_text("utf-8"))
+        assert flow["permissions"] == {"contents": "read"} and flow["jobs"], file.name
+
+
+def test_the_project_says_where_it_lives() -> None:
+    assert {"Homepage", "Documentation", "Issues", "Changelog"} == PROJECT["urls"].keys()
+    assert all(url.startswith("https://github.com/vaultbridge/") for url in PROJECT["urls"].values())
