@@ -1,0 +1,280 @@
+"""Measures how well questions in plain words find the notes that answer them, and how long that takes.
+
+    python benchmarks/retrieval_bench.py                                    # the sample vault, a few seconds
+    python benchmarks/retrieval_bench.py --vault FOLDER --questions FILE    # your own
+    python benchmarks/retrieval_bench.py --vault FOLDER --links 200         # questions made from its links
+    python benchmarks/retrieval_bench.py --views                            # what each view is worth
+
+A file of questions has one question a line, a tab, and the notes that answer it, each with a grade:
+`Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. Questions from links: one link of
+a note is replaced by its text, in a copy of the vault, and its target is asked for by its title, by the text
+of the link where that differs, and by the passage around it; the note that had the link does not count as an
+answer.
+
+For every set: nDCG@5, how often an answer is among the first five (hit@5), the mean reciprocal rank of the
+first answer (MRR), how many questions got no answer at all, and processor time. Beside the rank stand two
+baselines from the same index: all words must occur, as in the app (`all`), and any word may (`any`). `--half`
+takes every second question: weights are chosen on `tune` and figures given for `report`. The exit code is 1
+when the built-in questions are answered worse than the limits below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from math import log2
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from vaultbridge.engine import Engine  # noqa: E402
+from vaultbridge.index.fold import split_words  # noqa: E402
+from vaultbridge.index.ranking import views  # noqa: E402
+from vaultbridge.vault.write.trash import Trash  # noqa: E402
+
+SAMPLE_VAULT = ROOT / "examples" / "sample-vault"
+SAMPLE_QUESTIONS = Path(__file__).with_name("sample_questions.tsv")
+
+LEAST = {"nDCG@5": 0.88, "hit@5": 0.95, "MRR": 0.88}
+"""What the built-in questions must reach."""
+
+SHOWN = 10
+"""Notes asked for: the reciprocal rank of a later answer is 0."""
+
+PASSAGE_CHARS = 150
+"""How much text on each side of a hidden link asks for its target."""
+
+SEED = 20240501
+
+
+class Asked(NamedTuple):
+    """A question, the grade of each note that answers it, and a note that does not count."""
+
+    question: str
+    grades: dict[str, int]
+    ignored: str = ""
+
+
+class Figures(NamedTuple):
+    ndcg: float
+    hit: float
+    mrr: float
+    empty: int
+    median: float
+    slow: float
+
+    def __str__(self) -> str:
+        return (
+            f"nDCG@5 {self.ndcg:.3f}  hit@5 {self.hit:.3f}  MRR {self.mrr:.3f}  empty {self.empty:3d}"
+            f"  p50 {self.median * 1000:6.1f} ms  p95 {self.slow * 1000:6.1f} ms"
+        )
+
+
+Answer = Callable[[Engine, str], list[str]]
+
+
+def by_rank(engine: Engine, question: str) -> list[str]:
+    return [str(note.path) for note in engine.ask.rank(question, limit=SHOWN).notes]
+
+
+def by_all_words(engine: Engine, question: str) -> list[str]:
+    words = " ".join(dict.fromkeys(split_words(question)))
+    return [str(hit.path) for hit in engine.ask.search(words, limit=SHOWN).hits] if words else []
+
+
+def by_any_word(engine: Engine, question: str) -> list[str]:
+    words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
+    return [str(hit.path) for hit in engine.ask.search(words, limit=SHOWN).hits] if words else []
+
+
+WAYS: dict[str, Answer] = {"all": by_all_words, "any": by_any_word, "rank": by_rank}
+
+
+def measure(engine: Engine, asked: list[Asked], answer: Answer) -> Figures:
+    scores: list[tuple[float, float, float]] = []
+    times: list[float] = []
+    empty = 0
+    for question, grades, ignored in asked:
+        begin = time.thread_time()
+        found = answer(engine, question)
+        times.append(time.thread_time() - begin)
+        empty += not found
+        scores.append(judge([path for path in found if path != ignored], grades))
+    times.sort()
+    ndcg, hit, mrr = (sum(column) / len(scores) for column in zip(*scores, strict=True))
+    return Figures(ndcg, hit, mrr, empty, times[len(times) // 2], times[int(len(times) * 0.95)])
+
+
+def judge(found: list[str], grades: dict[str, int]) -> tuple[float, float, float]:
+    """Returns nDCG@5, whether an answer is among the first five, and the reciprocal rank of the first."""
+    gained = sum((2 ** grades.get(path, 0) - 1) / log2(place + 2) for place, path in enumerate(found[:5]))
+    best = sorted(grades.values(), reverse=True)[:5]
+    possible = sum((2**grade - 1) / log2(place + 2) for place, grade in enumerate(best))
+    first = next((place for place, path in enumerate(found, 1) if grades.get(path)), 0)
+    return gained / possible, float(0 < first <= 5), 1 / first if first else 0.0
+
+
+def read_questions(file: Path) -> list[Asked]:
+    asked = []
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        question, tab, answers = line.partition("\t")
+        grades = dict(_read_grade(one, file, number) for one in answers.split("|")) if tab else {}
+        if not any(grades.values()):
+            sys.exit(
+                f"{file.name}, line {number}: write a question, a tab, and Path.md=2 for what answers it."
+            )
+        asked.append(Asked(question, grades))
+    return asked
+
+
+def _read_grade(written: str, file: Path, number: int) -> tuple[str, int]:
+    path, equals, grade = written.rpartition("=")
+    if not equals or not grade.isdigit():
+        sys.exit(f"{file.name}, line {number}: {written!r} has no grade; write Path.md=2.")
+    return path, int(grade)
+
+
+class Opened:
+    """An engine on a vault with a cache of its own."""
+
+    def __init__(self, vault: Path) -> None:
+        self._cache = tempfile.TemporaryDirectory()
+        self.engine = Engine(vault, cache=Path(self._cache.name), trash=Trash({}))
+        self.engine.index_sync.refresh()
+        # As in a server: changes are watched, and no call compares the vault with the disk.
+        self.engine.index_sync.start()
+        while not self.engine.index_sync.watching:
+            time.sleep(0.05)
+
+    def __enter__(self) -> Engine:
+        return self.engine
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.close()
+        self._cache.cleanup()
+
+
+def hide_links(vault: Path, copy: Path, most: int) -> dict[str, list[Asked]]:
+    """Copies a vault, hides one link of some of its notes, and returns the questions for their targets by
+    kind."""
+    shutil.copytree(vault, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
+    asked: dict[str, list[Asked]] = {"title": [], "anchor": [], "passage": []}
+    with Opened(vault) as engine:
+        notes = [note for note in engine.ask.notes() if note.file.kind == "note"]
+    rng = random.Random(SEED)
+    rng.shuffle(notes)
+    for indexed in notes:
+        source = str(indexed.file.path)
+        text = (vault / source).read_bytes().decode("utf-8", "replace")
+        linked = [
+            (link, str(target))
+            for link, target in zip(indexed.note.links, indexed.resolved, strict=True)
+            if target is not None and target != source and target.endswith(".md") and not link.embed
+            if link.kind in ("wiki", "markdown") and text.count(link.raw) == 1
+        ]
+        if not linked:
+            continue
+        link, target = rng.choice(linked)
+        title = target.rpartition("/")[2].removesuffix(".md")
+        shown = link.display or title
+        before, _, after = text.partition(link.raw)
+        (copy / source).write_bytes((before + shown + after).encode())
+        grades = {target: 2}
+        asked["title"].append(Asked(title, grades, source))
+        if shown.lower() != title.lower():
+            asked["anchor"].append(Asked(shown, grades, source))
+        around = before[-PASSAGE_CHARS:].rpartition("\n")[2] + " " + after[:PASSAGE_CHARS].partition("\n")[0]
+        if len(split_words(around)) > 3:
+            asked["passage"].append(Asked(_without_markup(around), grades, source))
+        if len(asked["title"]) == most:
+            break
+    return {kind: questions for kind, questions in asked.items() if questions}
+
+
+def _without_markup(text: str) -> str:
+    return re.sub(r"[\[\]|*_`#>!]+", " ", text).strip()
+
+
+def take_half(asked: list[Asked], half: str) -> list[Asked]:
+    return asked if half == "both" else asked[0 if half == "tune" else 1 :: 2]
+
+
+def without_each_view(engine: Engine, asked: list[Asked]) -> Iterator[tuple[str, Figures]]:
+    weights = dict(views.VIEW_WEIGHTS)
+    for view, weight in weights.items():
+        views.VIEW_WEIGHTS[view] = 0.0
+        yield view, measure(engine, asked, by_rank)
+        views.VIEW_WEIGHTS[view] = weight
+    fields = dict(views.FIELD_WEIGHTS)
+    for field, weight in fields.items():
+        views.FIELD_WEIGHTS[field] = 0.0
+        yield f"field {field}", measure(engine, asked, by_rank)
+        views.FIELD_WEIGHTS[field] = weight
+
+
+def report(engine: Engine, name: str, asked: list[Asked], *, each_view: bool) -> Figures:
+    print(f"{name}: {len(asked)} questions")
+    ranked = None
+    for way, answer in WAYS.items():
+        # Once before, so that what a first search loads is not part of the figures.
+        answer(engine, asked[0].question)
+        ranked = measure(engine, asked, answer)
+        print(f"  {way:5s} {ranked}")
+    assert ranked is not None
+    if each_view:
+        for view, figures in without_each_view(engine, asked):
+            print(f"  without {view:16s} nDCG@5 {figures.ndcg:.3f} ({figures.ndcg - ranked.ndcg:+.3f})")
+    return ranked
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--vault", type=Path, default=SAMPLE_VAULT, help="folder of the vault")
+    parser.add_argument("--questions", type=Path, help="file of judged questions")
+    parser.add_argument("--links", type=int, metavar="N", help="make questions from up to N hidden links")
+    parser.add_argument("--half", choices=("both", "tune", "report"), default="both")
+    parser.add_argument("--views", action="store_true", help="measure without each view")
+    options = parser.parse_args()
+    built_in = options.vault == SAMPLE_VAULT and options.questions is None
+    if not options.vault.is_dir():
+        parser.error(f"{options.vault} is no folder.")
+    if not built_in and options.questions is None and options.links is None:
+        parser.error("Give --questions FILE or --links N for a vault of your own.")
+    missed: list[str] = []
+    file = SAMPLE_QUESTIONS if built_in else options.questions
+    if file is not None:
+        asked = take_half(read_questions(file), options.half)
+        with Opened(options.vault) as engine:
+            figures = report(engine, file.name, asked, each_view=options.views)
+        if built_in:
+            reached = {"nDCG@5": figures.ndcg, "hit@5": figures.hit, "MRR": figures.mrr}
+            missed = [
+                f"{name} {reached[name]:.3f} < {least}"
+                for name, least in LEAST.items()
+                if reached[name] < least
+            ]
+    links = 200 if built_in and options.links is None else options.links
+    if links:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "vault")
+            hidden = hide_links(options.vault, copy, links)
+            with Opened(copy) as engine:
+                for kind, asked in hidden.items():
+                    report(engine, f"links by {kind}", take_half(asked, options.half), each_view=False)
+    for one in missed:
+        print(f"below its limit: {one}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
