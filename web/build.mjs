@@ -78,5 +78,5 @@ function licences(inputs) {
     return `${about.name} ${about.version} (${about.license})\n\n${text}\n`;
   });
   const head = 'The page is made with these packages. Each is used under its own licence, which follows its name.\n';
-  return [head, ...parts].join(`\n${'-'.repeat(80)}\n\n`);
+  return [head, ...parts].join(`\n${'='.repeat(80)}\n\n`);
 }

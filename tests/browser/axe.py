@@ -2,35 +2,47 @@
 
     assert await find_barriers(page) == []
 
-It comes with the packages of `web/` (`make web` installs them). Without them the check is skipped, except
-where `VAULTBRIDGE_NEEDS_AXE` is set.
+It is a package of `web/`, pinned for development: taken from there when `make web` has installed it, else
+installed into the user's cache folder. Skips where npm cannot bring it.
 """
 
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from browser.chromium import Page
+from support.node import NotInstallable, installed
 
-SOURCE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+WEB = Path(__file__).parents[2] / "web"
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-async def find_barriers(page: Page) -> list[str]:
-    """Every violation of WCAG A and AA, as "rule: element: why"."""
-    if not SOURCE.exists():
-        if os.environ.get("VAULTBRIDGE_NEEDS_AXE"):
-            pytest.fail("axe-core is not installed: run `make web`")
-        pytest.skip("axe-core is not installed: `make web` installs it")
+def find_source() -> Path:
+    file = Path("node_modules") / "axe-core" / "axe.min.js"
+    if (WEB / file).exists():
+        return WEB / file
+    try:
+        return installed("page", WEB) / file
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+
+
+async def find_barriers(page: Page, *, skip: Sequence[str] = ()) -> list[str]:
+    """Every violation of WCAG A and AA, as "rule: element: why". `skip` are rules that do not apply."""
     if not await page.run("typeof axe === 'object'"):
-        await page.run(SOURCE.read_text("utf-8") + "\n;true")
+        await page.run(find_source().read_text("utf-8") + "\n;true")
+    options = {
+        "runOnly": RULES,
+        "resultTypes": ["violations"],
+        "rules": {rule: {"enabled": False} for rule in skip},
+    }
     answer = await page.run(
-        f"axe.run(document, {{ runOnly: {json.dumps(RULES)}, resultTypes: ['violations'] }}).then((found) =>"
+        f"axe.run(document, {json.dumps(options)}).then((found) =>"
         " JSON.stringify(found.violations.flatMap((rule) => rule.nodes.map((node) =>"
         " `${rule.id}: ${node.target.join(' ')}: ${node.failureSummary}`))))"
     )

@@ -32,7 +32,20 @@ WAIT = 60.0
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+}
+CONTROL = 2
+"""The bit of the Control key among the modifiers."""
 
 
 UNTIL = """new Promise((done) => {
@@ -212,6 +225,11 @@ class Page:
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
         return await self._browser.ask(method, self._session, **params)
 
+    async def attach(self, target: str) -> Page:
+        """Another tab, which this one opened."""
+        attached = await self._browser.ask("Target.attachToTarget", targetId=target, flatten=True)
+        return Page(self._browser, attached["sessionId"])
+
     async def go(self, url: str) -> None:
         """Open an address and wait until it is loaded. Another fragment of the same page loads nothing."""
         loaded = self._browser.coming("Page.loadEventFired")
@@ -267,13 +285,17 @@ class Page:
     async def type(self, text: str) -> None:
         await self.ask("Input.insertText", text=text)
 
-    async def key(self, key: str) -> None:
-        code = KEYS[key]
-        text = {"Enter": "\r", " ": " "}.get(key, "")
-        await self.ask(
-            "Input.dispatchKeyEvent", type="keyDown", key=key, text=text, windowsVirtualKeyCode=code
-        )
-        await self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+    async def key(self, key: str, *, control: bool = False) -> None:
+        code = KEYS.get(key) or ord(key.upper())
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 and not control else "")
+        press = {"key": key, "windowsVirtualKeyCode": code, "modifiers": CONTROL if control else 0}
+        await self.ask("Input.dispatchKeyEvent", type="keyDown", text=text, **press)
+        await self.ask("Input.dispatchKeyEvent", type="keyUp", **press)
+
+    async def back(self) -> None:
+        history = await self.ask("Page.getNavigationHistory")
+        before = history["entries"][history["currentIndex"] - 1]
+        await self.ask("Page.navigateToHistoryEntry", entryId=before["id"])
 
     async def press(self, letter: str) -> None:
         """One character, as a key of its own: `j`, `?`."""

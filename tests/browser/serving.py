@@ -50,6 +50,14 @@ class Serving:
         command = [sys.executable, "-m", "vaultbridge", "index", str(self.vault)]
         subprocess.run(command, env=self.env, capture_output=True, timeout=START, check=True)
 
+    def run(self, *arguments: str) -> Any:
+        """The JSON that a command answers."""
+        command = [sys.executable, "-m", "vaultbridge", *arguments]
+        done = subprocess.run(
+            command, env=self.env, capture_output=True, text=True, timeout=START, check=True
+        )
+        return json.loads(done.stdout)
+
     def link(self) -> str:
         """As the command prints it; port and token stay the same for a vault."""
         if self._link:
@@ -86,3 +94,12 @@ class Serving:
 
 async def decided(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
     return [block["text"] for block in (await client.end(waiting))["content"]]
+
+
+def keep_picture(name: str, picture: bytes) -> None:
+    """Keep a picture of the page where VAULTBRIDGE_PICTURES says, for whoever wants to look at it."""
+    assert picture.startswith(b"\x89PNG")
+    folder = os.environ.get("VAULTBRIDGE_PICTURES")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / f"{name}.png").write_bytes(picture)

@@ -6,8 +6,11 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +18,7 @@ from pathlib import Path
 from support.files import write_vault
 
 BOUND = 60.0
+ONCE = re.compile(r"(http://127\.0\.0\.1:\d+)/#code=([\w-]+)")
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f-]{36}")
 
 
@@ -36,11 +40,11 @@ def new_vault(home: Path) -> str:
 
 @contextmanager
 def serving(
-    home: Path, vault: str, *args: str, stdout: int = subprocess.PIPE
+    home: Path, vault: str, *args: str, stdout: int = subprocess.PIPE, **environ: str
 ) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "vaultbridge", "serve", vault, "--port", "0", *args]
     process = subprocess.Popen(
-        command, env=environment(home), stdout=stdout, stderr=subprocess.PIPE, text=True
+        command, env={**environment(home), **environ}, stdout=stdout, stderr=subprocess.PIPE, text=True
     )
     try:
         yield process
@@ -73,7 +77,66 @@ def test_serve_writes_no_token_where_it_could_be_kept(tmp_path: Path) -> None:
         while "Ctrl+C" not in "".join(lines):
             lines.append(process.stdout.readline())
         assert f"vaultbridge page {vault}" in "".join(lines)
-        assert "token=" not in "".join(lines)
+        assert "token=" not in "".join(lines) and "code=" not in "".join(lines)
+
+
+def test_serve_prints_a_link_that_works_once_where_it_is_wanted(tmp_path: Path) -> None:
+    """As `make run` asks for it. The commands work as they are printed, without the program on PATH."""
+    vault = new_vault(tmp_path)
+    with serving(tmp_path, vault, "--link") as process:
+        assert process.stdout is not None
+        lines = []
+        while "Ctrl+C" not in "".join(lines):
+            lines.append(process.stdout.readline())
+        shown = "".join(lines)
+        link = ONCE.search(shown)
+        assert link is not None and "token=" not in shown
+        assert [redeem(link[1], link[2]) for _ in range(2)] == [200, 403]
+        stdio = re.search(r"a client that spawns +(.+)", shown)
+        assert stdio is not None
+        command = shlex.split(stdio[1])
+        assert command[-2:] == ["stdio", vault]
+        done = subprocess.run(
+            [*command[:-2], "--version"], env={"PATH": ""}, capture_output=True, timeout=BOUND, check=True
+        )
+        assert done.stdout
+
+
+def redeem(url: str, code: str) -> int:
+    request = urllib.request.Request(
+        f"{url}/page/code",
+        json.dumps({"code": code}).encode(),
+        {"Content-Type": "application/json"},
+        method="POST",
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=BOUND) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code
+
+
+def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
+    """Other users of the machine see a browser's arguments, so the token is not among them."""
+    vault = new_vault(tmp_path)
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {shlex.quote(str(told))}\n', "utf-8")
+    browser.chmod(0o755)
+    with serving(tmp_path, vault, "--open", "--json", BROWSER=f"{browser} %s") as process:
+        first = told.read_text("utf-8")
+        found = ONCE.fullmatch(first.strip())
+        assert found is not None and redeem(found[1], found[2]) == 200
+        assert process.stdout is not None
+        process.stdout.readline()
+        command = [sys.executable, "-m", "vaultbridge", "page", vault, "--open"]
+        with subprocess.Popen(command, env={**environment(tmp_path), "BROWSER": f"{browser} %s"}) as again:
+            second = told.read_text("utf-8")
+            assert again.wait(BOUND) == 0
+        found = ONCE.fullmatch(second.strip())
+        assert found is not None and second != first and redeem(found[1], found[2]) == 200
 
 
 def test_serve_gives_a_person_at_a_terminal_the_link(tmp_path: Path) -> None:
@@ -84,5 +147,5 @@ def test_serve_gives_a_person_at_a_terminal_the_link(tmp_path: Path) -> None:
         shown = ""
         while "Ctrl+C" not in shown:
             shown += screen.readline()
-        assert LINK.search(shown)
-        assert LINK.search(shown)[0] == vaultbridge(tmp_path, "page", vault).stdout.strip()
+        found = ONCE.search(shown)
+        assert found is not None and redeem(found[1], found[2]) == 200

@@ -64,7 +64,7 @@ def test_every_package_is_locked_by_its_hash_and_names_no_registry() -> None:
 
 
 def test_each_package_in_the_bundle_has_its_licence_in_the_notice() -> None:
-    _, *parts = (STATIC / "THIRD_PARTY.txt").read_text("utf-8").split(f"\n{'-' * 80}\n\n")
+    _, *parts = (STATIC / "THIRD_PARTY.txt").read_text("utf-8").split(f"\n{'=' * 80}\n\n")
     lock = json.loads((WEB / "package-lock.json").read_text("utf-8"))["packages"]
     named = [re.fullmatch(r"(\S+) (\S+) \((.+)\)", part.partition("\n")[0]) for part in parts]
     assert parts and all(named)

@@ -143,7 +143,7 @@ def test_the_files_refer_to_nothing_outside_and_to_no_missing_file() -> None:
         patterns = (
             r"(?:src|href)=\"(/[^\"#]+)\"",
             r"(?:from|import)\(?\"(\./[^\"]+)\"",
-            r"url\((?!data:)([^)]+)\)",
+            r"url\((?!['\"]?(?:data:|#))([^)]+)\)",
         )
         for pattern in patterns:
             for address in re.findall(pattern, text):

@@ -14,6 +14,7 @@ function show(): void {
 live.on('diffOpened', ({ id }) => (waiting.add(id), show()));
 live.on('diffClosed', ({ id }) => (waiting.delete(id), show()));
 live.hello.watch(async () => {
+  if (live.state.get().word === 'limited') return;
   const { diffs } = await live.ask<{ diffs: { id: string }[] }>('diffs').catch(() => ({ diffs: [] }));
   waiting.clear();
   for (const { id } of diffs) waiting.add(id);

@@ -1,19 +1,24 @@
 // The page: takes the token from its link, connects, and shows the view that the address names.
 
 import { render } from 'preact';
+import { vaultName } from './lib/api';
 import { live } from './lib/live';
 import { href, navigate, parse, route } from './lib/router';
-import { findToken, takeToken } from './lib/token';
+import { findToken, hasLink, takeToken } from './lib/token';
 import { Shell } from './shell';
 
 async function start(): Promise<void> {
-  if (takeToken()) route.set(parse(location.hash));
+  const taken = takeToken();
+  route.set(parse(location.hash));
+  // A view asks the server as soon as it is drawn, and needs the token for that.
+  const why = await taken;
+  const found = await findToken();
   const root = document.getElementById('app');
   if (!root) return;
   root.replaceChildren();
+  if (!found) live.state.set({ word: 'refused', why: why || 'This page needs its token.' });
   render(<Shell />, root);
-  if (await findToken()) live.connect();
-  else live.state.set({ word: 'refused', why: 'This page needs its token.' });
+  if (found) live.connect();
 }
 
 // A note that the assistant opens is shown, wherever the person is.
@@ -22,5 +27,13 @@ live.on('openFile', ({ path, selection }) => {
   return { done: true };
 });
 
-addEventListener('hashchange', () => takeToken() && location.reload());
+// Another vault needs another connection.
+let vault = vaultName();
+route.watch(() => {
+  if (vaultName() === vault) return;
+  vault = vaultName();
+  live.reconnect();
+});
+
+addEventListener('hashchange', () => hasLink() && location.reload());
 void start();

@@ -81,7 +81,7 @@ function Badge({ name }: { name: string }): JSX.Element | null {
 }
 
 function ConnectionState({ state }: { state: LiveState }): JSX.Element {
-  const words = { starting: 'Connecting…', connected: 'Connected', lost: 'Not connected.', refused: 'Access denied.' };
+  const words = { starting: 'Connecting…', connected: 'Connected', limited: 'Limited access', lost: 'Not connected.', refused: 'Access denied.' };
   const more = state.word === 'lost' ? ` Trying again in ${state.seconds} s.` : '';
   return <p id="state" class="state" role="status" data-state={state.word}><span>{words[state.word]}{more}</span></p>;
 }

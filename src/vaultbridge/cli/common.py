@@ -292,6 +292,37 @@ def emit(value: Any) -> None:
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
+def own_command() -> str:
+    """How a person starts this program again from a shell: by its name, or by its path when the name leads to
+    no program or to another one."""
+    import shlex
+    import shutil
+
+    script = Path(sys.argv[0]).absolute()
+    if script.name != "vaultbridge":
+        return f"{shlex.quote(sys.executable)} -m vaultbridge"
+    found = shutil.which("vaultbridge")
+    same = found is not None and Path(found).resolve() == script.resolve()
+    return "vaultbridge" if same else shlex.quote(str(script))
+
+
+def open_browser(link: str) -> None:
+    """Open a link in the user's browser, without waiting for it. Other users of the machine can see it among
+    the arguments of the browser for a moment, so it should be one that works once."""
+    import threading
+    import webbrowser
+
+    def work() -> None:
+        try:
+            opened = webbrowser.open(link)
+        except webbrowser.Error:
+            opened = False
+        if not opened:
+            sys.stderr.write(f"note: No browser could be started. Open this link yourself: {link}\n")
+
+    threading.Thread(target=work, name="browser", daemon=True).start()
+
+
 def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import OK, Parser, emit, parse_port, run, say
+from vaultbridge.cli.common import OK, Parser, emit, open_browser, own_command, parse_port, run, say
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 
@@ -56,6 +56,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
     parser.add_argument("--behind-proxy", action="store_true", help="a proxy in front does TLS")
     parser.add_argument("--require-token", action="store_true", help="local programs need a token too")
+    parser.add_argument("--open", action="store_true", help="open the page in your browser")
+    parser.add_argument(
+        "--link", action="store_true", help="print the page's link also when the output is no terminal"
+    )
     parser.add_argument("--no-ide", action="store_true", help="no lock file for Claude Code")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
@@ -102,7 +106,9 @@ def _serve(args: argparse.Namespace) -> int:
     options = ServeOptions(config=config, config_file=file, overlay=overlay)
 
     def say_where(listening: Listening) -> None:
-        announce(listening, as_json=args.json)
+        announce(listening, as_json=args.json, link=args.link or sys.stdout.isatty())
+        if args.open:
+            open_browser(listening.open_once)
         # What plugins print goes to the log: a program reads one line here and no more.
         sys.stdout = sys.stderr
 
@@ -148,8 +154,8 @@ def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
     )
 
 
-def announce(listening: Listening, *, as_json: bool) -> None:
-    """Print the addresses: one line for a program, a few for a person."""
+def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
+    """Print the addresses: one line for a program, a few for a person, with the link if wanted."""
     url = listening.url
     for notice in listening.notices:
         sys.stderr.write(f"note: {notice}\n")
@@ -173,14 +179,15 @@ def announce(listening: Listening, *, as_json: bool) -> None:
         folder = shlex.quote(str(listening.vaults[0].folder))
         names = ", ".join(vault.name for vault in listening.vaults)
         say(f"Serving {names} at {url}\n")
+        command = own_command()
+        # It works once, for whoever started this, and should not wait in a service's log for somebody else.
+        page = listening.open_once if link else f"{command} page {folder}    prints the link"
+        say(f"  you, in a browser       {page}")
         if listening.ide:
             say(f"  Claude Code, as an IDE  cd {folder} && claude    then type /ide")
         say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp")
         say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
-        say(f"  a client that spawns    vaultbridge stdio {folder}")
-        # The token is for whoever started this, not for a service's log.
-        link = listening.page if sys.stdout.isatty() else f"vaultbridge page {folder}    prints the link"
-        say(f"  you, in a browser       {link}")
+        say(f"  a client that spawns    {command} stdio {folder}")
         say(f"  curl and scripts        curl {url}/bridge/v1/tools")
         say("\nCtrl+C stops.")
     sys.stdout.flush()

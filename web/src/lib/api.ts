@@ -65,8 +65,9 @@ async function ask(address: string, method: string, body: unknown, signal?: Abor
 }
 
 async function read<T>(response: Response): Promise<T> {
+  // An answer that is cut off, also because nobody wants it any more, must not look like an empty one.
+  if (response.ok) return (await response.json()) as T;
   const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer as T;
   const { message = '', code = '', hint = '', argument = '' } = answer.error ?? {};
   throw new ApiError(message || answer.message || `The server answered ${response.status}.`, response.status, code, hint, argument);
 }

@@ -1,6 +1,6 @@
 // The live connection to the server: the socket `/editor` (docs/editor-protocol.md), kept open.
 
-import { vaultName } from './api';
+import { api, vaultName } from './api';
 import { token } from './token';
 import { Value } from './value';
 
@@ -11,6 +11,8 @@ const REFUSED = 1008; // the code with which the server closes a connection whos
 export type LiveState =
   | { word: 'starting' }
   | { word: 'connected' }
+  /** An access token: the page can ask, but hears nothing by itself. */
+  | { word: 'limited' }
   | { word: 'lost'; seconds: number }
   | { word: 'refused'; why: string };
 
@@ -83,7 +85,7 @@ export class Live {
     } catch (error) {
       if (error instanceof LiveError && error.refused) {
         this.#socket = null; // another attempt with the same token would not help
-        this.state.set({ word: 'refused', why: error.message });
+        void this.#refused(error.message);
       }
       socket.close();
     }
@@ -95,10 +97,23 @@ export class Live {
     this.#asked.clear();
     if (socket !== this.#socket) return;
     this.#socket = null;
-    if (code === REFUSED) return this.state.set({ word: 'refused', why: 'The token is missing or wrong.' });
+    if (code === REFUSED) return void this.#refused('The token is missing or wrong.');
     const wait = WAITS[Math.min(this.#tries++, WAITS.length - 1)] ?? 0;
     this.#timer = setTimeout(() => this.connect(), wait * (0.8 + Math.random() * 0.4));
     this.state.set({ word: 'lost', seconds: Math.max(1, Math.round(wait / 1000)) });
+  }
+
+  /** The socket is for the bridge's own token. With an access token the page shows what that one shows. */
+  async #refused(why: string): Promise<void> {
+    interface Seen { vault: string; vaults: string[] }
+    const seen = await api<Seen>('home', { query: { limit: 1 } }).catch(() => null);
+    this.state.set(seen ? { word: 'limited' } : { word: 'refused', why });
+    if (seen) this.hello.set({ vault: seen.vault, vaults: seen.vaults, shareSelection: false, assistants: 0, version: '' });
+  }
+
+  /** Whether the server answers requests now. */
+  isUp(): boolean {
+    return ['connected', 'limited'].includes(this.state.get().word);
   }
 
   #hurry(): void {

@@ -1,4 +1,5 @@
-// The page's token. It comes in the fragment of the link, which browsers do not send, and is kept for this tab only.
+// The page's token, kept for this tab only. The link holds it, or a code that is exchanged for it once, in its fragment,
+// which browsers do not send.
 
 const KEY = 'token';
 const TAB_MS = 150; // how long the other tabs have to answer: they are in the same browser
@@ -11,13 +12,27 @@ channel.onmessage = ({ data }) => {
 
 export const token = (): string => sessionStorage.getItem(KEY) ?? '';
 
-/** Moves the token from the link into the tab's memory, so that it is in no history, bookmark or shared link. */
-export function takeToken(): boolean {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (!given) return false;
-  sessionStorage.setItem(KEY, given);
-  history.replaceState(null, '', location.pathname);
-  return true;
+/** What the link of the page holds. */
+const given = (name: string): string => (location.hash.startsWith('#/') ? '' : (new URLSearchParams(location.hash.slice(1)).get(name) ?? ''));
+
+export const hasLink = (): boolean => Boolean(given(KEY) || given('code'));
+
+/** Moves the token from the link into the tab's memory, so that it is in no history, bookmark or shared link. Returns why
+ * that is not possible, or ''. */
+export async function takeToken(): Promise<string> {
+  const [direct, code] = [given(KEY), given('code')];
+  if (direct || code) history.replaceState(null, '', location.pathname);
+  if (direct) sessionStorage.setItem(KEY, direct);
+  if (!code) return '';
+  try {
+    const response = await fetch('/page/code', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code }) });
+    const answer = await response.json();
+    if (response.ok) sessionStorage.setItem(KEY, answer.token);
+    else return String(answer.error?.message ?? '');
+  } catch {
+    return 'The server cannot be reached at the moment.';
+  }
+  return '';
 }
 
 /** The token, if need be from another tab of the same address: a link that is opened in a new tab has none of its own. */

@@ -51,11 +51,13 @@ export function Loading({ children = 'Loading…' }: { children?: ComponentChild
   return <p class="loading" role="status">{children}</p>;
 }
 
-export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }): JSX.Element {
+/** `within` a view that has a title of its own. */
+export function Empty({ icon, title, within = false, children }: { icon: IconName; title: string; within?: boolean; children?: ComponentChildren }): JSX.Element {
+  const Title = within ? 'h2' : 'h1';
   return (
     <div class="empty">
       <Icon name={icon} />
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       <div class="quiet">{children}</div>
     </div>
   );

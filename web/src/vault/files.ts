@@ -38,5 +38,5 @@ route.watch(() => {
   void loadFiles();
 });
 
-setInterval(() => document.hidden || live.state.get().word !== 'connected' || void loadFiles(), LOOK_MS);
+setInterval(() => document.hidden || !live.isUp() || void loadFiles(), LOOK_MS);
 document.addEventListener('visibilitychange', () => document.hidden || void loadFiles());

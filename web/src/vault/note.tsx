@@ -47,7 +47,7 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
   useEffect(() => {
     const look = async () => {
       const shown = held.current;
-      if (document.hidden || live.state.get().word !== 'connected' || !shown?.hash || shown.path !== path) return;
+      if (document.hidden || !live.isUp() || !shown?.hash || shown.path !== path) return;
       const found = await api<NoteData>('note', { query: { path, known: shown.hash } }).catch((reason) => {
         if (reason instanceof ApiError && reason.status === 404) (setNote(null), fail(reason));
         return null;
@@ -170,7 +170,7 @@ function Content({ note, now, body, onNote, undo }: { note: NoteData; now: Route
     case 'text':
       return <><pre class="md-code" tabIndex={0}>{note.text}</pre><Download note={note} /></>;
     default:
-      return <Empty icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
+      return <Empty within icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
   }
 }
 

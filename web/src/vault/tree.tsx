@@ -195,9 +195,8 @@ export function Tree({ current }: { current: string }): JSX.Element {
       <div role="presentation" style={{ height: `${rows.length * ROW}px` }}>
         {drawn.map((row, i) => {
           const number = first + i;
-          const label = row.folder ? `${row.name}, ${row.count} files` : row.name;
           return (
-            <div key={`${row.folder}${row.path}`} id={`row-${number}`} role="treeitem" class="row" aria-level={row.level} aria-label={label}
+            <div key={`${row.folder}${row.path}`} id={`row-${number}`} role="treeitem" class="row" data-path={row.path} aria-level={row.level}
               aria-expanded={row.folder ? row.open : undefined} aria-setsize={row.size} aria-posinset={row.place}
               aria-current={row.path === current && !row.folder ? 'page' : undefined} aria-selected={number === index}
               style={{ top: `${number * ROW}px`, paddingLeft: `${0.5 + (row.level - 1) * 0.95}rem` }}
@@ -210,7 +209,7 @@ export function Tree({ current }: { current: string }): JSX.Element {
               onAuxClick={(event) => event.button === 1 && !row.folder && open_(row.path)}>
               <Icon name={row.folder ? (row.open ? 'down' : 'right') : (ICON[kindOf(row.path)] ?? 'note')} />
               <span class="row-name">{row.name}</span>
-              {row.folder ? <span class="row-count">{row.count}</span> : kindOf(row.path) !== 'note' && <span class="row-kind">{row.path.split('.').at(-1)}</span>}
+              {row.folder ? <span class="row-count">{row.count}<span class="hidden-text"> files</span></span> : kindOf(row.path) !== 'note' && <span class="row-kind">{row.path.split('.').at(-1)}</span>}
             </div>
           );
         })}

@@ -77,33 +77,33 @@ function useScroll(content: { current: HTMLDivElement | null }): void {
   useEffect(() => {
     const node = content.current;
     let address = location.hash;
-    const note = () => {
-      places.current.delete(address);
-      places.current.set(address, node?.scrollTop ?? 0);
-      if (places.current.size > PLACES) places.current.delete(places.current.keys().next().value ?? '');
-    };
-    node?.addEventListener('scroll', note, { passive: true });
-    const end = route.watch((now) => {
+    return route.watch((now) => {
       const before = address;
       address = location.hash;
-      if (!node || before === address || now.query.has('line') || now.query.has('to')) return;
+      if (!node || before === address) return;
+      // What was shown is still there at this moment.
+      places.current.delete(before);
+      places.current.set(before, node.scrollTop);
+      if (places.current.size > PLACES) places.current.delete(places.current.keys().next().value ?? '');
+      if (now.query.has('line') || now.query.has('to')) return;
       const wanted = wentBack ? (places.current.get(address) ?? 0) : 0;
       restore(node, wanted, () => location.hash === address);
     });
-    return () => {
-      node?.removeEventListener('scroll', note);
-      end();
-    };
   }, []);
 }
 
-/** Scrolls as soon as there is enough to scroll, for at most a second. */
+const RESTORE_MS = 10_000; // how long the content may take to become as long as it was
+
+/** Scrolls as soon as there is enough to scroll, unless the person scrolls first. */
 function restore(node: HTMLElement, wanted: number, still: () => boolean): void {
-  const until = performance.now() + 1000;
+  const until = performance.now() + RESTORE_MS;
+  const own = new AbortController();
+  for (const act of ['wheel', 'touchmove', 'keydown', 'pointerdown']) node.addEventListener(act, () => own.abort(), { signal: own.signal, passive: true });
   const attempt = () => {
-    if (!still()) return;
+    if (own.signal.aborted || !still()) return own.abort();
     node.scrollTop = wanted;
-    if (node.scrollTop < wanted && performance.now() < until) requestAnimationFrame(attempt);
+    if (node.scrollTop < wanted - 1 && performance.now() < until) requestAnimationFrame(attempt);
+    else own.abort();
   };
   attempt();
 }
