@@ -109,6 +109,11 @@ class LiveConfig:
         self._hubs = tuple(hubs)
         self._tools = LiveTools(catalog, file.parent, options.config.tools, folders)
 
+    @property
+    def config(self) -> Config:
+        """What is in force."""
+        return self._followed.in_force
+
     async def start(self) -> None:
         """Load the plugins, and switch tools on and off as the configuration says."""
         await asyncio.to_thread(self._tools.start)

@@ -44,6 +44,7 @@ from vaultbridge.server.access import OWNER, Access, add_no_oauth_route
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
+from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
 from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults
@@ -231,7 +232,22 @@ async def run_server(
             owner=OWNER,
         )
         ide.show_activity(assistants)
-        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants)
+        announced = config.ide.enabled and presence.fits_claude_code
+        facts = ServedFacts(
+            config=lambda: live.config,
+            config_file=options.config_file,
+            vaults=vaults,
+            tokens=TokenStore(options.config_file.parent),
+            activity=activity,
+            url=presence.link,
+            port=presence.port,
+            tls=tls is not None,
+            announced=announced,
+            shares_selection=lambda: ide.hubs[0][1].state.shares_selection,
+            count_tools=lambda: len(catalog.names()),
+            environ=environ,
+        )
+        app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants, facts)
         await stack.enter_async_context(
             serve_app(
                 app,
@@ -248,7 +264,6 @@ async def run_server(
         stack.callback(presence.withdraw)
         for engine in engines[1:]:
             presence.add_vault(engine.cache, engine.root.folder)
-        announced = config.ide.enabled and presence.fits_claude_code
         if announced:
             presence.announce(folders)
         tools = options.config_file.parent / "tools"
@@ -346,6 +361,7 @@ def _make_app(
     ide: IdeService,
     codes: LinkCodes,
     assistants: AssistantsView,
+    facts: ServedFacts,
 ) -> tuple[web.Application, EndExchanges]:
     app = web.Application()
     add_bridge_routes(
@@ -373,6 +389,7 @@ def _make_app(
     add_activity_routes(api, assistants)
     add_trace_routes(api, assistants)
     add_graph_routes(api)
+    add_settings_routes(api, facts)
     reported = ReportedClients(assistants.activity)
     add_client_routes(api, reported)
     app.on_shutdown.append(reported.close)

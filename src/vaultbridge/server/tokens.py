@@ -10,11 +10,12 @@ import contextlib
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -185,6 +186,36 @@ class TokenStore:
                 write_private(self._file, data)
         except OSError as error:
             raise EngineFailure(f"The tokens cannot be stored: {os.strerror(error.errno or 0)}.") from error
+
+
+UNITS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def parse_lifetime(text: str, *, argument: str) -> float:
+    """Turn `12h`, `30d` or `4w` into seconds; 0 for "", which means for ever. Raises InvalidArgument."""
+    if not text:
+        return 0.0
+    found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text, re.ASCII)
+    if found is None:
+        raise InvalidArgument(
+            f"The time is {text[:40]!r}.", argument=argument, hint="Such as 12h, 30d or 4w."
+        )
+    return int(found[1]) * UNITS[found[2]]
+
+
+def describe_token(token: AccessToken) -> dict[str, Any]:
+    """A token for JSON, without its hash, which is private."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "created": token.created,
+        "expires": token.expires or None,
+        "readOnly": token.read_only,
+        "allow": token.allow,
+        "deny": token.deny,
+        "vaults": token.vaults,
+        "review": token.review,
+    }
 
 
 def _hash(secret: str) -> str:

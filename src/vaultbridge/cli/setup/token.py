@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, SuggestingParser, emit, run, say
-from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.server.tokens import AccessToken, TokenStore
 
 _REVIEWED = {"destructive": "destructive changes", "all": "all changes"}
-UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def main(argv: list[str]) -> int:
@@ -61,27 +58,31 @@ def _token(args: argparse.Namespace) -> int:
 
 
 def _make(args: argparse.Namespace, store: TokenStore) -> None:
+    from vaultbridge.server.tokens import describe_token, parse_lifetime
+
     token, secret = store.make(
         args.name,
         read_only=args.read_only,
         allow=tuple(args.allow),
         deny=tuple(args.deny),
         vaults=tuple(args.vault),
-        seconds=_parse_seconds(args.expires),
+        seconds=parse_lifetime(args.expires, argument="usage"),
         review=args.review,
     )
     if args.json:
-        emit({**_to_json(token), "token": secret})
+        emit({**describe_token(token), "token": secret})
         return
     say(secret)
     sys.stderr.write(f"Made {token.id}. It is shown only now; send it as `Authorization: Bearer …`.\n")
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
+    from vaultbridge.server.tokens import describe_token
+
     tokens = store.list_tokens()
     for token in tokens:
         if args.json:
-            emit(_to_json(token))
+            emit(describe_token(token))
         else:
             say(f"{token.id}  {token.name}  {_describe_limits(token)}{_describe_expiry(token)}")
     if not tokens and not args.json:
@@ -89,26 +90,13 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
+    from vaultbridge.server.tokens import describe_token
+
     token = store.revoke(args.token)
     if args.json:
-        emit({**_to_json(token), "revoked": True})
+        emit({**describe_token(token), "revoked": True})
     else:
         say(f"Revoked {token.id} ({token.name}).")
-
-
-def _to_json(token: AccessToken) -> dict[str, Any]:
-    """Convert a token for JSON, without its hash, which is private."""
-    return {
-        "id": token.id,
-        "name": token.name,
-        "created": token.created,
-        "expires": token.expires or None,
-        "readOnly": token.read_only,
-        "allow": token.allow,
-        "deny": token.deny,
-        "vaults": token.vaults,
-        "review": token.review,
-    }
 
 
 def _describe_limits(token: AccessToken) -> str:
@@ -125,12 +113,3 @@ def _describe_expiry(token: AccessToken) -> str:
         return ""
     word = "expired" if token.expires <= time.time() else "until"
     return f", {word} {time.strftime('%Y-%m-%d %H:%M', time.localtime(token.expires))}"
-
-
-def _parse_seconds(text: str) -> float:
-    if not text:
-        return 0.0
-    found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text)
-    if found is None:
-        raise InvalidArgument(f"--expires is {text!r}.", argument="usage", hint="Such as 12h, 30d or 4w.")
-    return int(found[1]) * UNITS[found[2]]

@@ -103,6 +103,10 @@ class FollowedConfig:
         self._stamp: FileStat | str | None = "unread"
         self._noticed: FileStat | None = None
 
+    @property
+    def in_force(self) -> Config:
+        return self._in_force
+
     def has_changed(self) -> bool:
         """Whether the file differs from the one that was read last."""
         self._noticed = stat_file(self._file)
