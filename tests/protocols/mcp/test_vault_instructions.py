@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from vaultbridge.protocols.mcp.vault.listing import render_instructions
+from vaultbridge.tools.base.tool import Profile
+from vaultbridge.tools.standard import standard_catalog
 
 SHORT = 1600
 """Characters, about 400 tokens: clients send it with every conversation."""
@@ -30,3 +36,13 @@ def test_a_part_of_a_vault_and_several_vaults_are_told() -> None:
     assert "Only a part" in render_instructions(restricted=True)
     assert "`vault`" in render_instructions(several=True)
     assert "Only a part" not in render_instructions()
+
+
+@pytest.mark.parametrize("profile", ["full", "core", "read-only"])
+def test_it_names_only_tools_that_are_listed_and_says_where_to_begin(profile: Profile) -> None:
+    """Clients that load schemas later show the model only the names and this text."""
+    text = render_instructions(core=profile == "core", read_only=profile == "read-only")
+    listed = {tool.name for tool in standard_catalog().list_tools(profile=profile)}
+    named = re.findall(r"obsidian_\w+", text)
+    assert named and set(named) <= listed
+    assert named[0] == "obsidian_context" and "plain words" in text

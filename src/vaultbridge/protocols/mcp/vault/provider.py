@@ -142,6 +142,7 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
         name=name or SERVER_NAME,
         description="An Obsidian vault: read, search, edit, link.",
         instructions=render_instructions(
+            core=settings.profile == "core",
             read_only=settings.read_only or settings.profile == "read-only",
             restricted=settings.restricted,
             several=vaults > 1,
