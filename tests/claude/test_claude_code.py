@@ -351,7 +351,7 @@ async def _decided_at(
     shown = await asyncio.wait_for(watch.stdout.readuntil(b"? [y/N] "), SCREEN_SECONDS)
     assert f"+proposed-{outcome}".encode() in shown
     watch.stdin.write(f"{answer}\n".encode())
-    await asyncio.wait_for(watch.stdout.readuntil(f"{outcome}\n".encode()), SCREEN_SECONDS)
+    await asyncio.wait_for(watch.stdout.readuntil(f"{outcome.capitalize()}.\n".encode()), SCREEN_SECONDS)
 
 
 async def _connected(bridge: Bridge) -> None:

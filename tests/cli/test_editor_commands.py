@@ -106,7 +106,6 @@ async def test_without_a_bridge_each_command_says_how_to_start_one(tmp_path: Pat
     for name, *rest in (
         ["select", "Plain"],
         ["mention", "Plain"],
-        ["diffs"],
         ["diffs", "--watch"],
     ):
         code, out, err = await nobody.command(name, vault, *rest)
@@ -185,19 +184,19 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
     server: Served, vault: Path
 ) -> None:
     async with server.client() as client, server.editor(diffs=True) as page:
-        assert (await server.command("diffs", vault))[1] == "No diff is waiting.\n"
+        assert (await server.command("diffs", vault))[1] == "No change is waiting.\n"
         first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("diffOpened")
         second = await proposed(client, vault, "New.md", "new\n")
         await page.next("diffOpened")
         _, out, _ = await server.command("diffs", vault)
-        assert out == "d1  Plain.md  (tab Plain.md)\nd2  New.md  (tab New.md)\n"
+        assert out == ("d1  Plain.md  (claude-code: tab Plain.md)\nd2  New.md  (claude-code: tab New.md)\n")
         _, out, _ = await server.command("diffs", vault, "d1")
         assert "-two 𝄞 [[Nowhere]]" in out and "+2" in out
-        assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "accepted\n")
+        assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "Accepted.\n")
         assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
         answer = await server.answer("diffs", vault, "d2", "--reject")
-        assert answer == {"id": "d2", "accepted": False, "outcome": "rejected"}
+        assert answer == {"id": "d2", "accepted": False, "outcome": "rejected", "change": 0}
         assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
         code, _, err = await server.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "No diff 'd1' is waiting" in err
@@ -218,7 +217,7 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         _, out, err = await server.command("diffs", vault, "d1")
-        assert "+seventeen" in out and "my own" not in out and "What was written meanwhile is kept" in err
+        assert "+seventeen" in out and "-2" not in out and "What was written meanwhile is kept" in err
         code, out, err = await server.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "+seventeen" in out and "d1 was not accepted" in err
         assert not asked.done()
@@ -227,12 +226,12 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         # Once more behind the person's back, in the very lines: what they were shown is not what would be.
         (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
         code, out, err = await server.command(*words[1:])
-        assert code == 1 and "-mine too" in out and "takes away what is marked as removed" in err
+        assert code == 1 and "-mine too" in out and "in the same lines" in err
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         accepting = asyncio.create_task(server.command(*words[1:]))
         assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
-        assert (await accepting)[:2] == (0, "accepted\n")
+        assert (await accepting)[:2] == (0, "Accepted.\n")
 
 
 async def test_an_accepted_change_that_is_not_written_is_no_success(server: Served, vault: Path) -> None:
@@ -240,7 +239,7 @@ async def test_an_accepted_change_that_is_not_written_is_no_success(server: Serv
     async with server.client() as client, server.editor(diffs=True) as page:
         asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
         await page.next("diffOpened")
-        (vault / "Plain.md").write_text("one\ntwo\nmine\n")
+        (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
         _, _, err = await server.command("diffs", vault, "d1", "--accept")
         code, out, _ = await server.command(*shlex.split(err.split("`")[1])[1:])
         assert (code, out.count("not written")) == (1, 1)
@@ -254,23 +253,21 @@ async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served,
         await page.next("diffOpened")
         (vault / "New.md").write_text("mine\n")
         code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
-        refused = json.loads(out)
-        assert (code, refused["oldText"], refused["newText"]) == (1, "mine\n", "theirs\n")
-        accept = server.answer("diffs", vault, "d1", "--accept", "--seen", refused["hash"])
+        (file,) = json.loads(out)["proposal"]["files"]
+        assert (code, file["oldText"], file["newText"]) == (1, "mine\n", "theirs\n")
+        (vault / "both.txt").write_text("both\n")
+        accept = server.answer("diffs", vault, "d1", "--accept", "--text", vault / "both.txt")
         accepting = asyncio.create_task(accept)
-        assert await decided(client, first) == ["FILE_SAVED", "theirs\n"]
-        (vault / "New.md").write_text("theirs\n")
+        assert await decided(client, first) == ["FILE_SAVED", "both\n"]
+        (vault / "New.md").write_text("both\n")
         assert (await accepting)["accepted"]
         second = await proposed(client, vault, "Plain.md", "2\n")
         await page.next("diffOpened")
         (vault / "Plain.md").unlink()
         code, _, err = await server.command("diffs", vault, "d2", "--accept")
-        assert code == 1 and "--seen none" in err
-        accept_new = server.command("diffs", vault, "d2", "--accept", "--seen", "none")
-        again = asyncio.create_task(accept_new)
-        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
-        (vault / "Plain.md").write_text("2\n")
-        assert (await again)[0] == 0
+        assert code == 1 and "--text FILE" in err
+        assert (await server.command("diffs", vault, "d2", "--reject"))[:2] == (0, "Rejected.\n")
+        assert await decided(client, second) == ["DIFF_REJECTED", "tab Plain.md"]
 
 
 class Watch:
@@ -317,18 +314,18 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
     server: Served, vault: Path, watches: Any
 ) -> None:
     watch = await watches()
-    await watch.until("Waiting for diffs. Ctrl-C ends.\n")
+    await watch.until("Waiting for changes. Ctrl-C ends.\n")
     async with server.client() as client:
         first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
         assert "+2" in await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
         assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
-        await watch.until("accepted\n")
+        await watch.until("Accepted.\n")
         second = await proposed(client, vault, "New.md", "new\n")
         assert "d1" not in await watch.until("accept d2? [y/N] ")
         watch.type("\n")
         assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
-        await watch.until("rejected\n")
+        await watch.until("Rejected.\n")
     assert await watch.interrupted() == 130
 
 
@@ -344,18 +341,19 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         await watch.until("accept d1? [y/N] ")
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_text(mine)
-        watch.type("y\n")
         again = await watch.until("accept d1? [y/N] ")
         assert "What was written meanwhile is kept" in again and "+seventeen" in again
-        # As a person who still saves: each acceptance is for what was on the screen.
         (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
-        watch.type("y\n")
         assert "-mine too" in await watch.until("accept d1? [y/N] ")
+        watch.type("y\n")
+        assert "in the same lines" in await watch.until("accept d1? [y/N] ")
         assert not asked.done()
+        (vault / "Long.md").write_text(mine)
+        await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
         assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
-        await watch.until("accepted\n")
+        await watch.until("Accepted.\n")
 
 
 async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault: Path, watches: Any) -> None:
@@ -364,10 +362,10 @@ async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault:
         asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
         assert (await watch.event())["event"] == "opened"
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
-        watch.type("accept d1\n")
         changed = await watch.event()
         assert (changed["event"], changed["id"]) == ("changed", "d1")
-        assert (changed["oldText"][:4], changed["newText"]) == ("zero", "zero\none\n2\nthree\n")
+        (file,) = changed["files"]
+        assert (file["oldText"][:4], file["newText"]) == ("zero", "zero\none\n2\nthree\n")
         assert not asked.done()
         watch.type("accept d1\n")
         assert await decided(client, asked) == ["FILE_SAVED", "zero\none\n2\nthree\n"]
@@ -383,7 +381,8 @@ async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
         await page.next("diffOpened")
         watch = await watches("--json")
         opened = await watch.event()
-        assert (opened["event"], opened["id"], opened["newText"]) == ("opened", "d1", "x\n")
+        assert (opened["event"], opened["id"]) == ("opened", "d1")
+        assert opened["files"][0]["newText"] == "x\n"
         watch.type("accept d1\n")
         assert await decided(client, asked) == ["FILE_SAVED", "x\n"]
         assert await watch.event() == {"event": "closed", "id": "d1", "reason": "accepted"}
@@ -444,7 +443,7 @@ async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
                 break
             event.cancel()
         assert event.result()["event"] == "opened" and not asked.done()
-        assert (await server.command("diffs", vault, event.result()["id"], "--accept"))[1] == "accepted\n"
+        assert (await server.command("diffs", vault, event.result()["id"], "--accept"))[1] == "Accepted.\n"
         assert await decided(client, asked) == ["FILE_SAVED", "1\n"]
 
 

@@ -35,14 +35,14 @@ def certificate(tmp_path: Path) -> tuple[str, str]:
 async def commands_work(server: Served, vault: Path, link: str) -> None:
     assert (await server.answer("select", vault, "Plain:1-2"))["path"] == "Plain.md"
     assert (await server.answer("mention", vault, "Plain"))["path"] == "Plain.md"
-    assert (await server.command("diffs", vault))[:2] == (0, "No diff is waiting.\n")
+    assert (await server.command("diffs", vault))[:2] == (0, "No change is waiting.\n")
     status = await server.answer("status")
     assert (status["port"], status["pid"]) == (server.port, server.pid)
     page = (await server.answer("page", vault))["page"]
     assert page.startswith(f"{link}/#token=")
     watching = await server.open_command("diffs", vault, "--watch")
     assert watching.stdout is not None
-    assert b"Waiting for diffs" in await asyncio.wait_for(watching.stdout.readline(), START)
+    assert b"Waiting for changes" in await asyncio.wait_for(watching.stdout.readline(), START)
     watching.kill()
     await watching.communicate()
 

@@ -376,3 +376,31 @@ async def test_proposals_outlive_a_killed_server(tmp_path: Path) -> None:
         assert (vault / "Hello.md").read_text("utf-8") == HELLO + "more\n"
     finally:
         await process.kill()
+
+
+async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> None:
+    from support.serve import Served as Process
+
+    vault = tmp_path / "Notes"
+    vault.mkdir()
+    (vault / "Hello.md").write_text(HELLO, "utf-8")
+    machine = Process(tmp_path / "home")
+    args = ["-m", "vaultbridge", "stdio", str(vault), "--review", "all"]
+    parameters = StdioServerParameters(command=sys.executable, args=args, env=dict(machine.environ))
+    async with Client(parameters, mode="legacy") as client:
+        first = data_of(await append(client))["id"]
+        second = data_of(await append(client, "again"))["id"]
+        assert (await machine.command("diffs", vault))[1] == (
+            f"{first}  Hello.md  (mcp: append)\n{second}  Hello.md  (mcp: append)\n"
+        )
+        code, out, _ = await machine.command("diffs", vault, first)
+        assert (code, out.count("+more"), out.count("hunk 1")) == (0, 1, 1)
+        code, out, _ = await machine.command("diffs", vault, first, "--accept")
+        assert (code, out) == (0, "Accepted: written as change 1.\n")
+        assert read(vault) == HELLO + "more\n"
+        await machine.command("diffs", vault, second, "--reject", "--reason", "Once is enough.")
+        told = await client.call_tool("obsidian_history", {"id": second})
+        assert "rejected by a person (terminal): Once is enough." in text_of(told)
+        code, _, err = await machine.command("diffs", vault, second, "--accept")
+        assert code == 1
+        assert f"{second} is over: rejected" in err

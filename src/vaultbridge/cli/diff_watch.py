@@ -1,10 +1,11 @@
-"""`vaultbridge diffs --watch`: decides on diffs at a terminal as they arrive, without the page or the
+"""`vaultbridge diffs --watch`: decides on changes at a terminal as they arrive, without the page or the
 companion.
 
-A person sees one diff at a time and answers it. A program reads one JSON line per event and decides by id, in
-any order, with lines `accept ID` and `reject ID`. An answer counts only for the diff it was meant for: what
-was typed before a diff was shown, or while it was withdrawn, decides nothing. If the note has changed since,
-an acceptance decides nothing either: the diff is rebased onto the note, shown again, and asked about again.
+A person sees one change at a time and answers it. A program reads one JSON line per event and decides by id,
+in any order, with lines `accept ID` and `reject ID`. An answer counts only for the change it was meant for:
+what was typed before it was shown, or while it was withdrawn, decides nothing. If a note has changed since so
+that something else would be written, an acceptance decides nothing either: the bridge sends the change as it
+is then, and it is asked about again.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vaultbridge.cli.common import OK, emit, find_cache, say
+from vaultbridge.cli.diffs import describe_movement, render_proposal
 from vaultbridge.protocols.connection import cancel_and_wait
 
 if TYPE_CHECKING:
-    from vaultbridge.cli.diffs import Proposal
-    from vaultbridge.editor.proposals import CloseReason
     from vaultbridge.protocols.editor.client import EditorClient
 
 READ_BYTES: Final = 4096
@@ -34,20 +34,20 @@ WAITING_LINES: Final = 1000
 
 
 class _Frontend(Protocol):
-    """Shows diffs and interprets input. `decide` returns the diff, as it was last shown, and whether it is
-    accepted. One of `decided`, `moved`, `refused` and `gone` follows."""
+    """Shows changes and interprets input. `decide` returns the change, as it was last shown, and whether it
+    is accepted. One of `decided`, `moved` and `gone` follows."""
 
-    def opened(self, diff: dict[str, Any]) -> None: ...
+    def opened(self, proposal: dict[str, Any]) -> None: ...
 
-    def closed(self, id_: str, reason: CloseReason) -> None: ...
+    def changed(self, proposal: dict[str, Any]) -> None: ...
+
+    def closed(self, id_: str, status: str, text: str) -> None: ...
 
     def decide(self, line: str) -> tuple[dict[str, Any], bool] | None: ...
 
-    def decided(self, outcome: CloseReason) -> None: ...
+    def decided(self, text: str) -> None: ...
 
-    def moved(self, proposal: Proposal) -> None: ...
-
-    def refused(self, diff: dict[str, Any], problem: str) -> None: ...
+    def moved(self, proposal: dict[str, Any], why: str) -> None: ...
 
     def gone(self, id_: str, problem: str) -> None: ...
 
@@ -61,9 +61,9 @@ def watch_diffs(vault: str, *, as_json: bool) -> int:
 async def _watch(vault: str, front: _Frontend) -> None:
     from vaultbridge.protocols.editor.client import connect, find_bridge
 
-    async with connect(find_bridge(find_cache(vault)), app="terminal", diffs=True) as visitor:
+    async with connect(find_bridge(find_cache(vault)), app="terminal", proposals=True) as visitor:
         if isinstance(front, _Person):
-            say("Waiting for diffs. Ctrl-C ends.")
+            say("Waiting for changes. Ctrl-C ends.")
             sys.stdout.flush()
         lines = _read_input()
         news = asyncio.ensure_future(visitor.next_notification())
@@ -81,7 +81,7 @@ async def _watch(vault: str, front: _Frontend) -> None:
                     if text is not None:
                         # A connection has one reader, and the answer to our own request comes through it.
                         await cancel_and_wait(news)
-                        await _decide(vault, visitor, front, text)
+                        await _decide(visitor, front, text)
                         news = asyncio.ensure_future(visitor.next_notification())
                     # The input may have ended, but others can still decide.
                     line = asyncio.ensure_future(lines.get())
@@ -91,80 +91,67 @@ async def _watch(vault: str, front: _Frontend) -> None:
             await cancel_and_wait(line)
 
 
-async def _decide(vault: str, visitor: EditorClient, front: _Frontend, text: str) -> None:
-    from vaultbridge.errors import InvalidArgument
+async def _decide(visitor: EditorClient, front: _Frontend, text: str) -> None:
+    from vaultbridge.errors import VaultbridgeError
 
     decision = front.decide(text)
     if decision is None:
         return
-    diff, accepted = decision
-    if accepted and not await _is_as_shown(vault, front, diff):
-        return
+    proposal, accepted = decision
+    action = "accept" if accepted else "reject"
     try:
-        if accepted:
-            answer = await visitor.ask("acceptDiff", id=diff["id"], text=diff["newText"])
-        else:
-            answer = await visitor.ask("rejectDiff", id=diff["id"])
-    except InvalidArgument as error:
-        front.gone(diff["id"], error.message)
-    else:
-        front.decided(answer["outcome"])
-
-
-async def _is_as_shown(vault: str, front: _Frontend, diff: dict[str, Any]) -> bool:
-    """Whether accepting does what was shown. If not, the frontend now shows what it would do."""
-    from vaultbridge.cli.diffs import rebase_proposal
-    from vaultbridge.errors import VaultbridgeError
-
-    try:
-        proposal = await asyncio.to_thread(rebase_proposal, vault, diff)
+        answer = await visitor.ask("decide", id=proposal["id"], hash=proposal["hash"], action=action)
     except VaultbridgeError as error:
-        front.refused(diff, str(error))
-        return False
-    if proposal.notice:
-        front.moved(proposal)
-    return not proposal.notice
+        front.gone(proposal["id"], str(error))
+        return
+    if answer["outcome"] == "shown-again":
+        front.moved(answer["proposal"], answer["text"])
+    else:
+        front.decided(answer["text"])
 
 
 def _handle_notification(front: _Frontend, news: dict[str, Any]) -> None:
     params = news.get("params", {})
-    if news.get("method") == "diffOpened":
+    if news.get("method") == "proposalOpened":
         front.opened(params)
-    elif news.get("method") == "diffClosed":
-        front.closed(params["id"], params["reason"])
+    elif news.get("method") == "proposalChanged":
+        front.changed(params)
+    elif news.get("method") == "proposalClosed":
+        front.closed(params["id"], params["status"], params["text"])
 
 
 class _Program:
     def __init__(self) -> None:
         self._shown: dict[str, dict[str, Any]] = {}
 
-    def opened(self, diff: dict[str, Any]) -> None:
-        self._shown[diff["id"]] = diff
-        emit({"event": "opened", **diff})
+    def opened(self, proposal: dict[str, Any]) -> None:
+        self._shown[proposal["id"]] = proposal
+        emit({"event": "opened", **proposal})
 
-    def closed(self, id_: str, reason: CloseReason) -> None:
+    def changed(self, proposal: dict[str, Any]) -> None:
+        self._shown[proposal["id"]] = proposal
+        emit({"event": "changed", "message": describe_movement(proposal), **proposal})
+
+    def closed(self, id_: str, status: str, text: str) -> None:
         self._shown.pop(id_, None)
-        emit({"event": "closed", "id": id_, "reason": reason})
+        emit({"event": "closed", "id": id_, "reason": status})
 
     def decide(self, line: str) -> tuple[dict[str, Any], bool] | None:
         words = line.split()
         if len(words) == 2 and words[0] in ("accept", "reject"):
             if words[1] in self._shown:
                 return self._shown[words[1]], words[0] == "accept"
-            self.gone(words[1], f"No diff {words[1]!r} is waiting.")
+            self.gone(words[1], f"No change {words[1]!r} is waiting.")
         elif words:
             emit({"event": "problem", "message": "A line is `accept ID` or `reject ID`."})
         return None
 
-    def moved(self, proposal: Proposal) -> None:
-        self._shown[proposal.diff["id"]] = proposal.diff
-        emit({"event": "changed", "message": proposal.notice, **proposal.diff})
+    def moved(self, proposal: dict[str, Any], why: str) -> None:
+        self._shown[proposal["id"]] = proposal
+        emit({"event": "changed", "message": why, **proposal})
 
-    def refused(self, diff: dict[str, Any], problem: str) -> None:
-        self.gone(diff["id"], problem)
-
-    def decided(self, outcome: CloseReason) -> None:
-        """Nothing to do: the bridge announces the closed diff to everybody, us included."""
+    def decided(self, text: str) -> None:
+        """Nothing to do: the bridge announces the closed change to everybody, us included."""
 
     def gone(self, id_: str, problem: str) -> None:
         emit({"event": "problem", "id": id_, "message": problem})
@@ -176,18 +163,25 @@ class _Person:
         self._asked = ""
         self._swallow = False
 
-    def opened(self, diff: dict[str, Any]) -> None:
-        self._waiting[diff["id"]] = diff
+    def opened(self, proposal: dict[str, Any]) -> None:
+        self._waiting[proposal["id"]] = proposal
         self._ask()
 
-    def closed(self, id_: str, reason: CloseReason) -> None:
+    def changed(self, proposal: dict[str, Any]) -> None:
+        if proposal["id"] not in self._waiting:
+            return
+        self._waiting[proposal["id"]] = proposal
+        if proposal["id"] == self._asked:
+            say(f"\n{describe_movement(proposal)}")
+            self._asked = ""
+            self._ask_again(proposal)
+
+    def closed(self, id_: str, status: str, text: str) -> None:
         self._waiting.pop(id_, None)
         if id_ == self._asked:
             # Somebody else decided, or it was withdrawn. The user may be typing an answer already.
-            from vaultbridge.editor.proposals import OUTCOMES
-
-            where = " elsewhere" if reason in ("accepted", "rejected") else ""
-            say(f"\n{id_} is over: {OUTCOMES[reason]}{where}.")
+            where = " elsewhere" if status in ("accepted", "rejected") else ""
+            say(f"\n{id_} is over: {text}{where}.")
             sys.stdout.write("press Enter to go on ")
             self._asked = ""
             self._swallow = True
@@ -201,35 +195,28 @@ class _Person:
             return None
         return self._waiting.pop(id_), line.strip().lower() in ("y", "yes")
 
-    def decided(self, outcome: CloseReason) -> None:
-        from vaultbridge.editor.proposals import OUTCOMES
-
-        say(OUTCOMES[outcome])
+    def decided(self, text: str) -> None:
+        say(text)
         self._ask()
 
-    def moved(self, proposal: Proposal) -> None:
-        say(proposal.notice)
-        self._ask_again(proposal.diff)
-
-    def refused(self, diff: dict[str, Any], problem: str) -> None:
-        say(problem)
-        self._ask_again(diff)
+    def moved(self, proposal: dict[str, Any], why: str) -> None:
+        say(why)
+        self._ask_again(proposal)
 
     def gone(self, id_: str, problem: str) -> None:
         say(f"{id_} was over already: {problem}")
         self._ask()
 
-    def _ask_again(self, diff: dict[str, Any]) -> None:
-        self._waiting = {diff["id"]: diff, **self._waiting}
+    def _ask_again(self, proposal: dict[str, Any]) -> None:
+        self._waiting = {proposal["id"]: proposal, **self._waiting}
+        self._waiting[proposal["id"]] = proposal
         self._ask()
 
     def _ask(self) -> None:
-        from vaultbridge.cli.diffs import render_diff
-
         if self._asked or self._swallow or not self._waiting:
             return
-        self._asked, diff = next(iter(self._waiting.items()))
-        say(render_diff(diff))
+        self._asked, proposal = next(iter(self._waiting.items()))
+        say(render_proposal(proposal))
         sys.stdout.write(f"accept {self._asked}? [y/N] ")
 
 

@@ -1,111 +1,135 @@
-"""`vaultbridge diffs VAULT [ID]`: lists, shows, accepts or rejects the changes that an assistant proposes.
+"""`vaultbridge diffs VAULT [ID]`: lists, shows, accepts or rejects the changes that assistants propose.
 
-The note may change while a proposal waits, and accepting replaces the whole note. So the proposal is rebased
-onto the note as it is now: other changes are kept where both fit, and reported where they conflict.
+The running bridge is asked, which has Claude Code's diffs too. Without one, the changes that wait in the
+vault's store are decided here. Either way the server's merge brings a proposal onto the notes as they are
+now; here it is only shown, and an acceptance says by its hash what was shown.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
-
-from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, find_cache, run, say
 
 if TYPE_CHECKING:
     from vaultbridge.errors import EditRefused
 
-REBASED: Final = (
-    "The note has changed since this was proposed. What was written meanwhile is kept: look again."
-)
-CONFLICT: Final = (
-    "The note has changed in the same lines since this was proposed. "
-    "Accepting takes away what is marked as removed: look again."
-)
 
-NO_NOTE: Final = "none"
-"""The hash of a note that does not exist."""
+class Desk(Protocol):
+    """Where proposals are listed and decided. They have the form of the editor protocol."""
 
+    def list_waiting(self) -> list[dict[str, Any]]: ...
 
-class Proposal(Struct, frozen=True):
-    """`diff` is what accepting would do now. `hash` is the note's, or NO_NOTE. `notice` is for the user; it
-    is empty if the note has not changed since."""
+    def show(self, id_: str) -> dict[str, Any]:
+        """Raises InvalidArgument when it does not wait."""
+        ...
 
-    diff: dict[str, Any]
-    hash: str
-    notice: str
+    def decide(self, id_: str, **decision: Any) -> dict[str, Any]: ...
 
 
-def rebase_proposal(vault: str, diff: dict[str, Any]) -> Proposal:
-    """Rebase a diff, as it was last shown, onto the note. Raises VaultbridgeError when the note cannot be
-    read."""
-    now, hash_ = _read_note(vault, diff["path"])
-    old, new = diff["oldText"], diff["newText"]
-    if now == old:
-        return Proposal(diff, hash_, "")
-    moved = _rebase(old, new, now)
-    return Proposal(
-        {**diff, "oldText": now, "newText": new if moved is None else moved},
-        hash_,
-        CONFLICT if moved is None else REBASED,
-    )
+class _BridgeDesk:
+    def __init__(self, vault: str) -> None:
+        self._vault = vault
+
+    def list_waiting(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = ask_bridge(self._vault, "proposals", {})["proposals"]
+        return found
+
+    def show(self, id_: str) -> dict[str, Any]:
+        found: dict[str, Any] = ask_bridge(self._vault, "proposal", {"id": id_})["proposal"]
+        return found
+
+    def decide(self, id_: str, **decision: Any) -> dict[str, Any]:
+        return ask_bridge(self._vault, "decide", {"id": id_, **decision})
 
 
-def _rebase(old: str, new: str, now: str) -> str | None:
-    """Apply the change from `old` to `new` to `now`; None when it does not fit."""
-    from vaultbridge.errors import EditRefused
-    from vaultbridge.markdown.edits.change import apply_changes
-    from vaultbridge.markdown.edits.unified_diff import apply_diff, make_diff
+class _StoreDesk:
+    """Without a running bridge: the vault itself."""
 
-    if old == new or now == new:
-        return now
-    if not old:
-        # Both created the note.
-        return None
-    try:
-        return apply_changes(now, apply_diff(now, make_diff(old, new, "note")))
-    except EditRefused:
-        return None
+    def __init__(self, vault: str) -> None:
+        from vaultbridge.review.decide import Decider
+        from vaultbridge.review.store import store_of
+        from vaultbridge.server.wiring import open_engine
+
+        self._engine = open_engine(vault)
+        self._store = store_of(self._engine.cache)
+        self._decider = Decider(
+            self._engine, self._store, lambda scope: open_engine(self._engine.root.folder, scope=scope)
+        )
+
+    def list_waiting(self) -> list[dict[str, Any]]:
+        return [self._encode(one, texts=False) for one in self._store.waiting()]
+
+    def show(self, id_: str) -> dict[str, Any]:
+        from vaultbridge.review.gate import parse_id
+
+        return self._encode(self._decider.show(parse_id(id_)))
+
+    def decide(self, id_: str, **decision: Any) -> dict[str, Any]:
+        from vaultbridge.protocols.editor.review_wire import DecideOn
+        from vaultbridge.protocols.editor.wire import parse_params
+        from vaultbridge.review.gate import parse_id
+
+        asked = parse_params({"id": id_, **decision}, DecideOn)
+        number = parse_id(id_)
+        if asked.action == "reject":
+            result = self._decider.reject(number, by="terminal", reason=asked.reason)
+        else:
+            files = [choice.decision() for choice in asked.files]
+            result = self._decider.accept(
+                number, by="terminal", seen=asked.hash, files=files, reason=asked.reason
+            )
+        return {
+            "outcome": result.outcome,
+            "text": result.text,
+            "change": result.change,
+            "proposal": self._encode(result.proposal),
+        }
+
+    def _encode(self, proposal: Any, *, texts: bool = True) -> dict[str, Any]:
+        from vaultbridge.protocols.editor.review_wire import encode_proposal
+        from vaultbridge.protocols.editor.wire import MESSAGE_CHARS
+
+        return encode_proposal(proposal, self._engine.name, texts=texts, limit=MESSAGE_CHARS)
 
 
-def _read_note(vault: str, path: str) -> tuple[str, str]:
-    """Read the note's text in the form of diffs, and its hash."""
-    from vaultbridge.errors import NoteNotFound
-    from vaultbridge.markdown.text import decode, replace_surrogates
-    from vaultbridge.vault.obsidian import find_vault
-    from vaultbridge.vault.paths import Root, vault_path
-    from vaultbridge.vault.read import read_place
+def open_desk(vault: str) -> Desk:
+    """The running bridge, or without one the vault's store."""
+    from vaultbridge.protocols.editor.endpoint_file import find_running
 
-    wanted = vault_path(path)
-    try:
-        # The bridge has decided what may be shown; here its owner looks at it.
-        root = Root(find_vault(vault), allow_outside_links=True)
-        content = read_place(root.resolve(wanted), wanted)
-    except NoteNotFound:
-        return "", NO_NOTE
-    return replace_surrogates(decode(content.data).text).replace("\r\n", "\n"), content.hash
+    return _BridgeDesk(vault) if find_running(find_cache(vault)) is not None else _StoreDesk(vault)
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
         "diffs",
         "The changes that wait for your decision.",
-        epilog="An assistant proposes diffs only while somebody can show them: keep --watch open.",
+        epilog="Assistants wait for you only while somebody can show what they propose: keep --watch open.",
     )
     parser.add_vault()
-    parser.add_argument("id", metavar="ID", nargs="?", help="show this diff, or decide on it")
+    parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or decide on it")
     decision = parser.add_mutually_exclusive_group()
-    decision.add_argument("--accept", action="store_true", help="let the assistant write it")
+    decision.add_argument("--accept", action="store_true", help="let it be written")
     decision.add_argument("--reject", action="store_true", help="refuse it")
+    decision.add_argument("--watch", action="store_true", help="show each change as it arrives, and ask")
     parser.add_argument(
-        "--seen",
-        metavar="HASH",
-        default="",
-        help="with --accept: the hash of the note that you were shown",
+        "--seen", metavar="HASH", default="", help="with --accept: the hash of what you were shown"
     )
-    decision.add_argument("--watch", action="store_true", help="show each diff as it arrives, and ask")
+    parser.add_argument(
+        "--hunk",
+        metavar="N",
+        type=int,
+        action="append",
+        default=[],
+        help="with --accept: only this hunk (from 1)",
+    )
+    parser.add_argument(
+        "--text", metavar="FILE", help="with --accept: this text instead of the proposed one; - is stdin"
+    )
+    parser.add_argument("--reason", metavar="WORDS", default="", help="with --reject: tell the assistant why")
     return run(parser, argv, _diffs)
 
 
@@ -117,76 +141,118 @@ def _diffs(args: argparse.Namespace) -> int:
 
         return watch_diffs(args.vault, as_json=args.json)
     if (args.accept or args.reject) and not args.id:
-        raise InvalidArgument("Which diff? Give its ID.", argument="usage")
-    waiting = ask_bridge(args.vault, "diffs", {})["diffs"]
+        raise InvalidArgument("Which change? Give its ID.", argument="usage")
+    desk = open_desk(args.vault)
     if args.id:
-        return _show_or_decide(args, next((diff for diff in waiting if diff["id"] == args.id), None))
-    for diff in waiting:
-        emit(diff) if args.json else say(render_heading(diff))
+        return _show_or_decide(args, desk)
+    waiting = desk.list_waiting()
+    for proposal in waiting:
+        emit(proposal) if args.json else say(render_heading(proposal))
     if not waiting and not args.json:
-        say("No diff is waiting.")
+        say("No change is waiting.")
     return OK
 
 
-def _show_or_decide(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
+def _show_or_decide(args: argparse.Namespace, desk: Desk) -> int:
+    if args.reject:
+        return _report_decision(args, desk.decide(args.id, action="reject", reason=args.reason))
+    proposal = desk.show(args.id)
+    if not args.accept:
+        emit(proposal) if args.json else say(args.terminal.color_diff(render_proposal(proposal)))
+        if notice := describe_movement(proposal):
+            sys.stderr.write(f"note: {notice}\n")
+        return OK
+    files = _choose_files(args, proposal)
+    if not args.seen and not files and (proposal["rebased"] or proposal["conflict"]):
+        raise _refuse_unseen(args, proposal, describe_movement(proposal))
+    seen = args.seen or proposal["hash"]
+    answer = desk.decide(args.id, action="accept", hash=seen, files=files, reason=args.reason)
+    if answer["outcome"] == "shown-again":
+        raise _refuse_unseen(args, answer["proposal"], answer["text"])
+    return _report_decision(args, answer)
+
+
+def _choose_files(args: argparse.Namespace, proposal: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the user wants instead of the whole change. Raises InvalidArgument when the change has several
+    files, because the options name none."""
     from vaultbridge.errors import InvalidArgument
 
-    if diff is None:
-        raise InvalidArgument(f"No diff {args.id!r} is waiting.", argument="id")
-    if args.reject:
-        return _report_decision(args, ask_bridge(args.vault, "rejectDiff", {"id": args.id}))
-    proposal = rebase_proposal(args.vault, diff)
-    if args.accept:
-        if args.seen != proposal.hash if args.seen else proposal.notice:
-            raise _refuse_unseen(args, proposal)
-        accepted = {"id": args.id, "text": proposal.diff["newText"]}
-        return _report_decision(args, ask_bridge(args.vault, "acceptDiff", accepted))
-    if args.json:
-        emit(diff)
-        return OK
-    say(render_diff(proposal.diff))
-    if proposal.notice:
-        sys.stderr.write(f"note: {proposal.notice}\n")
-    return OK
+    if not args.hunk and args.text is None:
+        return []
+    if len(proposal["files"]) != 1:
+        raise InvalidArgument(
+            "--hunk and --text need a change of one file.", argument="usage", hint="Use the page instead."
+        )
+    path = proposal["files"][0]["path"]
+    if args.text is None:
+        return [{"path": path, "hunks": [number - 1 for number in args.hunk]}]
+    try:
+        data = sys.stdin.buffer.read() if args.text == "-" else Path(args.text).read_bytes()
+        return [{"path": path, "text": data.decode("utf-8")}]
+    except (OSError, UnicodeDecodeError):
+        raise InvalidArgument(f"{args.text!r} cannot be read as text.", argument="usage") from None
 
 
-def _refuse_unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
+def _refuse_unseen(args: argparse.Namespace, proposal: dict[str, Any], why: str) -> EditRefused:
     """Show what accepting would do now, and say how to accept exactly that."""
     from shlex import quote
 
     from vaultbridge.errors import EditRefused
 
     if not args.json:
-        say(render_diff(proposal.diff))
-    again = f"vaultbridge diffs {quote(args.vault)} {args.id} --accept --seen {proposal.hash}"
+        say(args.terminal.color_diff(render_proposal(proposal)))
+    again = f"vaultbridge diffs {quote(args.vault)} {args.id} --accept --seen {proposal['hash']}"
+    hint = f"`{again}` accepts what is shown."
+    if proposal["conflict"]:
+        hint = "Accept a text of your own with --text FILE, or reject it."
     return EditRefused(
-        f"{args.id} was not accepted. {proposal.notice or 'The note is not the one that you were shown.'}",
-        hint=f"`{again}` accepts what is shown.",
-        hash=proposal.hash,
-        oldText=proposal.diff["oldText"],
-        newText=proposal.diff["newText"],
+        f"{args.id} was not accepted. {why}", hint=hint, hash=proposal["hash"], proposal=proposal
     )
 
 
 def _report_decision(args: argparse.Namespace, answer: dict[str, Any]) -> int:
     """Print the outcome. An accepted change that was not written is a failure."""
-    from vaultbridge.editor.proposals import OUTCOMES
-
     outcome = answer["outcome"]
     if args.json:
-        emit({"id": args.id, "accepted": outcome == "accepted", "outcome": outcome})
+        accepted = outcome == "accepted"
+        emit({"id": args.id, "accepted": accepted, "outcome": outcome, "change": answer["change"]})
     else:
-        say(OUTCOMES[outcome])
+        say(answer["text"])
     return FAILED if outcome == "note-changed" else OK
 
 
-def render_heading(diff: dict[str, Any]) -> str:
-    return f"{diff['id']}  {diff['path']}  ({diff['tabName']})"
+def describe_movement(proposal: dict[str, Any]) -> str:
+    """What happened to the notes since it was proposed; "" when nothing did."""
+    who = ", ".join(dict.fromkeys(one["by"] for one in proposal["elsewhere"]))
+    by = f" (by {who})" if who else ""
+    if proposal["conflict"]:
+        return f"{proposal['conflict']}{by}"
+    if proposal["rebased"]:
+        return f"The note has changed since{by}. What was written meanwhile is kept: look again."
+    return ""
 
 
-def render_diff(diff: dict[str, Any]) -> str:
-    """Render one diff for a person."""
-    from vaultbridge.markdown.edits.unified_diff import make_diff
+def render_heading(proposal: dict[str, Any]) -> str:
+    files = [f"{file['was']} → {file['path']}" if file["was"] else file["path"] for file in proposal["files"]]
+    more = len(files) - 3 + proposal["moreFiles"]
+    named = ", ".join(files[:3]) + (f" and {more} more" if more > 0 else "")
+    return f"{proposal['id']}  {named}  ({proposal['assistant']}: {proposal['label']})"
 
-    change = make_diff(diff["oldText"], diff["newText"], diff["path"])
-    return f"{render_heading(diff)}\n{change or 'This leaves the note as it is.'}".rstrip("\n")
+
+def render_proposal(proposal: dict[str, Any]) -> str:
+    """Render a change for a person, with numbered hunks."""
+    lines = [render_heading(proposal)]
+    for file in proposal["files"]:
+        change = f"{file['change']} from {file['was']}" if file["was"] else file["change"]
+        lines.append(f"--- {file['path']} ({change})")
+        if not file.get("text"):
+            lines.append("(not shown as text)" if file["change"] != "moved" else "(the text stays)")
+        for number, hunk in enumerate(file.get("hunks", ()), 1):
+            lines.append(
+                f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@ "
+                f"hunk {number}"
+            )
+            lines += hunk["lines"]
+    if not proposal["files"]:
+        lines.append("This leaves the notes as they are.")
+    return "\n".join(lines + [f"note: {notice}" for notice in proposal["notices"]])

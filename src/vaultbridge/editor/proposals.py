@@ -40,8 +40,15 @@ OUTCOME_SECONDS: Final = 2.0
 """How long a client may take to write the accepted text. It needs a few hundredths of a second; a busy
 machine takes longer, and nobody waits for it after a rejection in the terminal."""
 
+SOON_SECONDS: Final = 0.5
+"""How long a front end waits to learn the number of a change that is certain to be written."""
+
+RECORD_SECONDS: Final = 10.0
+"""How long the note is watched for a text that was accepted, to record it as the client's: a machine may be
+busy, and a later save is somebody else's."""
+
 REREAD_SECONDS: Final = 0.1
-"""The time between two reads of the note meanwhile: twenty reads at most."""
+"""The time between two reads of the note meanwhile: a hundred reads at most."""
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
 """What became of a diff. `accepted` and `rejected`: by a person in a front end. `withdrawn`: by the client,
@@ -273,8 +280,12 @@ class PendingDiffs:
                     continue  # It was decided meanwhile.
 
     async def _look(self, pending: _Pending, check: _OutcomeCheck) -> None:
+        """Read the note until it shows what became of the diff. An acceptance of an unchanged note is
+        certain: the front ends are told soon, and the client may still write it later."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + self._outcome_seconds
+        certain = check.found == check.otherwise
+        told_by = loop.time() + (SOON_SECONDS if certain else self._outcome_seconds)
+        until = loop.time() + (RECORD_SECONDS if certain else self._outcome_seconds)
         reason = check.otherwise
         try:
             while True:
@@ -283,6 +294,8 @@ class PendingDiffs:
                     reason = check.found
                     await self._record(pending)
                     break
+                if loop.time() >= told_by:
+                    self._over(pending, reason)
                 if loop.time() >= until:
                     break
                 await asyncio.sleep(REREAD_SECONDS)
@@ -304,8 +317,9 @@ class PendingDiffs:
         pending.diff = replace(pending.diff, change=number)
 
     def _over(self, pending: _Pending, reason: CloseReason) -> None:
-        if not pending.outcome.done():
-            pending.outcome.set_result(reason)
+        if pending.outcome.done():
+            return
+        pending.outcome.set_result(reason)
         if pending.diff is not None:
             log.info("The change to %s was %s", pending.diff.path, OUTCOMES[reason])
             for front_end in tuple(self._front_ends.values()):

@@ -57,16 +57,17 @@ async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
             "new_file_contents": "new\n",
             "tab_name": "t",
         }
-        async with bridge.client() as claude, connect(where, diffs=True) as terminal:
+        async with bridge.client() as claude, connect(where, proposals=True) as terminal:
             waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
             news = await asyncio.wait_for(terminal.next_notification(), WAIT)
-            assert news["method"] == "diffOpened"
-            assert [d["id"] for d in (await terminal.ask("diffs"))["diffs"]] == [news["params"]["id"]]
-            await terminal.ask("acceptDiff", id=news["params"]["id"])
+            assert news["method"] == "proposalOpened"
+            shown = news["params"]
+            listed = (await terminal.ask("proposals"))["proposals"]
+            assert [one["id"] for one in listed] == [shown["id"]]
+            await terminal.ask("decide", id=shown["id"], hash=shown["hash"], action="accept")
             assert (await claude.end(waiting))["content"][0]["text"] == "FILE_SAVED"
-            assert (await asyncio.wait_for(terminal.next_notification(), WAIT))["params"][
-                "reason"
-            ] == "accepted"
+            closed = await asyncio.wait_for(terminal.next_notification(), WAIT)
+            assert closed["params"]["status"] == "accepted"
 
 
 async def test_a_missing_bridge_is_reported_plainly(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ async def test_a_bridge_with_another_token_refuses(vault: Path, tmp_path: Path) 
 async def test_a_waiting_client_notices_that_the_bridge_ended(vault: Path) -> None:
     async with running(vault) as bridge:
         where = Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid())
-        async with connect(where, diffs=True) as terminal:
+        async with connect(where, proposals=True) as terminal:
             waiting = asyncio.ensure_future(terminal.next_notification())
             await bridge.server.stop()
             with pytest.raises(BridgeNotRunning):

@@ -81,8 +81,11 @@ class EditorClient:
 
 
 @asynccontextmanager
-async def connect(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> AsyncIterator[EditorClient]:
-    """A connection to the bridge at `where`, after `hello`. With `diffs` we can show diffs."""
+async def connect(
+    where: Endpoint, *, app: str = "cli", proposals: bool = False
+) -> AsyncIterator[EditorClient]:
+    """A connection to the bridge at `where`, after `hello`. With `proposals` we can show changes that wait
+    for a person."""
     import aiohttp
 
     # The bridge has saved its own certificate in a file that only its owner can write. If this is that very
@@ -97,7 +100,7 @@ async def connect(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> 
         ):
             client = EditorClient(socket)
             await client.ask(
-                "hello", app=app, token=where.token, vault=where.vault, abilities={"diffs": diffs}
+                "hello", app=app, token=where.token, vault=where.vault, abilities={"proposals": proposals}
             )
             yield client
     except (aiohttp.ClientError, ConnectionError):
@@ -113,8 +116,8 @@ def find_bridge(cache: Path) -> Endpoint:
 
 
 async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
-    """Send one request to a vault's bridge: `select`, `mention`, `diffs`, `acceptDiff`, `rejectDiff`,
-    `status`, `shareSelection`."""
+    """Send one request to a vault's bridge: `select`, `mention`, `proposals`, `decide`, `status`,
+    `shareSelection`."""
     async with connect(find_bridge(cache)) as client:
         return await client.ask(method, **params)
 
