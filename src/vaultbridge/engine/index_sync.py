@@ -39,6 +39,8 @@ terminal, or by a debugger) still holds the lock, and nothing follows the disk."
 
 _LOCK_FILE: Final = "keeper.lock"
 _HEARTBEAT_FILE: Final = "keeper.watches"
+"""The names are old and stay: a process of an earlier version beside us uses them too, and with other
+names both would lead."""
 
 
 class IndexLeader:
