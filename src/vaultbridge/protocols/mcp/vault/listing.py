@@ -51,10 +51,9 @@ _READING: Final = (
 )
 
 _WRITING: Final = (
-    "To change a note give the hash you read as `expected`: an edit of a note that has changed since is "
-    "refused and nothing is written. Change the heading, block, lines or property concerned instead of "
-    "writing the whole note anew. dry_run shows the diff. obsidian_move_note renames and keeps every link "
-    "right. Link notes as [[Name]]."
+    "To change a note give the hash you read as `expected`: an edit of a note that changed since is refused. "
+    "Change the heading, block, lines or property concerned instead of writing the whole note anew. dry_run "
+    "shows the diff. obsidian_move_note renames and keeps every link right. Link notes as [[Name]]."
 )
 
 _UNDO: Final = "obsidian_batch makes several changes as one; obsidian_undo takes one back."
