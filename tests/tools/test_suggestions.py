@@ -53,6 +53,9 @@ DESTROYING = {name for name, harmless in TOOLS.items() if not harmless}
         ("fetch", "read_note"),
         ("obsidian_raed_note", "read_note"),
         ("delet_note", "delete_note"),
+        ("ask", "context"),
+        ("build_context", "context"),
+        ("find_similar", "related"),
     ],
 )
 def test_the_names_of_other_servers_lead_to_ours(name: str, ours: str) -> None:

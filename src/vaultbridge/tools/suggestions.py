@@ -56,8 +56,21 @@ _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
         "search",
         "with query; it takes words, tag:#x, path:x, [property:value] and more",
         "simple_search complex_search global_search search_notes search_vault search_vault_simple "
-        "search_vault_smart search_files full_text_search find_notes query_notes search_content search_text "
+        "search_files full_text_search find_notes query_notes search_content search_text "
         "search_by_tag find_by_tag search_frontmatter dataview_query",
+    ),
+    (
+        "context",
+        "with the question",
+        "ask ask_vault ask_question answer_question build_context gather_context get_context retrieve "
+        "retrieve_context rag_query semantic_search search_semantic smart_search search_vault_smart "
+        "vector_search hybrid_search chat_with_vault",
+    ),
+    (
+        "related",
+        "with name",
+        "get_related_notes find_related related_notes find_similar similar_notes get_similar_notes "
+        "suggest_links suggest_connections find_missing_links recommend_links",
     ),
     (
         "edit_note",
@@ -102,8 +115,8 @@ _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "links",
         "with name",
-        "get_backlinks backlinks get_links get_outgoing_links get_related_notes get_graph find_orphans "
-        "get_orphans build_context get_neighbors",
+        "get_backlinks backlinks get_links get_outgoing_links get_graph find_orphans get_orphans "
+        "get_neighbors",
     ),
     ("tasks", "", "list_tasks get_tasks find_tasks search_tasks query_tasks"),
     ("edit_note", "with op set_task", "toggle_task complete_task update_task set_task"),

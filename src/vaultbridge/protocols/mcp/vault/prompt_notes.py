@@ -181,8 +181,8 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         attaches="note",
         wording=(
             "Find the notes that belong together with [[{note}]], which follows.\n\n"
-            "Look at its links and backlinks (obsidian_links), at the notes that share its tags, and "
-            "search for its three or four most telling terms. Leave out what is linked already. Answer "
+            "Ask obsidian_related for it, which says why each note belongs to it, and obsidian_context for "
+            "what the note is about, in plain words. Leave out what is linked already. Answer "
             "with at most ten notes as [[wikilinks]], the most closely related first, each with one line "
             "that says what joins the two and under which heading a link would fit. Change nothing."
         ),
