@@ -419,6 +419,26 @@ async def test_a_server_without_a_stream_of_its_own_is_no_error() -> None:
             await asked.wait()
             await session.request("ping")
             assert user.errors == []
+            assert not user.transport.listening.is_set()
+
+
+async def test_a_program_can_wait_until_notifications_arrive() -> None:
+    opened = asyncio.Event()
+
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        await opened.wait()
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await asyncio.Event().wait()
+        return response
+
+    async with serving(session_server(stream)) as url:
+        user = User(url)
+        async with Session(user.transport, version="2025-11-25") as session:
+            await session.request("ping")
+            assert not user.transport.listening.is_set()
+            opened.set()
+            await user.transport.listening.wait()
 
 
 @pytest.mark.parametrize(

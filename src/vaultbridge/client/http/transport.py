@@ -96,6 +96,9 @@ class StreamableHttpTransport(Callbacks):
         check_headers(headers or {})
         self.url = url
         self.session_id: str | None = None
+        self.listening = asyncio.Event()
+        """Set once the server's own stream is open, over which notifications arrive. Not every server has
+        one."""
         self._headers = dict(headers or {})
         self._ssl = ssl_context
         self._connect_timeout = connect_timeout
@@ -362,6 +365,8 @@ class StreamableHttpTransport(Callbacks):
         async with self._http.get(self.url, headers=headers) as response:
             if response.status >= 400 or response.content_type != "text/event-stream":
                 return format_status(response)
+            if request_id is None:
+                self.listening.set()
             await self._read_events(response, reader, request_id)
         return ""
 
