@@ -23,8 +23,9 @@ import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import pytest
 import websockets
 
 WAIT = 60.0
@@ -85,6 +86,13 @@ def find_browser() -> str:
         if found is not None:
             return found
     raise NoBrowser(f"no browser is installed (looked for {', '.join(NAMES)})")
+
+
+def give_up(reason: NoBrowser) -> NoReturn:
+    """Skip a test that needs a browser, or fail where there has to be one."""
+    if os.environ.get("VAULTBRIDGE_NEEDS_BROWSER"):
+        pytest.fail(str(reason))
+    pytest.skip(str(reason))
 
 
 class Chromium:

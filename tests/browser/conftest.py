@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from browser.chromium import Chromium, NoBrowser
+from browser.chromium import Chromium, NoBrowser, give_up
 
 
 @pytest.fixture(scope="session")
@@ -13,4 +13,4 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         with Chromium.started(tmp_path_factory.mktemp("chromium")) as browser:
             yield browser
     except NoBrowser as reason:
-        pytest.skip(str(reason))
+        give_up(reason)

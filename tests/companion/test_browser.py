@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from browser.chromium import Chromium, NoBrowser, Page
+from browser.chromium import Chromium, NoBrowser, Page, give_up
 from companion.obsidian import FOLDER
 from support.editor import Client
 from support.serve import Served, served
@@ -52,7 +52,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         with Chromium.started(tmp_path_factory.mktemp("chromium")) as chromium:
             yield chromium
     except NoBrowser as reason:
-        pytest.skip(str(reason))
+        give_up(reason)
 
 
 @pytest.fixture

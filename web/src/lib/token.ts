@@ -2,7 +2,7 @@
 // which browsers do not send.
 
 const KEY = 'token';
-const TAB_MS = 150; // how long the other tabs have to answer: they are in the same browser
+const TAB_MS = 1000; // how long the other tabs have to answer: one in the background takes its time
 const channel = new BroadcastChannel('vaultbridge');
 
 channel.onmessage = ({ data }) => {

@@ -130,7 +130,7 @@ function box({ line, status }: Mark & { kind: 'task' }, { path, hash, tick }: Re
   node.checked = status !== ' ';
   node.dataset.task = String(line);
   node.setAttribute('aria-label', status === ' ' ? 'Open task' : 'Done task');
-  if (status !== ' ' && !/x/i.test(status)) node.dataset.status = status;
+  node.indeterminate = status !== ' ' && !/[x-]/i.test(status);
   if (hash && tick) node.addEventListener('change', () => ((node.disabled = true), tick(path, line, hash)));
   else node.disabled = true;
   return node;

@@ -277,6 +277,7 @@ const TASK = /^\[([^\]])\](?:\s|$)/u;
 
 function tasks(state: StateCore): void {
   const env = ours(state.env);
+  if (env.depth) return;
   state.tokens.forEach((token, at) => {
     const inline = state.tokens[at + 2];
     if (token.type !== 'list_item_open' || inline?.type !== 'inline') return;
@@ -292,7 +293,8 @@ function tasks(state: StateCore): void {
 function afterText(state: StateCore): void {
   const env = ours(state.env);
   for (const token of state.tokens) {
-    if (token.map && token.nesting >= 0 && token.type !== 'inline') token.attrSet('data-md-line', String(token.map[0] + env.offset));
+    // The lines of a footnote's text are not known here.
+    if (!env.depth && token.map && token.nesting >= 0 && token.type !== 'inline') token.attrSet('data-md-line', String(token.map[0] + env.offset));
     if (token.type !== 'inline' || !token.children) continue;
     if (token.meta?.box) {
       const box = new state.Token('html_inline', '', 0);
