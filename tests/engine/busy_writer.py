@@ -1,4 +1,4 @@
-"""A process that edits a vault: `busy_writer.py VAULT CACHE NAME COUNT [keep]`; says what it did, as JSON."""
+"""A process that edits a vault: `busy_writer.py VAULT CACHE NAME COUNT [keep]`; prints its work as JSON."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def contents(engine: Engine) -> dict[str, bytes]:
 
 
 def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
-    """What an index made from nothing in this empty folder holds."""
+    """The content of an index that is built from scratch in this empty folder."""
     folder.mkdir()
     index = Index.open(folder)
     try:

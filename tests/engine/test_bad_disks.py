@@ -1,5 +1,5 @@
-"""The engine on disks that are full, read-only, gone or forbidden: what is told is true, nothing is lost, and
-the rest of the vault goes on."""
+"""The engine on disks that are full, read-only, gone or forbidden: what it says is true, nothing is lost, and
+the rest of the vault keeps working."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
 ) -> None:
     engine = make_vault({"A.md": "alpha", "B.md": "beta"})
     for name in ("A.md", "B.md"):
-        # Settled: what was saved a moment ago is read again at every look, and noted.
+        # Old enough to be trusted: what was saved a moment ago is read again at every comparison.
         os.utime(engine.root.folder / name, (10**9, 10**9))
     assert engine.ask.search("alpha").total == 1
     engine.apply([Append(note="B", content="x")])
@@ -202,7 +202,7 @@ finally:
 
 
 def test_a_folder_that_may_not_be_entered_is_reported_and_stops_nothing_else(tmp_path: Path) -> None:
-    """Its notes are neither missing nor gone from the index, and a refused change holds up no other one."""
+    """Its notes are neither missing nor gone from the index, and a refused change does not block others."""
     (tmp_path / "vault/Closed").mkdir(parents=True)
     for path, text in {"A.md": "a", "B.md": "b", "Closed/C.md": "secret #t [[B]]"}.items():
         (tmp_path / "vault" / path).write_text(text)
@@ -230,7 +230,7 @@ def test_a_folder_that_may_not_be_entered_is_reported_and_stops_nothing_else(tmp
 def test_the_longest_name_of_a_file_system_can_be_created_found_and_deleted(
     tmp_path: Path,
 ) -> None:
-    """255 bytes: with two a letter, half as many letters. What we add to a name must not make it too long."""
+    """255 bytes, so half as many letters of two bytes. What we add to a name must not make it too long."""
     (tmp_path / "vault").mkdir()
     with Engine(
         tmp_path / "vault",

@@ -1,4 +1,4 @@
-"""Files as the rows of a base. What a tool makes of the result is tested with the tool."""
+"""Files as the rows of a base. How a tool shows the result is tested with the tool."""
 
 from __future__ import annotations
 

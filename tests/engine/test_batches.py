@@ -18,7 +18,7 @@ from .conftest import MakeVault, contents
 
 
 def test_a_bare_name_is_as_ambiguous_within_a_batch_as_outside(make_vault: MakeVault) -> None:
-    """That an earlier operation read one of the two must not make it the one that is meant."""
+    """An earlier operation that read one of the two must not make that one the answer."""
     engine = make_vault({"a/P.md": "x", "b/P.md": "y"})
     with pytest.raises(AmbiguousName):
         engine.apply([Append(note="a/P", content="1"), Append(note="P", content="2")])

@@ -1,4 +1,4 @@
-"""Which file a name means, and where it lies."""
+"""Which file a name means, and where it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_exact_name_comes_before_one_with_an_extension(make_vault: MakeVault)
     assert engine.find("A") == "A.md"
     (engine.root.folder / "A").write_text("a file without an ending", "utf-8")
     assert engine.find("A") == "A"
-    # A folder is no file: the note of its name is meant.
+    # A folder is not a file: the name means the note.
     (engine.root.folder / "Folder.md").write_text("note", "utf-8")
     assert engine.find("Folder") == "Folder.md"
 

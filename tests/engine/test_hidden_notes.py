@@ -1,4 +1,4 @@
-"""A denied note does not exist: no answer, refusal, notice, count or history tells of it."""
+"""A denied note does not exist: no answer, refusal, notice, count or history reveals it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vaultbridge.vault.scope import Scope
 from .conftest import MakeVault, contents
 
 SECRET = "Hush"
-"""Stands in every name and text of the hidden folder; may stand in no answer."""
+"""It is in every name and text of the hidden folder, and may be in no answer."""
 
 VAULT: dict[str, str | bytes] = {
     "Open.md": "# Open\n\n## Part\n\nto [[Other]] #shared\n",
@@ -227,7 +227,7 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
 
 
 def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_rebuilt(make_vault: MakeVault) -> None:
-    """Which files are such links is remembered for one state of the index; a new file must not seem to be in
+    """Which files are such links is cached for one state of the index; a new file must not seem to belong to
     that state."""
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
     before = [file.path for file in engine.ask.files()]
@@ -250,7 +250,7 @@ def test_a_link_to_a_hidden_note_that_comes_in_the_middle_of_a_question_is_hidde
 
 
 def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(make_vault: MakeVault) -> None:
-    """As long as the index does not know all."""
+    """While the index is incomplete."""
     engine = make_vault({"F/A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
     for folder in ("F", "G"):
         (engine.root.folder / folder).mkdir(exist_ok=True)

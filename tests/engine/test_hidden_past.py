@@ -25,7 +25,7 @@ def listed(engine: Engine) -> list[int]:
 
 
 def assert_unknown(engine: Engine, *numbers: int) -> None:
-    """Answered as a change that never was."""
+    """The answer is the same as for a change that never happened."""
     with pytest.raises(InvalidArgument) as unknown:
         engine.diff(999)
     for number in numbers:
@@ -46,7 +46,7 @@ def test_the_public_history_of_a_note_that_is_private_now_is_not_shown(make_vaul
     assert listed(engine) == [both]
     assert "seen" in engine.diff(both) and "zebra" not in engine.diff(both)
     assert engine.history("Pub/plan.md") == []
-    # Back again, its public times are shown, and its private ones are not.
+    # Once it is back, changes made while it was public are shown, those made while it was private are not.
     private = change(owner, Append(note="plan", content="secret"))
     back = change(owner, Move(note="Private/plan", to="Pub/plan"))
     assert listed(engine) == [both, edited]

@@ -40,7 +40,7 @@ from .conftest import MakeVault, contents
 NAMES = ("deep", "diary", "plan")
 FOLDERS = ("", "Pub/", "Pub/Sub/")
 HIDDEN_FOLDERS = ("Private/", "Private/Sub/", "A/")
-"""One that sorts, and is nearer to the top, than a visible one too."""
+"""Also one that comes before a visible one, both in the alphabet and by depth."""
 
 SCOPE = Scope(deny=("Private/", "A/"))
 
@@ -140,7 +140,7 @@ def test_a_hidden_folder_makes_no_difference_to_anything(
 
 
 def test_an_older_link_is_not_pinned_to_a_hidden_note(make_vault: MakeVault) -> None:
-    """The case this was found by."""
+    """The case in which this was first seen."""
     engine = make_vault({"Note.md": "text\n", "Private/Sub/deep.md": "secret"}, scope=SCOPE)
     engine.apply([Append(note="Note", content="[[deep]]")])
     outcome = engine.apply([Create(note="deep", content="")])

@@ -1,4 +1,4 @@
-"""The index follows the disk: by whom, when, and that it always equals a rebuilt one."""
+"""The index follows the disk: who updates it and when, and that it always equals a rebuilt one."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ BOUND = 20.0
 """How long a wait may take before the test fails: far beyond what a loaded machine needs."""
 
 
-def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
-    """Make a change outside and wait, told by the engine, until `holds`."""
+def when_announced(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
+    """Make a change outside and wait until `holds`, checking each time the engine announces a change."""
     told = threading.Event()
     stop = engine.index_sync.listen(lambda _: told.set())
     try:
@@ -52,8 +52,8 @@ def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], 
 
 
 @contextlib.contextmanager
-def trust_told(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
-    """Whether the watch is to be trusted, each time that the engine's own threads say so."""
+def watch_states(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
+    """Whether the watch can be trusted, each time that one of the engine's threads decides it."""
     told: queue.SimpleQueue[bool] = queue.SimpleQueue()
     tell = engine.index_sync._set_watching
 
@@ -68,13 +68,13 @@ def trust_told(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
         engine.index_sync._set_watching = tell  # type: ignore[method-assign]
 
 
-def keeping(engine: Engine) -> Engine:
-    """The engine as keeper, its first comparison done and told of, its watch trusted."""
+def leading(engine: Engine) -> Engine:
+    """The engine as leader, after its first comparison, with a watch that is trusted."""
     ready = threading.Event()
     stop = engine.index_sync.listen(lambda _: ready.set())
-    with trust_told(engine) as told:
+    with watch_states(engine) as told:
         engine.index_sync.start()
-        while not engine.index_sync._watching:
+        while not engine.index_sync.watching:
             told.get(timeout=BOUND)
     while not engine.ask.status.complete:
         assert ready.wait(BOUND)
@@ -84,18 +84,20 @@ def keeping(engine: Engine) -> Engine:
 
 
 def test_an_outside_edit_is_found_without_asking_for_a_refresh(make_vault: MakeVault) -> None:
-    engine = keeping(make_vault({"A.md": "alpha"}))
+    engine = leading(make_vault({"A.md": "alpha"}))
     note = engine.root.folder / "A.md"
-    when_told(engine, lambda: note.write_text("beta"), lambda: engine.ask.search("beta").total == 1)
+    when_announced(engine, lambda: note.write_text("beta"), lambda: engine.ask.search("beta").total == 1)
     assert engine.ask.search("alpha").total == 0
 
 
 def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVault) -> None:
-    engine = keeping(make_vault({"F/A.md": "alpha [[B]]", "F/B.md": "beta", "C.md": "[[A]]"}))
+    engine = leading(make_vault({"F/A.md": "alpha [[B]]", "F/B.md": "beta", "C.md": "[[A]]"}))
     folder = engine.root.folder
-    when_told(engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_found(engine, "G/A.md")))
+    when_announced(
+        engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_found(engine, "G/A.md"))
+    )
     assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved == "G/A.md"
-    when_told(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.ask.files()) == 1)
+    when_announced(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.ask.files()) == 1)
     assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved is None
 
 
@@ -116,24 +118,24 @@ def test_an_own_write_is_in_the_index_before_the_next_query(make_vault: MakeVaul
 def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_first_goes(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
-    first = keeping(make_vault({"A.md": "alpha"}))
+    first = leading(make_vault({"A.md": "alpha"}))
     second = make_vault()
     second.index_sync.start()
     assert first.index_sync.is_leader and not second.index_sync.is_leader
     assert second.ask.search("alpha").total == 1
     first.close()
     note = second.root.folder / "A.md"
-    when_told(second, lambda: note.write_text("delta"), lambda: _keeps_and_finds(second, "delta"))
+    when_announced(second, lambda: note.write_text("delta"), lambda: _leads_and_finds(second, "delta"))
 
 
-def _keeps_and_finds(engine: Engine, word: str) -> bool:
-    """Not asked before it keeps: a question would make it take the keeper's place."""
+def _leads_and_finds(engine: Engine, word: str) -> bool:
+    """Not queried before it leads: a query would make it claim the lock."""
     return engine.index_sync.is_leader and engine.ask.search(word).total == 1
 
 
 @contextlib.contextmanager
 def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
-    """Another process that keeps the index of the engine's vault, and has said that it watches."""
+    """Another process that leads the index of the engine's vault and watches it."""
     program = (
         "import sys, pathlib, threading\n"
         "from vaultbridge.engine import Engine\n"
@@ -145,7 +147,7 @@ def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
         "engine.index_sync._set_watching = lambda **how: (tell(**how), ready.set())\n"
         "engine.index_sync.start()\n"
         "assert ready.wait(60)\n"
-        "print('keeping', engine.index_sync.is_leader, flush=True)\n"
+        "print('leading', engine.index_sync.is_leader, flush=True)\n"
         "sys.stdin.read()\n"
     )
     with subprocess.Popen(
@@ -155,7 +157,7 @@ def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
         text=True,
     ) as child:
         assert child.stdout is not None
-        assert child.stdout.readline() == "keeping True\n"
+        assert child.stdout.readline() == "leading True\n"
         try:
             yield child
         finally:
@@ -169,7 +171,7 @@ def test_a_killed_leader_is_replaced(make_vault: MakeVault) -> None:
         engine.index_sync.start()
         assert not engine.index_sync.is_leader
     note = engine.root.folder / "B.md"
-    when_told(engine, lambda: note.write_text("epsilon"), lambda: _keeps_and_finds(engine, "epsilon"))
+    when_announced(engine, lambda: note.write_text("epsilon"), lambda: _leads_and_finds(engine, "epsilon"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -287,7 +289,7 @@ def test_a_query_waits_for_another_process_that_compares(make_vault: MakeVault, 
 
 
 def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeVault) -> None:
-    engine = keeping(make_vault({"A.md": "old"}))
+    engine = leading(make_vault({"A.md": "old"}))
     assert engine.index_sync._watcher is not None
     engine.index_sync._watcher.stop()
     engine.index_sync._follow(VaultLost("the system allows no more watches"))
@@ -296,8 +298,8 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
 
 
 def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_vault: MakeVault) -> None:
-    engine = keeping(make_vault({"A.md": "alpha"}))
-    when_told(engine, engine.index_sync.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
+    engine = leading(make_vault({"A.md": "alpha"}))
+    when_announced(engine, engine.index_sync.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
 
 
 def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
@@ -333,11 +335,11 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     """A disk that is unplugged leaves its mount point, an empty folder."""
-    engine = keeping(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
+    engine = leading(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
     change = engine.apply([Append(note="A", content="more")])
     rows = dump(engine.index_sync.index)
     folder, away = engine.root.folder, tmp_path / "away"
-    with trust_told(engine) as told:
+    with watch_states(engine) as told:
         folder.rename(away)
         folder.mkdir()
         while told.get(timeout=BOUND):
@@ -370,13 +372,13 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
 ) -> None:
     engine = make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"})
     if kept:
-        keeping(engine)
+        leading(engine)
     engine.apply([Append(note="A", content="more")])
     shutil.rmtree(engine.cache)
     assert engine.history() == []
     engine.apply([Append(note="A", content="again")])
     if kept:
-        keeping(engine)
+        leading(engine)
     assert engine.ask.search("again").total == 1
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
@@ -389,7 +391,9 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
         engine.index_sync._renew_heartbeat()
         assert engine.index_sync.is_leader
         change = engine.root.folder / "New.md"
-        when_told(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
+        when_announced(
+            engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1
+        )
 
 
 def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
@@ -398,12 +402,12 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
     """The index's disk was full for a moment, or another process held its file for too long."""
     from vaultbridge.index.sync.sync import Synchroniser, SyncReport
 
-    engine = keeping(make_vault({"A.md": "alpha"}))
+    engine = leading(make_vault({"A.md": "alpha"}))
 
     def fail(self: Synchroniser, changed: object) -> SyncReport:
         raise EngineFailure("The disk is full: the search index cannot be written.")
 
-    with trust_told(engine) as told:
+    with watch_states(engine) as told:
         with monkeypatch.context() as full:
             full.setattr(Synchroniser, "paths", fail)
             (engine.root.folder / "B.md").write_text("beta")
@@ -412,7 +416,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
             engine.apply([Create(note="C", content="gamma")])
         assert engine.ask.search("beta").total == 1
         assert engine.ask.search("gamma").total == 1
-        # The keeper makes up for it, now and not in ten seconds, and then its watch is trusted again.
+        # The leader catches up, now and not in ten seconds, and then its watch is trusted again.
         engine.index_sync._incomplete.set()
         while engine.index_sync._behind or not engine.index_sync._watching:
             told.get(timeout=BOUND)
@@ -423,7 +427,7 @@ def test_an_unforeseen_failure_does_not_end_the_watch(
 ) -> None:
     from vaultbridge.index.sync.sync import Synchroniser, SyncReport
 
-    engine = keeping(make_vault({"A.md": "alpha"}))
+    engine = leading(make_vault({"A.md": "alpha"}))
     failed = threading.Event()
     fall_behind = engine.index_sync._fall_behind
     monkeypatch.setattr(engine.index_sync, "_fall_behind", lambda: (fall_behind(), failed.set()))
@@ -437,12 +441,12 @@ def test_an_unforeseen_failure_does_not_end_the_watch(
         assert failed.wait(BOUND)
     assert engine.ask.search("beta").total == 1
     change = engine.root.folder / "New.md"
-    when_told(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
+    when_announced(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
 def test_queries_do_not_trust_a_stopped_leader(make_vault: MakeVault) -> None:
-    """As by Ctrl-Z in the terminal where it serves: it holds the lock and follows nothing."""
+    """For example with Ctrl-Z in its terminal: it still holds the lock, but follows nothing."""
     engine = make_vault({"A.md": "alpha"})
     with leader_process(engine) as child:
         assert engine.ask.search("alpha").total == 1
@@ -473,11 +477,11 @@ def test_an_index_replaced_right_after_a_comparison_is_filled_before_it_is_queri
 def test_a_change_that_is_missed_while_everything_is_compared_is_not_taken_for_known(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sync = keeping(make_vault({"A.md": "alpha"})).index_sync
+    sync = leading(make_vault({"A.md": "alpha"})).index_sync
     compare_all = sync._compare_all
 
     def meanwhile() -> bool:
-        """A change of our own, right after its folder was looked at, that could not be indexed."""
+        """A change of our own, right after its folder was compared, that could not be indexed."""
         done = compare_all()
         sync._fall_behind()
         return done

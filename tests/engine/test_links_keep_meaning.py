@@ -1,6 +1,6 @@
 """Whatever is moved, every link of the vault still leads to the same file: on real files, through the engine.
 
-Told by reading the whole vault anew before and after, without the index."""
+Checked by reading the whole vault before and after, without the index."""
 
 from __future__ import annotations
 
@@ -180,10 +180,10 @@ def test_the_whole_vault_is_told_apart_from_its_settings(make_vault: MakeVault, 
 def test_a_link_saved_a_moment_before_a_rename_follows_it(
     make_vault: MakeVault, operation: Operation, after: str
 ) -> None:
-    """The watch tells of a change only when it has paused."""
+    """The watch reports a change only after a pause."""
     engine = make_vault({"Plan.md": "# Part\n\n#old", "Late.md": "nothing yet"})
     engine.index_sync.refresh()
-    # A watch that has not told of anything yet.
+    # A watch that has not reported anything yet.
     engine.index_sync._watching = True
     tag = " #old" if isinstance(operation, RenameTag) else ""
     (engine.root.folder / "Late.md").write_text(f"[[Plan#Part]] #new{tag}")

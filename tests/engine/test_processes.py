@@ -40,7 +40,7 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
     ]
     outside = 0
     while any(child.poll() is None for child in children):
-        # Somebody else, too, who knows nothing of us.
+        # And another program, which knows nothing of us.
         (folder / f"outside {outside % 7}.md").write_text(f"[[n0]] outside {outside}")
         outside += 1
         for child in children:

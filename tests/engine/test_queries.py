@@ -1,4 +1,4 @@
-"""Questions to a vault that nobody has asked anything yet."""
+"""The first queries of a vault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readings in the cache: always what stands on the disk, never more than their room."""
+"""Readings in the cache: always what is on the disk, and never more than fits."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
 
 
 def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
-    """Where it leads may change, out of the vault too."""
+    """Its target may change, even to one outside the vault."""
     (engine.root.folder / A).write_text("inside", "utf-8")
     link = engine.root.folder / "L.md"
     link.symlink_to("A.md")
@@ -195,7 +195,7 @@ def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: P
     assert [cache.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
     keep(paths[3], chars=10_000)
     assert [cache.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
-    # A changed one gives its room back.
+    # The room of a changed one is free again.
     (tmp_path / paths[0]).write_text("xy", "utf-8")
     assert cache.get(paths[0], WHOLE, largest=MIB) is None
     keep(paths[1])

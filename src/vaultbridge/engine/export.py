@@ -1,7 +1,7 @@
-"""All notes as data for other programs: JSON lines, a GraphML graph, or a table.
+"""Exports all notes as data for other programs: as JSON lines, a GraphML graph or a CSV table.
 
-Rows come sorted by path, one at a time, from one moment of the index. What a scope hides is left out, and a
-link to it counts as unresolved.
+Rows are sorted by path and yielded one at a time, all from the same state of the index. What the scope hides
+is left out, and a link to it counts as unresolved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def export_jsonl(engine: Engine) -> Iterator[str]:
 
 
 def export_csv(engine: Engine) -> Iterator[str]:
-    """One row a note, with counts; lists within a cell are joined by spaces."""
+    """Yields one row for each note, with counts. Several tags or problems in a cell are separated by spaces,
+    aliases by semicolons."""
     yield _csv_row(
         ["path", "tags", "aliases", "headings", "links", "unresolved", "tasks_open", "tasks_done", "problems"]
     )
@@ -49,7 +50,7 @@ def export_csv(engine: Engine) -> Iterator[str]:
 
 
 def export_graphml(engine: Engine) -> Iterator[str]:
-    """Notes as nodes and resolved links as edges, a weight for links that repeat."""
+    """Yields notes as nodes and resolved links as edges. An edge's weight says how often the link occurs."""
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
         '<key id="path" for="node" attr.name="path" attr.type="string"/>\n'
@@ -82,7 +83,7 @@ FORMATS = {"jsonl": export_jsonl, "csv": export_csv, "graphml": export_graphml}
 
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
-    """Every visible note and canvas with the targets of its links, in order of the paths."""
+    """Yields every visible note and canvas with the targets of its links, sorted by path."""
     for indexed in engine.ask.notes():
         yield indexed.file.path, indexed.note, list(indexed.resolved)
 

@@ -1,6 +1,6 @@
 """Counts what is wrong in a vault: problems in single notes, duplicate names, conflict copies.
 
-Only what the caller may see counts. Unresolved links are listed by `Queries.unresolved`.
+Only what the caller may see is counted. `Queries.unresolved` lists the unresolved links.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ PROPERTY_PROBLEMS: Final = ("bad-yaml", "duplicate-key", "unclosed-properties")
 
 
 class Health(Struct, frozen=True):
-    """How much there is of each; `Queries` lists the things themselves. `problems` by their codes;
-    `duplicates` are names that several notes have; `broken` are links that name no file, `missing` the names
-    that they give."""
+    """The number of each; `Queries` lists the things themselves. `problems` are counted by code, `duplicates`
+    are names that several notes have, `broken` are links to no file, and `missing` the different names in
+    those links."""
 
     problems: dict[str, int]
     broken: int
