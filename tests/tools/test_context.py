@@ -90,15 +90,16 @@ def test_a_map_of_notes_asked_for_by_name_comes_with_all_its_links(small: Small)
     names = [f"Topic {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
     listed = "\n".join(f"- [[{name}]]: " + "what it is about, in some words " * 4 for name in names)
     files: dict[str, str | bytes] = {f"{name}.md": "text" for name in names}
-    harness = small({**files, "Garden map.md": f"# Everything\n\n{listed}\n"})
+    top = "---\naliases: [Index of it all]\n---\n"
+    harness = small({**files, "Garden map.md": f"{top}# Everything\n\n{listed}\n"})
     for budget in (1_500, 4_000, 20_000):
         answer = harness.text("context", question="what is in the garden map?", max_chars=budget)
         assert len(answer) <= budget
-        assert answer.startswith("[Garden map.md:1]\n# Everything")
+        assert answer.startswith("[Garden map.md:4]\n# Everything")
         assert all(name in answer for name in names)
-    assert "More links of Garden map.md: Topic" in harness.text(
-        "context", question="garden map", max_chars=1_500
-    )
+    short = harness.text("context", question="garden map", max_chars=1_500)
+    assert "More links of Garden map.md: Topic" in short
+    assert short == harness.text("context", question="Index of it all", max_chars=1_500), "its alias"
 
 
 def test_nothing_found_and_no_question_are_said(small: Small) -> None:

@@ -152,9 +152,10 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
 
 def _rank(engine: Engine, question: str) -> RankedPage:
     """The best notes. A canvas is no text to quote from, so where many rank high, more are asked for."""
-    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS)
+    # `explain` says whether the question is a note's name or alias.
+    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS, explain=True)
     if sum(_is_note(note.path) for note in page.notes) < len(page.notes) // 2:
-        page = engine.ask.rank(question, limit=MORE_NOTES, sections_per_note=SECTIONS)
+        page = engine.ask.rank(question, limit=MORE_NOTES, sections_per_note=SECTIONS, explain=True)
     return replace(page, notes=tuple(note for note in page.notes if _is_note(note.path))[:NOTES])
 
 
@@ -269,7 +270,8 @@ def _find_hub(engine: Engine, page: RankedPage, question: str) -> RankedNote | N
     asked = f" {' '.join(split_words(question))} "
     for note in page.notes[:HUB_RANK]:
         name = " ".join(split_words(file_name(note.path).removesuffix(".md")))
-        if name and f" {name} " in asked and len(engine.ask.outgoing(note.path)) >= HUB_LINKS:
+        named = (name and f" {name} " in asked) or any(view.startswith("exact ") for view in note.views)
+        if named and len(engine.ask.outgoing(note.path)) >= HUB_LINKS:
             return note
     return None
 
