@@ -46,6 +46,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "set_property": {"name": "A", "property": "n", "value": None},
     "rename_tag": {"name": "", "tag": "t", "to": "u"},
     "create": {"name": "N"},
+    "merge": {"name": "B", "to": "A"},
     "move": {"name": "B", "to": "D"},
     "delete": {"name": "B"},
 }
@@ -58,6 +59,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_note", {"name": "A"}),
     ("read_note", {"name": "A", "heading": "H"}),
     ("move_note", {"name": "B", "to": "D"}),
+    ("move_note", {"query": "planned", "to": "D/"}),
     ("delete_note", {"name": "B"}),
     ("list_files", {}),
     ("list_files", {"kind": "folder"}),

@@ -31,6 +31,7 @@ from vaultbridge.engine.naming import OperationContext
 from vaultbridge.engine.operate import make_draft
 from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome, describe
+from vaultbridge.engine.own_model import OwnModel
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.redaction import redact
@@ -73,6 +74,10 @@ DRAFT_ATTEMPTS: Final = 5
 """How often a change is drafted because a file it needs was saved between our read and our write. Each time
 somebody else was quicker, so each time the vault has moved on. A caller that stated the hash it saw is
 refused at the second attempt instead."""
+
+TASKS_FOUND: Final = 1000
+"""Tasks with a given text that are compared to find the one that is meant: a daily checklist repeats its
+tasks for years."""
 
 log = logging.getLogger(__name__)
 
@@ -149,11 +154,11 @@ class Engine:
         except BaseException:
             self.transactor.close()
             raise
-        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings, lambda: self.embeddings)
+        self._model = OwnModel(
+            embeddings, self.cache, index=lambda: self.index_sync.index, shown=lambda: self.ask.shown()
+        )
+        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
         self._files = Finder(self.root, self.scope, self.ask)
-        self._embedding_settings = embeddings
-        self._embeddings: Embeddings | None = None
-        self._embeddings_lock = threading.Lock()
 
     def __enter__(self) -> Engine:
         return self
@@ -164,8 +169,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        if self._embeddings is not None:
-            self._embeddings.close()
+        self._model.close()
         self.index_sync.close()
         self.transactor.close()
         if self._passing is not None:
@@ -217,19 +221,7 @@ class Engine:
     @property
     def embeddings(self) -> Embeddings | None:
         """The vault's passages by meaning; None unless the user has configured a model."""
-        if self._embedding_settings is None:
-            return None
-        with self._embeddings_lock:
-            if self._embeddings is None:
-                from vaultbridge.embeddings.embeddings import Embeddings
-
-                self._embeddings = Embeddings(
-                    self._embedding_settings,
-                    self.cache,
-                    index=lambda: self.index_sync.index,
-                    shown=self.ask.shown,
-                )
-            return self._embeddings
+        return self._model.embeddings
 
     def start_embeddings(self) -> None:
         """Called by a server that keeps running: sends notes to the user's model from now on, if there is
@@ -423,6 +415,7 @@ class Engine:
             is_folder=self.is_folder,
             expand=self.expand,
             notes_with_tag=self.ask.notes_with_tag,
+            find_tasks=lambda text: self.ask.tasks(text=text, limit=TASKS_FOUND).tasks,
             sources=self.ask,
             settings=settings,
             scope=self.scope,

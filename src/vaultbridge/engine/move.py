@@ -54,6 +54,26 @@ def move(
     folder: tuple[VaultPath, VaultPath] | None = None,
 ) -> None:
     """Moves files (all those of `folder` when one is given) and rewrites every link that needs it."""
+    rewrite_links(draft, sources, moves, settings, visible, folder=folder)
+    if folder:
+        draft.move_folder(*folder, moves.items())
+    else:
+        for old, new in moves.items():
+            draft.move_file(old, new)
+
+
+def rewrite_links(
+    draft: Draft,
+    sources: LinkSources,
+    moves: Mapping[VaultPath, VaultPath],
+    settings: LinkSettings,
+    visible: Callable[[str], bool],
+    *,
+    folder: tuple[VaultPath, VaultPath] | None = None,
+    merging: bool = False,
+) -> None:
+    """Rewrites every link that a move of these files will need, and leaves the files where they are. When
+    `merging`, the new paths are files that take the others in."""
     keys = touched_keys([*moves, *moves.values()])
     affected = {*_find_affected(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
     bases = _bases(draft, sources, moves, folder)
@@ -69,17 +89,13 @@ def move(
                     read=lambda path: draft.open(VaultPath(path)).text,
                     bases={path: inside for path, inside in bases.items() if draft.hides(path) is hidden},
                     folders={folder[0]: folder[1]} if folder else {},
+                    merging=merging,
                 )
             )
     for plan in plans:
         rewritten = _count_by_source(plan.rewritten)
         for path, changes in plan.edits.items():
             draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
-    if folder:
-        draft.move_folder(*folder, moves.items())
-    else:
-        for old, new in moves.items():
-            draft.move_file(old, new)
     for path in (path for plan in plans for path in plan.unreadable_bases):
         notice = f"{path}: a base in it could not be read and was left as it is."
         if visible(path) and notice not in draft.notices:

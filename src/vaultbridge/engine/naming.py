@@ -5,8 +5,8 @@ Also defines what operations need to know beyond the draft. Changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -28,6 +28,9 @@ from vaultbridge.vault.paths import (
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
+if TYPE_CHECKING:
+    from vaultbridge.index.listing import FoundTask
+
 FOLDER_FILES: Final = 50_000
 """The most files in one folder operation: more than any real folder has, and a plan for them still fits in
 memory."""
@@ -44,7 +47,8 @@ class OperationContext(Struct, frozen=True):
     a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `stored` returns
     how the path of a visible file is spelled on disk, `spelled` how the folders of a new path are;
     `check_named` raises when a file, as it is on disk, may not be used; `is_folder` looks at the disk;
-    `expand` returns a template's text for the title of a new note."""
+    `find_tasks` finds tasks by a part of their text; `expand` returns a template's text for the title of a
+    new note."""
 
     find: Callable[[str], VaultPath]
     find_exact: Callable[[str], VaultPath | None]
@@ -54,6 +58,7 @@ class OperationContext(Struct, frozen=True):
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
     notes_with_tag: Callable[[str], list[VaultPath]]
+    find_tasks: Callable[[str], Sequence[FoundTask]]
     sources: LinkSources
     settings: VaultSettings
     scope: Scope

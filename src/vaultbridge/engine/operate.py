@@ -33,6 +33,7 @@ from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
 from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import encode
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         Move,
         Operation,
         RenameTag,
+        SetTask,
         Write,
     )
 
@@ -183,6 +185,29 @@ def _keep_line_ends(content: str, old: str) -> str:
     if "\r\n" in old and "\r" not in content and old.count("\n") == old.count("\r\n"):
         return content.replace("\n", "\r\n")
     return content
+
+
+def find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[VaultPath, int]:
+    """Finds the one task of the vault that has the wanted text and not yet the wanted status. A task whose
+    whole text is the wanted one comes before others that contain it; an open one is toggled, not a done
+    one."""
+    wanted = operation.text.strip()
+    if not wanted:
+        raise InvalidArgument(
+            "Without a note, the task's text is needed.", argument="text", hint="Give name and line, or text."
+        )
+    status = {"toggle": "x", "done": "x", "open": " ", "todo": " "}.get(operation.status, operation.status)
+    found = [task for task in context.find_tasks(wanted) if task.status != status]
+    tasks = [task for task in found if wanted in (task.text, task.description)] or found
+    if len(tasks) == 1:
+        return tasks[0].path, tasks[0].line
+    if not tasks:
+        raise EditRefused(
+            f"No task to change has the text {wanted!r}.",
+            hint="The tool tasks finds tasks by part of a text.",
+        )
+    listed = "; ".join(f"{task.path}:{task.line}: {task.text[:60]}" for task in tasks[:TASKS_LISTED])
+    raise EditRefused(f"{len(tasks)} tasks match {wanted!r}.", hint=f"Name its note, as in: {listed}.")
 
 
 def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) -> None:

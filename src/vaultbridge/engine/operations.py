@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 
@@ -69,6 +70,11 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     def parse_name(cls, name: str) -> dict[str, Any]:
         """The fields that a tool's `name` gives."""
         return {"note": name}
+
+    @property
+    def result(self) -> str:
+        """The name of the note that it leaves changed; "" when it may be any."""
+        return str(getattr(self, "note", ""))
 
 
 class _NamedOperation(Operation, frozen=True, kw_only=True):
@@ -297,11 +303,12 @@ _STATUSES: Final = {"done": "x", "open": " ", "todo": " "}
 
 
 class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
-    """Set the status of one task, found by `line` or by `text`. `status` is one character, `toggle`, `done`
-    or `open`."""
+    """Set the status of one task, found by `line` or by `text`; when `note` is empty, by its text in the
+    whole vault. `status` is one character, `toggle`, `done` or `open`."""
 
-    BRIEF = "line or text, status"
+    BRIEF = 'line or text (name "": anywhere), status'
 
+    note: str = ""
     line: Line = 0
     text: Annotated[str, Meta(description="Task text")] = ""
     status: Annotated[str, Meta(description="Character or toggle")] = "toggle"
@@ -311,6 +318,19 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
 
         task = find_task(note, line=self.line, text=self.text)
         return set_task(text, task, _STATUSES.get(self.status, self.status))
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        if self.note:
+            super().apply(draft, context)
+            return
+        from vaultbridge.engine.operate import find_task_anywhere
+
+        path, line = find_task_anywhere(self, context)
+        # An earlier operation of the same batch may have moved the line.
+        replace(self, note=path, line=0 if draft.open(path).changed else line).apply(draft, context)
+
+    def needs_index(self, context: OperationContext) -> bool:
+        return not self.note
 
     @classmethod
     def parse_name(cls, name: str) -> dict[str, Any]:
@@ -423,6 +443,28 @@ class Move(_NamedOperation, frozen=True, kw_only=True, tag="move"):
 
     def changes_other_files(self, context: OperationContext) -> bool:
         return True
+
+
+class Merge(_NamedOperation, frozen=True, kw_only=True, tag="merge"):
+    """Merge a note into the existing note `to`: its text goes to the end of that one, properties that are
+    missing there are added, every link to it follows, and it goes to the trash."""
+
+    BRIEF = "into the note to"
+    PATHS = ("note", "to")
+
+    to: NewName
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.merge import merge_notes
+
+        merge_notes(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
+
+    @property
+    def result(self) -> str:
+        return self.to
 
 
 class Delete(_NamedOperation, frozen=True, kw_only=True, tag="delete"):

@@ -35,7 +35,6 @@ from vaultbridge.vault.settings import VaultSettings
 if TYPE_CHECKING:
     import sqlite3
 
-    from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.index.files import IndexedFile, IndexedNote
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
@@ -61,10 +60,6 @@ ALL: Final = -1
 """As a limit: every row."""
 
 
-NEAR_PASSAGES: Final = 60
-"""Passages that a model's view of a question holds: about as many notes as are read for it."""
-
-
 class _Links(Struct, frozen=True):
     """`files` are all files of one generation of the index, `hidden` those that are links to hidden files."""
 
@@ -83,7 +78,7 @@ class Queries:
         index_sync: IndexSync,
         scope: Scope,
         settings: Callable[[], VaultSettings],
-        embeddings: Callable[[], Embeddings | None] = lambda: None,
+        extra_views: Callable[[str], tuple[ExtraView, ...]] = lambda question: (),
     ) -> None:
         self._root = root
         self._sync = index_sync
@@ -91,7 +86,7 @@ class Queries:
         self._settings = settings
         self._lookup: NameLookup | None = None
         self._links: _Links | None = None
-        self._embeddings = embeddings
+        self._extra_views = extra_views
 
     def _index(self) -> Index:
         self._sync.ensure_fresh()
@@ -207,26 +202,7 @@ class Queries:
             visible=self._shown(),
             sections_per_note=sections_per_note,
             explain=explain,
-            extra_views=(*extra_views, *self._views_by_meaning(question)),
-        )
-
-    def _views_by_meaning(self, question: str) -> tuple[ExtraView, ...]:
-        """What the user's own model makes of a question; nothing without one, or if it does not answer."""
-        embeddings = self._embeddings()
-        if embeddings is None:
-            return ()
-        from vaultbridge.index.ranking.views import ExtraView
-
-        near = embeddings.rank(question, limit=NEAR_PASSAGES, visible=self._shown()).passages
-        if not near:
-            return ()
-        # Models differ in how similar they find everything: what counts is how much nearer than the last.
-        low, high = near[-1].score, near[0].score
-        return (
-            ExtraView(
-                "meaning",
-                tuple((one.path, one.line, (one.score - low + 0.01) / (high - low + 0.01)) for one in near),
-            ),
+            extra_views=(*extra_views, *self._extra_views(question)),
         )
 
     def notes(self) -> Iterator[IndexedNote]:
@@ -304,6 +280,17 @@ class Queries:
     def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
         return self._graph(self._shown()).orphans(attachments=attachments, limit=limit, offset=offset)
 
+    def unused_files(self) -> set[VaultPath]:
+        """Files that no other file links to. A link from a note that the app ignores counts: it would break
+        if the file were deleted."""
+        return set(self._graph(self._seen()).orphans(attachments=True).rows)
+
+    def untagged(self) -> set[str]:
+        """Notes without a tag."""
+        from vaultbridge.index import overview
+
+        return overview.list_untagged(self._index())
+
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
         return self._graph(self._shown()).dead_ends(limit=limit, offset=offset)
 
@@ -359,6 +346,7 @@ class Queries:
         path_prefix: str = "",
         due_before: str = "",
         due_after: str = "",
+        links_to: VaultPath | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> TaskPage:
@@ -372,6 +360,7 @@ class Queries:
             path_prefix=path_prefix,
             due_before=due_before,
             due_after=due_after,
+            places=None if links_to is None else {(one.source, one.line) for one in self.backlinks(links_to)},
             visible=self._shown(),
             limit=limit,
             offset=offset,

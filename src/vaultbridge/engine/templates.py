@@ -124,7 +124,7 @@ def merge_template(
         else:
             edits.append(Append(note=path, content=body, heading=heading))
     own = note.properties.values if note.properties is not None else {}
-    for name, value in _merge(own, values).items():
+    for name, value in merge_properties(own, values).items():
         edits.append(SetProperty(note=path, name=name, value=value))
     return edits
 
@@ -140,8 +140,9 @@ def find_template(engine: Engine, template: str) -> VaultPath:
     return engine.find(template)
 
 
-def _merge(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
-    """Returns the properties to set."""
+def merge_properties(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    """Returns the properties to set so that a note's own stay and those of another text are added; lists of
+    tags and the like are joined."""
     there = {name.lower(): value for name, value in own.items()}
     wanted: dict[str, Any] = {}
     for name, value in added.items():

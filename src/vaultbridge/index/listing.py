@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -203,6 +203,7 @@ def list_tasks(
     path_prefix: str = "",
     due_before: str = "",
     due_after: str = "",
+    places: Collection[tuple[str, int]] | None = None,
     visible: Visible | None = None,
     limit: int = 100,
     offset: int = 0,
@@ -210,17 +211,18 @@ def list_tasks(
     """Returns tasks by due date, then by path and line; those without a due date come last.
 
     `status` is any, open, done, or the single character between the brackets. `due_before` and `due_after`
-    are dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is a tag written in the task itself."""
+    are dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is a tag written in the task itself.
+    `places`, paths and lines, leave out tasks elsewhere."""
     wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
     conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
-        if visible is None and not wanted and not wanted_tag:
+        if visible is None and not wanted and not wanted_tag and places is None:
             everywhere = not path_prefix and not due_before and not due_after and totals.are_current(db)
             counts = _stored_task_counts(db, status) if everywhere else _task_counts(db, conditions, values)
             found = _task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
         else:
-            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, visible)
+            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, places, visible)
             found, total = _read_tasks(db, matching[offset : offset + limit]), len(matching)
     page = tuple(
         FoundTask(VaultPath(path), line, mark, content, description, _decode_json(fields) if fields else {})
@@ -236,6 +238,7 @@ def _find_tasks(
     values: list[str],
     wanted: str,
     wanted_tag: str,
+    places: Collection[tuple[str, int]] | None,
     visible: Visible | None,
 ) -> list[tuple[int, int]]:
     """Returns file and number of the tasks that meet the conditions and contain the text and tag, in
@@ -250,11 +253,12 @@ def _find_tasks(
     hidden = hidden_ids(index, db, visible)
     found = [
         (due is None, due or "", paths[file], seq, file)
-        for file, seq, due, text in db.execute(
-            f"SELECT file, seq, due, text FROM {_selected_tasks(conditions)}", values
+        for file, seq, due, text, line in db.execute(
+            f"SELECT file, seq, due, text, line FROM {_selected_tasks(conditions)}", values
         )
         if file not in hidden
         and (not wanted or wanted in fold_text(text))
+        and (places is None or (paths[file], line) in places)
         and (not wanted_tag or _has_tag(text, wanted_tag))
     ]
     return [(file, seq) for _, _, _, seq, file in sorted(found)]

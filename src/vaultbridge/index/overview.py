@@ -43,6 +43,16 @@ def count_by_kind(index: Index, *, visible: Visible | None = None) -> dict[str, 
     return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
 
 
+def list_untagged(index: Index) -> set[str]:
+    """Returns the notes without a tag, in their properties or their text."""
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT path FROM files WHERE kind = 'note'"
+            " AND NOT EXISTS (SELECT 1 FROM tags WHERE file = files.id)"
+        )
+        return {path for (path,) in rows}
+
+
 def count_by_folder(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """Counts the files in each folder and its subfolders, by path; "" is the vault itself."""
     with index.reading() as db:

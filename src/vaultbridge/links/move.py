@@ -181,16 +181,18 @@ def plan_move(
     read: ReadText,
     bases: Mapping[str, Sequence[Embedded]] | None = None,
     folders: Mapping[str, str] | None = None,
+    merging: bool = False,
 ) -> MovePlan:
     """Plan the moves `{old: new}` of files. To move a folder, move its files and name the folder in
     `folders`, which `file.inFolder` needs.
 
     `table` is the vault before the move. `references` may be all of the vault's or those that `touched_keys`
-    selects; `bases` are the vault's bases by file: whole `.base` files, or blocks in notes.
+    selects; `bases` are the vault's bases by file: whole `.base` files, or blocks in notes. When `merging`,
+    the new paths are files that take the others in, and so must exist.
 
     Raises NoteNotFound for an old path that is not in the table, and EditRefused if a new path is taken or no
     link can be written to it."""
-    after = _table_after(moves, table)
+    after = _table_after(moves, table, merging=merging)
     rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
     adopted: list[Reference] = []
     news = frozenset(moves.values())
@@ -241,13 +243,13 @@ def plan_create(
     )
 
 
-def _table_after(moves: Mapping[str, str], table: FileTable) -> FileTable:
+def _table_after(moves: Mapping[str, str], table: FileTable, *, merging: bool = False) -> FileTable:
     after = table.copy()
     for old in moves:
         if old not in table:
             raise NoteNotFound(old, what="file")
         after.remove(old)
-    for old, new in moves.items():
+    for old, new in () if merging else moves.items():
         taken = after.same_path(new)
         if taken:
             raise EditRefused(f"{old!r} cannot become {new!r}: {taken[0]!r} already exists.", path=new)

@@ -186,8 +186,7 @@ def _parse_place(link: str, edit: Struct, kind: type[Operation], argument: str) 
 
 def run(context: VaultContext, edit: _EditNote) -> Answer:
     operation = make_operation(edit)
-    # Without a name a tag is renamed in every note.
-    name = getattr(operation, "note", "")
+    name = operation.result
     path = context.engine.find(name) if name.strip() else ""
     outcome = context.engine.apply([operation], dry_run=edit.dry_run, actor=context.tool_context.actor)
     return answer_outcome(outcome, path, **({"path": path} if path else {}))

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from vaultbridge.index.files import IndexedFile
     from vaultbridge.vault.paths import VaultPath
 
-FileKind = Literal["any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder"]
+FileKind = Literal[
+    "any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder", "untagged", "unused"
+]
 
 LEVELS: Final = 100
 """The greatest `depth` that SQLite is asked for, as a pattern with so many stars. No vault is that deep."""
@@ -109,12 +111,26 @@ def _choose_files(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list
         files = ask.find_files(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
     else:
         kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
+        kinds["untagged"] = ("note",)
         stored = kinds.get(arguments.kind, ("attachment", "other"))
         files = [file for kind in stored for file in ask.files_page(folder, kind=kind).rows]
         files.sort(key=lambda file: file.path)
     if arguments.kind in ("any", "folder"):
         return files
+    if arguments.kind in ("untagged", "unused"):
+        return _choose_by_use(ask, files, arguments.kind)
     return [file for file in files if arguments.kind == name_kind(file)]
+
+
+def _choose_by_use(ask: Queries, files: list[IndexedFile], kind: str) -> list[IndexedFile]:
+    """Notes without a tag, or attachments that nothing links to."""
+    chosen = ask.untagged() if kind == "untagged" else ask.unused_files()
+    own = ("note", "canvas", "base")
+    return [
+        file
+        for file in files
+        if file.path in chosen and (file.kind == "note" if kind == "untagged" else file.kind not in own)
+    ]
 
 
 def name_kind(file: IndexedFile) -> str:

@@ -6,8 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, describe_trash
+from vaultbridge.errors import InvalidArgument, TimedOut
+from vaultbridge.tools.base.answer import (
+    CHANGED_SCHEMA,
+    Answer,
+    answer_outcome,
+    describe_trash,
+    wait_for_index,
+)
 from vaultbridge.tools.base.arguments import require_whole_note
 from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
@@ -16,7 +22,8 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 class MoveNote(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"expected"})
 
-    name: FileName
+    name: FileName = ""
+    query: Annotated[str, Meta(description="Or a search")] = ""
     to: Annotated[str, Meta(description="New name or path, or folder/ to move into")]
     expected: Expected = ""
     dry_run: DryRun = False
@@ -33,18 +40,49 @@ class DeleteNote(Arguments, frozen=True, kw_only=True):
 def run_move(context: VaultContext, arguments: MoveNote) -> Answer:
     from vaultbridge.engine.operations import Move
 
+    if bool(arguments.name) == bool(arguments.query.strip()):
+        raise InvalidArgument("Give either name or query.", argument="name", hint="What should be moved?")
     require_whole_note(arguments.name)
     to = arguments.to.strip()
     if not to:
         raise InvalidArgument(
             "to is empty.", argument="to", hint="Give a new name, a new path, or folder/ to move into."
         )
+    if arguments.query:
+        return _move_found(context, arguments, to)
     wanted = Move(note=arguments.name, to=to, expected=arguments.expected)
     outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)
     moved = next((file for file in outcome.files if file.change == "moved"), None)
     if moved is None:
         return answer_outcome(outcome)
     return answer_outcome(outcome, moved.path, path=moved.path, was=moved.was)
+
+
+def _move_found(context: VaultContext, arguments: MoveNote, to: str) -> Answer:
+    """Move all notes of a search into a folder, as one change."""
+    from vaultbridge.engine.operations import Move
+    from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
+    from vaultbridge.vault.paths import folder_of, vault_folder
+
+    engine = context.engine
+    unfinished = wait_for_index(context)
+    if unfinished:
+        raise TimedOut(unfinished[0], hint="Some notes would be missed. Try again in a moment.")
+    folder = vault_folder(to.rstrip("/"))
+    found = engine.ask.search(arguments.query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
+    if found.total > BATCH_OPERATIONS:
+        raise InvalidArgument(
+            f"{found.total} notes match; at most {BATCH_OPERATIONS} can be moved at once.",
+            argument="query",
+            hint="Narrow the query.",
+        )
+    if not found.total:
+        raise InvalidArgument("No note matches the query.", argument="query", hint="Try it with search.")
+    wanted = [Move(note=hit.path, to=f"{folder}/") for hit in found.hits if folder_of(hit.path) != folder]
+    label = f"move {len(wanted)} notes"
+    actor = context.tool_context.actor
+    outcome = engine.apply(wanted, dry_run=arguments.dry_run, label=label, actor=actor)
+    return answer_outcome(outcome, matched=found.total)
 
 
 def run_delete(context: VaultContext, arguments: DeleteNote) -> Answer:
@@ -61,7 +99,7 @@ def run_delete(context: VaultContext, arguments: DeleteNote) -> Answer:
 MOVE_NOTE = Tool(
     name="move_note",
     title="Move or rename",
-    description="Move or rename a note, attachment or folder; links to it are updated",
+    description="Move or rename a note, attachment or folder, or what a query finds; links follow",
     arguments=MoveNote,
     run=run_move,
     group="notes",

@@ -120,10 +120,9 @@ def _list_links(links: tuple[MissingLink, ...], *, editable: bool) -> Iterator[s
 
 RELATED = Tool(
     name="related",
-    title="Find missing links",
     description=(
-        "What belongs to a note or text and is not linked yet: why, and the edit_note call that links it. "
-        "Without both, of the vault: missing links, orphans, near-duplicates"
+        "What belongs to a note or text but is not linked: why, and the edit_note call that links it. "
+        "Without both: the vault's missing links, orphans, duplicates"
     ),
     arguments=Related,
     run=run,

@@ -70,7 +70,7 @@ _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
         "related",
         "with name",
         "get_related_notes find_related related_notes find_similar similar_notes get_similar_notes "
-        "suggest_links suggest_connections find_missing_links recommend_links",
+        "suggest_links suggest_connections find_missing_links recommend_links unlinked_mentions",
     ),
     (
         "edit_note",
@@ -118,6 +118,7 @@ _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
         "get_backlinks backlinks get_links get_outgoing_links get_graph find_orphans get_orphans "
         "get_neighbors",
     ),
+    ("edit_note", "with op merge and to", "merge_notes merge_note combine_notes"),
     ("tasks", "", "list_tasks get_tasks find_tasks search_tasks query_tasks"),
     ("edit_note", "with op set_task", "toggle_task complete_task update_task set_task"),
     (

@@ -16,12 +16,14 @@ from vaultbridge.tools.base.answer import (
     render_page,
     wait_for_index,
 )
+from vaultbridge.tools.base.arguments import parse_reference
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.index.listing import FoundTask
+    from vaultbridge.vault.paths import VaultPath
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STATUS: Final = {"": "any", "todo": "open"}
@@ -32,7 +34,7 @@ class Tasks(Arguments, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
-    text: Annotated[str, Meta(description="Part of its text")] = ""
+    text: Annotated[str, Meta(description="Part of it, or [[linked note]]")] = ""
     tag: Annotated[str, Meta(description="With or without #")] = ""
     due_before: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
@@ -44,9 +46,11 @@ class Tasks(Arguments, frozen=True, kw_only=True):
 def run(context: VaultContext, arguments: Tasks) -> Answer:
     check_filters(arguments)
     notes = wait_for_index(context)
+    links_to = _find_linked(context.engine, arguments.text)
     found = context.engine.ask.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
-        text=arguments.text,
+        text="" if links_to else arguments.text,
+        links_to=links_to,
         tag=arguments.tag,
         path_prefix=find_prefix(context.engine, arguments.name),
         due_before=arguments.due_before,
@@ -92,6 +96,18 @@ def find_prefix(engine: Engine, name: str) -> str:
             raise NoteNotFound(name, what="folder")
         return folder
     return engine.find(name)
+
+
+def _find_linked(engine: Engine, text: str) -> VaultPath | None:
+    """The note that a text in double brackets names; None for any other text, or if there is no such note:
+    then the brackets are what is looked for."""
+    written = text.strip()
+    if not (written.startswith("[[") and written.endswith("]]")):
+        return None
+    try:
+        return engine.find(parse_reference(written).name)
+    except NoteNotFound:
+        return None
 
 
 def _render_place(task: FoundTask) -> str:

@@ -27,6 +27,11 @@ def find_task(note: Note, *, line: int = 0, text: str = "") -> Task:
     if line:
         for task in note.tasks:
             if task.line == line:
+                if text.strip().lower() not in task.text.lower():
+                    raise EditRefused(
+                        f"The task at line {line} does not contain {text.strip()!r}.",
+                        hint=_list_tasks([task]),
+                    )
                 return task
         raise EditRefused(f"Line {line} is not a task.", hint=_list_tasks(note.tasks))
     wanted = text.strip()

@@ -1,0 +1,68 @@
+"""The user's own model for embeddings, opened when it is first needed, and its view of a question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from vaultbridge.embeddings.embeddings import Embeddings
+    from vaultbridge.embeddings.settings import EmbeddingSettings
+    from vaultbridge.index.ranking.views import ExtraView
+    from vaultbridge.index.store.database import Index
+
+NEAR_PASSAGES: Final = 60
+"""Passages that a model's view of a question holds: about as many notes as are read for it."""
+
+Visible = Callable[[str], bool]
+
+
+class OwnModel:
+    """`settings` None: the user has no model, and nothing here does anything."""
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings | None,
+        folder: Path,
+        *,
+        index: Callable[[], Index],
+        shown: Callable[[], Visible | None],
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._index = index
+        self._shown = shown
+        self._opening = threading.Lock()
+        self._opened: Embeddings | None = None
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        if self._settings is None:
+            return None
+        with self._opening:
+            if self._opened is None:
+                from vaultbridge.embeddings.embeddings import Embeddings
+
+                self._opened = Embeddings(self._settings, self._folder, index=self._index, shown=self._shown)
+            return self._opened
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def view(self, question: str) -> tuple[ExtraView, ...]:
+        """What the model makes of a question; nothing without one, or if it does not answer in time."""
+        embeddings = self.embeddings
+        if embeddings is None:
+            return ()
+        from vaultbridge.index.ranking.views import ExtraView
+
+        near = embeddings.rank(question, limit=NEAR_PASSAGES, visible=self._shown()).passages
+        if not near:
+            return ()
+        # Models differ in how similar they find everything: what counts is how much nearer than the last.
+        low, high = near[-1].score, near[0].score
+        places = ((one.path, one.line, (one.score - low + 0.01) / (high - low + 0.01)) for one in near)
+        return (ExtraView("meaning", tuple(places)),)
