@@ -270,10 +270,10 @@ class PendingDiffs:
                 front_end.changed(diff)
         return diff, pending.shown
 
-    async def note_changed(self, path: VaultPath) -> None:
-        """A note has changed on the disk: bring the diffs that are about it onto what it is now."""
+    async def notes_changed(self, paths: frozenset[VaultPath]) -> None:
+        """Notes have changed on the disk: bring the diffs that are about them onto what they are now."""
         for diff in self.waiting():
-            if diff.path == path:
+            if diff.path in paths:
                 try:
                     await self.look(diff.id)
                 except InvalidArgument:

@@ -75,7 +75,6 @@ class Reviews:
         """What the editors were told: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
         self._news = asyncio.Event()
-        self._changed: set[VaultPath] = set()
         self._comparing = asyncio.Lock()
         self._writing = asyncio.Lock()
 
@@ -154,10 +153,7 @@ class Reviews:
 
     async def follow(self) -> None:
         """Runs until cancelled."""
-        unlisten = (
-            self._store.listen(self._wake),
-            self._engine.index_sync.listen(self._note_changed),
-        )
+        unlisten = self._store.listen(self._wake)
         seen: tuple[int, int] | None = None
         try:
             while True:
@@ -172,13 +168,30 @@ class Reviews:
                     if stamp != seen or self._news.is_set():
                         self._news.clear()
                         seen = stamp
-                        await self._rebase_changed()
                         await self._compare()
                 except VaultbridgeError as error:
                     log.warning("%s", error)
         finally:
-            for stop in unlisten:
-                stop()
+            unlisten()
+
+    def list_paths(self) -> frozenset[VaultPath]:
+        """The files that waiting proposals are about, while an editor shows them."""
+        if not self._watchers:
+            return frozenset()
+        return frozenset(
+            VaultPath(row.was or row.path)
+            for _, proposal in self._known.values()
+            for row in proposal.rows
+            if not row.path.endswith("/")
+        )
+
+    async def notes_changed(self, paths: frozenset[VaultPath]) -> None:
+        """Files have changed on the disk: bring the proposals about them onto what they are now."""
+        for number, (_, proposal) in tuple(self._known.items()):
+            if any((row.was or row.path) in paths for row in proposal.rows):
+                with contextlib.suppress(InvalidArgument):
+                    await asyncio.to_thread(self._decider.show, number)
+        await self._compare()
 
     async def stop(self) -> None:
         self._watchers.clear()
@@ -190,13 +203,6 @@ class Reviews:
             return await asyncio.to_thread(work)
         finally:
             await self._compare()
-
-    async def _rebase_changed(self) -> None:
-        changed, self._changed = self._changed, set()
-        for number, (_, proposal) in tuple(self._known.items()):
-            if changed and any(_concerns(row.was or row.path, changed) for row in proposal.rows):
-                with contextlib.suppress(InvalidArgument):
-                    await asyncio.to_thread(self._decider.show, number)
 
     async def _compare(self) -> None:
         """Tell the editors what is new since they were told last."""
@@ -243,18 +249,6 @@ class Reviews:
         """Called in any thread."""
         with contextlib.suppress(RuntimeError):  # The loop has closed: nobody follows any more.
             self._loop.call_soon_threadsafe(self._news.set)
-
-    def _note_changed(self, paths: frozenset[VaultPath] | None) -> None:
-        """Called in the thread that made or noticed a change."""
-        named = {VaultPath(row.was or row.path) for _, one in tuple(self._known.values()) for row in one.rows}
-        self._changed |= named if paths is None else {path for path in named if _concerns(path, set(paths))}
-        if self._changed:
-            self._wake()
-
-
-def _concerns(path: str, changed: set[VaultPath]) -> bool:
-    """Whether `path` or a folder above it changed."""
-    return any(path == one or path.startswith(f"{one}/") for one in changed)
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

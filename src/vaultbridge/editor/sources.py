@@ -5,6 +5,8 @@ the file's stat and reads it when that has changed. (The vault's watcher would n
 process that leads the index has one.) While Obsidian is not running the file says what was open when it quit,
 so it counts only while `is_running` returns true.
 
+`NotesUnderReview` notices that a note has changed for which a change is proposed.
+
 `follow_vault` removes deleted notes from the state: an assistant must not hear of a file that is gone. No
 other change matters here; the editor that shows a note reports its rename.
 """
@@ -13,13 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from vaultbridge.editor.model import OpenFile
-from vaultbridge.editor.proposals import PendingDiffs
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.engine import Engine
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.system import FileStat, stat_file
 from vaultbridge.vault.obsidian import WORKSPACE_FILE, read_workspace
 from vaultbridge.vault.paths import Root, VaultPath
@@ -41,30 +43,6 @@ def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
     return engine.index_sync.listen(changed)
 
 
-def follow_diffs(engine: Engine, diffs: PendingDiffs) -> Callable[[], None]:
-    """Bring diffs onto notes that change while they wait, until the returned function is called. Call it in
-    the event loop's thread."""
-    loop = asyncio.get_running_loop()
-    looking: set[asyncio.Task[None]] = set()
-
-    async def look(paths: frozenset[VaultPath] | None) -> None:
-        for path in {diff.path for diff in diffs.waiting() if _is_affected(diff.path, paths)}:
-            await diffs.note_changed(path)
-
-    def begin(paths: frozenset[VaultPath] | None) -> None:
-        if diffs.waiting():
-            task = loop.create_task(look(paths))
-            looking.add(task)
-            task.add_done_callback(looking.discard)
-
-    def changed(paths: frozenset[VaultPath] | None) -> None:
-        # Called from the thread that made or noticed the change.
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(begin, paths)
-
-    return engine.index_sync.listen(changed)
-
-
 def _is_affected(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:
     """Whether `path` or a folder above it changed: a deleted folder is reported by its own path only."""
     if changed is None or path in changed:
@@ -78,8 +56,50 @@ def _remove_paths(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
 
 
 POLL_SECONDS: Final = 0.5
-"""Obsidian writes the file a second after its tabs change; this adds little to that, and a stat costs
-microseconds."""
+"""How often files are compared. Obsidian writes its tabs a second after they change; this adds little to
+that, and a stat costs microseconds."""
+
+WATCHED_FILES: Final = 500
+"""The most files whose stat is compared in one round: it takes a millisecond."""
+
+
+class NotesUnderReview:
+    """Notices when a file changes for which a change is proposed. It compares their stats, because only the
+    process that leads the index has a watcher. Run `follow` as a task."""
+
+    def __init__(
+        self,
+        root: Root,
+        list_paths: Callable[[], Iterable[VaultPath]],
+        changed: Callable[[frozenset[VaultPath]], Awaitable[None]],
+    ) -> None:
+        self._root = root
+        self._list_paths = list_paths
+        self._changed = changed
+        self._seen: dict[VaultPath, FileStat | None] = {}
+
+    async def follow(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            paths = tuple(itertools.islice(self._list_paths(), WATCHED_FILES))
+            if paths or self._seen:
+                await self._compare(paths)
+
+    async def _compare(self, paths: tuple[VaultPath, ...]) -> None:
+        before = self._seen
+        self._seen = await asyncio.to_thread(lambda: {path: self._stat(path) for path in paths})
+        # One that is new here may have changed between its proposal and now.
+        moved = {path for path, stat in self._seen.items() if path not in before or before[path] != stat}
+        if moved:
+            await self._changed(frozenset(moved))
+
+    def _stat(self, path: VaultPath) -> FileStat | None:
+        try:
+            return stat_file(self._root.place(path))
+        except VaultbridgeError:
+            return None
+
 
 POLLS_PER_RUNNING_CHECK: Final = 10
 """How many polls pass between two checks that Obsidian still runs, which cost a little more."""

@@ -7,6 +7,7 @@ gets the hub of the vault it runs in, an editor that of the vault it names. Open
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,10 @@ from aiohttp import web
 from vaultbridge.activity.clients import Activity
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.reviews import Reviews
-from vaultbridge.editor.sources import WorkspaceSource, follow_diffs, follow_vault
+from vaultbridge.editor.sources import NotesUnderReview, WorkspaceSource, follow_vault
 from vaultbridge.editor.vault_view import EngineView
 from vaultbridge.engine import Engine
-from vaultbridge.errors import TimedOut
+from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.claude_ide.server import IdeServer, Page
 from vaultbridge.protocols.connection import cancel_and_wait
@@ -33,6 +34,7 @@ from vaultbridge.review.policy import ReviewRules
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import is_obsidian_running
+from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.web.api.assistants import Editor
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 HUB_SECONDS: Final = 2.0
 """How long a tool waits for the event loop, which never blocks for long."""
+
+log = logging.getLogger("vaultbridge.review")
 
 T = TypeVar("T")
 
@@ -68,21 +72,30 @@ class _VaultEditor:
         self.editors = EditorServer(view, self.hub, self.ide, token)
         self._workspace = WorkspaceSource(engine.root, self.hub.state, is_obsidian_running)
         self._following: tuple[asyncio.Task[None], ...] = ()
-        self._unsubscribe: tuple[Callable[[], None], ...] = ()
+        self._notes = NotesUnderReview(engine.root, self._list_notes, self._notes_changed)
+        self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
-        self._unsubscribe = (
-            follow_vault(self.engine, self.hub.state),
-            follow_diffs(self.engine, self.hub.diffs),
-        )
+        self._unsubscribe = follow_vault(self.engine, self.hub.state)
         self._following = (
             asyncio.create_task(self._workspace.follow()),
             asyncio.create_task(self.reviews.follow()),
+            asyncio.create_task(self._notes.follow()),
         )
 
+    def _list_notes(self) -> frozenset[VaultPath]:
+        return self.reviews.list_paths() | {diff.path for diff in self.hub.diffs.waiting()}
+
+    async def _notes_changed(self, paths: frozenset[VaultPath]) -> None:
+        try:
+            await self.hub.diffs.notes_changed(paths)
+            await self.reviews.notes_changed(paths)
+        except VaultbridgeError as error:
+            log.warning("%s", error)
+
     async def stop(self) -> None:
-        for unsubscribe in self._unsubscribe:
-            unsubscribe()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
         for task in self._following:
             await cancel_and_wait(task)
         await self.reviews.stop()
