@@ -212,6 +212,41 @@ async def test_a_decision_in_the_terminal_is_reported_as_such(stage: Stage) -> N
         assert not no.exists()
 
 
+async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage: Stage) -> None:
+    """Accepted as proposed, accepted with changes of the person, accepted in the terminal."""
+    terminal = stage.terminal
+    async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        engine = bridge.view.engine
+        yes = stage.real / "Yes.md"
+        await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
+        await page.next("proposalOpened")
+        await terminal.shows("Yes", "No")
+        await terminal.press_until("Enter", "The tool has answered.")
+        closed = await page.next("proposalClosed")
+        assert closed["status"] == "accepted-in-terminal"
+        (entry, *_) = engine.history()
+        assert (entry.id, entry.actor, entry.paths) == (closed["change"], "claude-code", ("Yes.md",))
+        for name, text in (("Plainly.md", None), ("Edited.md", "changed by hand\n")):
+            note = stage.real / name
+            await stage.submit(f"WRITE {str(note).replace(' ', '%20')} proposed")
+            shown = await page.next("proposalOpened")
+            files = [] if text is None else [{"path": name, "text": text}]
+            decision = {"id": shown["id"], "hash": shown["hash"], "action": "accept", "files": files}
+            assert (await page.request("decide", **decision))["outcome"] == "accepted"
+            change = 0
+            while not change:  # A client that writes late is announced again.
+                change = (await page.next("proposalClosed"))["change"]
+            await terminal.shows("The tool has answered.")
+            assert note.read_text().rstrip("\n") == (text or "proposed").rstrip("\n")
+            (entry, *_) = engine.history()
+            assert (entry.id, entry.actor, entry.paths) == (change, "claude-code", (name,))
+            engine.undo(change)
+            assert not note.exists()
+
+
 @pytest.mark.parametrize(
     ("tool", "outcome", "text"),
     [

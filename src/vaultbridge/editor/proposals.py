@@ -113,12 +113,13 @@ Decision = Accepted | Rejected
 
 
 class FrontEnd(Struct):
-    """Something that can show a diff. Called for each diff that opens, that closes, and that had to be
-    brought onto a changed note."""
+    """Something that can show a diff. Called for each diff that opens, that closes, that had to be brought
+    onto a changed note, and whose client wrote it after it was closed."""
 
     opened: Callable[[Diff], None]
     closed: Callable[[Diff, CloseReason], None]
     changed: Callable[[Diff], None] = lambda _: None
+    recorded: Callable[[Diff, CloseReason], None] = lambda *_: None
 
 
 ReadNote = Callable[[], Awaitable[str]]
@@ -315,6 +316,9 @@ class PendingDiffs:
             log.warning("The change to %s could not be recorded: %s", pending.diff.path, error)
             return
         pending.diff = replace(pending.diff, change=number)
+        if pending.outcome.done():
+            for front_end in tuple(self._front_ends.values()):
+                front_end.recorded(pending.diff, pending.outcome.result())
 
     def _over(self, pending: _Pending, reason: CloseReason) -> None:
         if pending.outcome.done():

@@ -47,9 +47,8 @@ class ReviewMethods:
         """Send the editor what waits, and what comes. `diffs` is the older form, which shows only changes of
         one file's text."""
         if proposals:
-            self._hub.diffs.join(
-                self._name, FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed)
-            )
+            front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
+            self._hub.diffs.join(self._name, front_end)
         elif diffs:
             self._hub.diffs.join(self._name, FrontEnd(self._old_opened, self._old_closed))
         if self._hub.reviews is not None and (proposals or diffs):
