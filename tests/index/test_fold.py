@@ -147,3 +147,13 @@ def test_normalized_text_is_folded_like_any_other(seed: int) -> None:
         assert quick.folded == careful.folded == fold_text(text)
         for start in range(len(quick.folded)):
             assert quick.span(start, start + 1) == careful.span(start, start + 1), (text, start)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_long_text_is_separated_like_its_parts(seed: int) -> None:
+    """Few different characters are replaced one by one, many in runs: the words are the same."""
+    rng = random.Random(seed)
+    names = sorted(scripts())
+    few = [word_of(name, rng) for name in rng.sample(names, 1 + seed % 4)] + ["é", "e\u0301", "—", "ﬁ", "ß"]
+    text = " ".join(rng.choice((rng.choice(few), "plain", "WORDS ")) for _ in range(120))
+    assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))

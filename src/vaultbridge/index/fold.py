@@ -150,7 +150,7 @@ def occurs_folded(wanted: str, text: str) -> bool:
     encoded = text.encode("utf-8", "surrogatepass").lower()
     if wanted.encode() in encoded:
         return True
-    others = set(encoded.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass"))
+    others = set(_non_ascii(encoded))
     replaced = [char for char in others if _becomes_ascii(char)]
     if not replaced:
         return False
@@ -177,13 +177,39 @@ def _becomes_ascii(char: str) -> bool:
     return not folded or any(one < "\x80" for one in folded)
 
 
+@lru_cache(_RUN_CACHE)
+def _stands_by_itself(char: str) -> bool:
+    """Whether a character folds to the same whatever is before and after it: no mark, no part of a Hangul
+    syllable, no voicing of halfwidth kana."""
+    if unicodedata.category(char)[0] in "MC" or char in "\uff9e\uff9f":
+        return False
+    return not any(first <= ord(char) <= last for first, last in _JAMO)
+
+
+_JAMO: Final = ((0x1100, 0x11FF), (0x3131, 0x318E), (0xA960, 0xA97F), (0xD7B0, 0xD7FF), (0xFFA0, 0xFFDC))
+
+_FEW_CHARS: Final = 200
+"""A shorter text is folded run by run: that takes less than finding out whether it must be."""
+
 _ASCII_BYTES: Final = bytes(range(128))
+
+
+def _non_ascii(encoded: bytes) -> str:
+    return encoded.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
 
 
 def separate_words(text: str) -> str:
     """Folds a text as written and separates its words for the full-text table."""
     if text.isascii():
         return text.lower()
+    if len(text) > _FEW_CHARS:
+        # A text with some dashes and accents: replacing them one by one is three times as fast.
+        others = set(_non_ascii(text.encode("utf-8", "surrogatepass")))
+        if len(others) <= REPLACED_CHARS and all(map(_stands_by_itself, others)):
+            for char in others:
+                text = text.replace(char, _separate_short(char))
+            # What is left to lower is ASCII, which bytes lower ten times as fast.
+            return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
     return _NON_ASCII.sub(_replace_with_separated, text).lower()
 
 

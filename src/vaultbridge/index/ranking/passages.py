@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from bisect import bisect_left, bisect_right
-from itertools import accumulate
+from bisect import bisect_right
 from typing import Any, Final
 
 import msgspec
@@ -79,7 +78,7 @@ Counts = dict[int, Count]
 
 class Section:
     """A piece of a note from one heading to the next; before the first heading `title` is empty. `line` and
-    `end_line` are its first and last line, `start` its first character in separated text."""
+    `end_line` are its first and last line, `start` its first character."""
 
     __slots__ = ("counts", "end_line", "length", "level", "line", "start", "title")
 
@@ -95,7 +94,7 @@ class Section:
 
 class ReadNote:
     """What ranking needs of one note. `fields` holds the counts of each field, `places` where each concept
-    stands in the separated text; `lines` on which lines, if those places are not the places in the text."""
+    stands in the separated text, `lines` on which lines."""
 
     __slots__ = ("fields", "id", "length", "lines", "places", "sections", "text")
 
@@ -106,7 +105,7 @@ class ReadNote:
         self.fields: dict[str, Counts] = {}
         self.sections: list[Section] = []
         self.places: list[tuple[int, int]] = []
-        self.lines: set[int] | None = None
+        self.lines: set[int] = set()
 
     def lacks(self, place: int) -> bool:
         return all(place not in counts for field, counts in self.fields.items() if field != "links")
@@ -132,12 +131,8 @@ class PassageReader:
         blob, text = row or (None, None)
         note = ReadNote(id_, text or "")
         properties, aliases, headings, tags = _decode_head(blob)[:4] if blob is not None else _NO_HEAD
-        separated = separate_words(note.text)
-        note.sections = _split(note.text, separated, headings)
-        self._count_body(note, separated)
-        if note.places and not note.text.isascii():
-            begins = find_line_starts(separated)
-            note.lines = {bisect_right(begins, at) for at, _ in note.places}
+        note.sections = _split(note.text, headings)
+        self._count_body(note)
         folder, _, name = self._paths[id_].rpartition("/")
         begin = properties[2] if properties is not None else 0
         lead = [note.text[begin : begin + LEAD_CHARS]]
@@ -156,15 +151,27 @@ class PassageReader:
         )
         return note
 
-    def _count_body(self, note: ReadNote, separated: str) -> None:
+    def _count_body(self, note: ReadNote) -> None:
+        separated = separate_words(note.text)
+        if "\r" in separated:
+            separated = separated.replace("\r\n", "\n").replace("\r", "\n")
+        found = [
+            (at, place, weight, form)
+            for place, word, weight, form in self._terms
+            for at in find_word(separated, word)
+        ]
+        found.sort()
         body = note.fields["body"] = {}
-        starts = [section.start for section in note.sections]
-        for place, word, weight, form in self._terms:
-            for at in find_word(separated, word):
-                _add(body, place, weight, form=form)
-                _add(note.sections[bisect_right(starts, at) - 1].counts, place, weight, form=form)
-                note.places.append((at, place))
-        note.places.sort()
+        starts = [section.line for section in note.sections]
+        line, counted = 1, 0
+        for at, place, weight, form in found:
+            # Separating the words moves characters, but no line ends.
+            line += separated.count("\n", counted, at)
+            counted = at
+            _add(body, place, weight, form=form)
+            _add(note.sections[bisect_right(starts, line) - 1].counts, place, weight, form=form)
+            note.places.append((at, place))
+            note.lines.add(line)
 
     def _count_fields(self, note: ReadNote, fields: dict[str, str]) -> None:
         """Count in all fields together: most words stand in none of them."""
@@ -199,15 +206,11 @@ class PassageReader:
             if here < 0:
                 continue
             at = here + len(raw)
-            if target is None or target == note.id or (note.lines is not None and line not in note.lines):
+            if target is None or target == note.id or line not in note.lines:
                 continue
             start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)
             end = at + LINK_CONTEXT_CHARS if end < 0 else end
-            if note.lines is None:
-                first = bisect_left(note.places, (start, -1))
-                if first == len(note.places) or note.places[first][0] >= end:
-                    continue
             counts: Counts = {}
             context = separate_words(text[start:end])
             for place, word, weight, form in self._terms:
@@ -247,32 +250,20 @@ def _in_word(char: str) -> bool:
     return char >= "\x80" or char.isalnum()
 
 
-def _split(text: str, separated: str, headings: list[_Heading]) -> list[Section]:
-    lines = separated.count("\n") + 1
-    if "\r" in separated:
-        lines += separated.count("\r") - separated.count("\r\n")
+def _split(text: str, headings: list[_Heading]) -> list[Section]:
+    lines = text.count("\n") + 1
+    if "\r" in text:
+        lines += text.count("\r") - text.count("\r\n")
     sections: list[Section] = []
     if not headings or headings[0][2] > 1:
         sections.append(Section("", 0, 1, 0))
-    if text.isascii():
-        starts = [heading[3] for heading in headings]
-    else:
-        # Separating the words moved the characters, but not the lines.
-        begins = find_line_starts(separated) if headings else []
-        starts = [begins[line - 1] if line <= lines else 0 for _, _, line, _, _ in headings]
-    for (level, title, line, _, _), start in zip(headings, starts, strict=True):
+    for level, title, line, start, _ in headings:
         sections.append(Section(title, level, line, start))
     for at, section in enumerate(sections):
         last = at + 1 == len(sections)
         section.end_line = lines if last else sections[at + 1].line - 1
-        section.length = (len(separated) if last else sections[at + 1].start) - section.start
+        section.length = (len(text) if last else sections[at + 1].start) - section.start
     return sections
-
-
-def find_line_starts(text: str) -> list[int]:
-    if "\r" in text:
-        return [0, *(match.end() for match in _LINE_END.finditer(text))]
-    return list(accumulate([len(line) + 1 for line in text.split("\n")[:-1]], initial=0))
 
 
 def join_headings(sections: list[Section], place: int) -> str:

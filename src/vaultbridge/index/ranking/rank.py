@@ -28,11 +28,11 @@ from vaultbridge.vault.paths import VaultPath
 
 Visible = Callable[[str], bool]
 
-READ_NOTES: Final = 40
-"""How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms. With
-30 or 150 the judged questions are answered equally well."""
+READ_NOTES: Final = 30
+"""How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms, and
+with 150 the judged questions are answered no better."""
 
-LINKED_NOTES: Final = 12
+LINKED_NOTES: Final = 10
 """How many notes are read besides, because those describe them where they link to them."""
 
 RANKED_NOTES: Final = 1000
