@@ -108,6 +108,25 @@ def test_a_view_from_elsewhere_is_one_more_view(make_vault: Make) -> None:
     assert found.sections[0].heading == "Two"
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("如何同步我的笔记", "在设备之间同步笔记。"),
+        ("ノートを同期する方法は何ですか", "端末の間でノートを同期します。"),
+        ("노트를 어떻게 동기화합니까", "여러 기기에서 노트 동기화를 켭니다."),
+        ("ฉันจะซิงค์บันทึกของฉันได้อย่างไร", "ซิงค์บันทึกระหว่างอุปกรณ์"),
+    ],
+)
+def test_scripts_without_spaces_are_searched_by_their_own_units(
+    make_vault: Make, question: str, text: str
+) -> None:
+    vault = make_vault({"A.md": text, "B.md": "别的 ほか 다른 อื่น"})
+    page = rank(vault.index, question)
+    assert paths(page)[0] == "A.md"
+    assert page.notes[0].missing == ()
+    assert page.notes[0].sections[0].matches[0].spans
+
+
 def test_the_best_section_is_named_with_its_lines(make_vault: Make) -> None:
     text = "intro\n# Trees\nOak and ash.\n## Care\nWater the saplings weekly.\nMore.\n# Stones\nGranite.\n"
     vault = make_vault({"Garden.md": text})

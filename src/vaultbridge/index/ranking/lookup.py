@@ -66,7 +66,7 @@ class Concept(Struct, frozen=True):
     @property
     def match(self) -> str:
         """The full-text query for it. Words have letters and digits only, so nothing needs escaping."""
-        if len(self.unit.words) > 1:
+        if self.unit.is_gram:
             return self.unit.match
         return " OR ".join(f'"{term.word}"' for term in self.terms)
 
@@ -83,7 +83,7 @@ def choose_concepts(index: Index, db: sqlite3.Connection, question: Question, co
     """Returns what the question asks for. Words that hold it together count only when no note has another."""
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(index, db, content, question.language, count)
-    if any(concept.terms for concept in concepts):
+    if any(concept.notes for concept in concepts):
         return concepts
     return _make_concepts(index, db, question.units, question.language, count)
 
@@ -100,11 +100,15 @@ def _make_concepts(
         concept = _make_concept(index, db, unit, language, count)
         forms.update(term.word for term in concept.terms if term.form)
         concepts.append(concept)
-    return concepts
+    known = [concept.idf for concept in concepts if concept.unit.looked_up and concept.terms]
+    usual = sum(known) / max(1, len(known))
+    return [one if one.unit.looked_up else replace(one, idf=usual) for one in concepts]
 
 
 def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: str, count: int) -> Concept:
-    if len(unit.words) > 1:
+    if not unit.looked_up:
+        return Concept(unit, (Term(unit.written, 1.0),), 0, 0.0)
+    if unit.is_gram:
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (unit.match,)).fetchone()
         whole = (Term(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count))
@@ -149,7 +153,7 @@ def find_candidates(index: Index, db: sqlite3.Connection, concepts: list[Concept
     scores: dict[int, float] = {}
     holding: list[set[int]] = [set() for _ in concepts]
     places = sorted(
-        (place for place, concept in enumerate(concepts) if concept.terms),
+        (place for place, concept in enumerate(concepts) if concept.terms and concept.unit.looked_up),
         key=lambda place: concepts[place].notes,
     )
     left = sum(concepts[place].idf for place in places) * (SATURATION + 1)
@@ -186,7 +190,7 @@ def _find_holding(db: sqlite3.Connection, concept: Concept) -> set[int]:
 def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> dict[int, float]:
     """Returns how often each note has the concept, weighted by where and by which of its words."""
     weights: dict[int, float] = {}
-    if len(concept.unit.words) > 1:
+    if concept.unit.is_gram:
         weights = dict.fromkeys(_find_holding(db, concept), 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
             weights[id_] += COLUMN_WEIGHTS["path"]

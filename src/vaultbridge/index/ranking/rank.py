@@ -58,8 +58,8 @@ class RankedSection(Struct, frozen=True):
 
 
 class RankedNote(Struct, frozen=True):
-    """`sections` are best first. `missing` are words of the question that the note lacks. `views` holds each
-    view's part in the rank, if asked for."""
+    """`sections` are best first. `missing` are words of the question that the note lacks; pieces of a
+    script without spaces are not among them. `views` holds each view's part in the rank, if asked for."""
 
     path: VaultPath
     score: float
@@ -212,13 +212,19 @@ class _Ranking:
         return given
 
     def count_complete(self, ranked: list[Scored]) -> int:
-        """Counts the notes that have every word of the question."""
-        if not self.concepts:
-            return 0
-        held = {one.id for one in ranked}
-        for holding in self.found.holding:
-            held &= holding
-        return len(held)
+        """Counts the notes that have every word of the question. Nobody knows the words of a script without
+        spaces; there a note has them that has at least half of the pairs of characters."""
+        looked_up = [
+            (concept.unit, holding)
+            for concept, holding in zip(self.concepts, self.found.holding, strict=True)
+            if concept.unit.looked_up
+        ]
+        held = {one.id for one in ranked} if looked_up else set()
+        for unit, holding in looked_up:
+            if not unit.is_gram:
+                held &= holding
+        grams = [holding for unit, holding in looked_up if unit.is_gram]
+        return sum(1 for id_ in held if 2 * sum(id_ in holding for holding in grams) >= len(grams))
 
     def describe(self, one: Scored, sections: int, *, explain: bool) -> RankedNote:
         note = one.note or self.reader.read(one.id)
@@ -241,7 +247,9 @@ class _Ranking:
             for place in shown[:sections]
         )
         missing = tuple(
-            concept.unit.shown for place, concept in enumerate(self.concepts) if note.lacks(place)
+            concept.unit.shown
+            for place, concept in enumerate(self.concepts)
+            if note.lacks(place) and not concept.unit.is_gram
         )
         (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (one.id,)).fetchone()
         parts = one.parts if explain else {}
