@@ -1,6 +1,6 @@
 """How many of the links that people made does `related` find again?
 
-    python benchmarks/related_bench.py VAULT [--notes 200] [--seed 1]
+    python benchmarks/related_bench.py [VAULT] [--notes 200] [--seed 1]
 
 A copy of the vault loses one link of each note, chosen by the seed, with every other link between the same
 two notes. Then `related` is asked about each of these notes, and the hidden target should be among the first.
@@ -27,13 +27,14 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.write.trash import Trash
 
 TOP = (1, 5, 10)
+SAMPLE = Path(__file__).resolve().parent.parent / "examples" / "sample-vault"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("vault", type=Path)
+    parser.add_argument("vault", type=Path, nargs="?", default=SAMPLE, help="default: the sample vault")
     parser.add_argument("--notes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--half", choices=("tuned", "reported", "all"), default="all")
