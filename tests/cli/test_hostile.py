@@ -90,12 +90,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def check_error(done: subprocess.CompletedProcess[bytes]) -> None:
-    """An error is one line, perhaps after a logged warning, and never a fault of our own."""
+    """An error is one line, perhaps after a logged warning and before how to use the command, and never a
+    fault of our own. There is one exactly when the exit code says so."""
     err = done.stderr.decode("utf-8", "replace")
-    assert done.returncode in (0, 1, 2), err
+    lines = err.splitlines()
     assert "Traceback" not in err and "fault of vaultbridge" not in err, err
-    if done.returncode != 0 and err:
-        assert err.splitlines()[-1].startswith("vaultbridge") and err.count("\n") <= 2, err
+    if lines and lines[-1].startswith("usage: vaultbridge "):
+        lines.pop()
+        assert done.returncode == 2 and lines, err
+    failed = bool(lines) and lines[-1].startswith("vaultbridge")
+    assert failed == (0 < done.returncode < 3 and bool(err)), (done.returncode, err)
+    assert not failed or len(lines) <= 2, err
 
 
 # What every command is called with to do its work; `serve` would stay, so it is given what it must refuse.
