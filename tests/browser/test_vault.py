@@ -207,6 +207,25 @@ async def test_a_restricted_token_shows_its_part_of_the_vault(chromium: Chromium
         assert "Projects" not in str(await page.run(texts(".hit-title, .named a, .hit-place")))
 
 
+async def test_a_folder_of_thousands_draws_only_the_rows_in_sight(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {f"Many/{number:04}.md": "" for number in range(2000)})
+    await page.until(
+        "document.querySelector('.row[data-path=\"Many\"] .row-count')?.innerText.includes('2000')"
+    )
+    await page.click('.row[data-path="Many"]')
+    await page.until("document.querySelector('.row[data-path=\"Many/0000.md\"]')")
+    assert await page.run("document.querySelectorAll('.row').length") < 100
+    await page.run("document.querySelector('.tree').focus()")
+    await page.key("End")
+    await page.key("ArrowUp")
+    await page.until("document.querySelector('.row[aria-selected=true]')")
+    await page.key("1")
+    await page.until("document.querySelector('.row[aria-selected=true]').dataset.path === 'Many/1000.md'")
+    await page.key("Enter")
+    await page.until("document.getElementById('note-title')?.textContent === '1000'")
+    shutil.rmtree(serving.vault / "Many")
+
+
 # search
 
 
@@ -321,6 +340,9 @@ async def test_a_note_is_edited_and_saved_and_the_change_undone(page: Page, serv
     await page.click(".editing-bar button:last-child")
     await page.until("document.querySelector('.note-body')?.textContent.includes('one and a half')")
     assert "edit=" not in await page.run("location.hash")
+    await page.click(".notice.good button")
+    await page.until("document.querySelector('.note-body')?.innerText.trim() === 'one two'")
+    assert file.read_bytes() == b"one\r\ntwo\r\n"
 
 
 async def test_a_conflict_shows_both_texts_and_loses_neither(page: Page, serving: Serving) -> None:
@@ -376,7 +398,16 @@ async def test_a_base_is_a_table_and_cards_and_a_canvas_a_picture_that_moves(
     await page.until(f"{moved} === {json.dumps(before)}")
 
 
-async def test_a_picture_of_the_vault_is_shown(page: Page, serving: Serving) -> None:
+PDF = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>endobj trailer<</Root 1 0 R>>
+"""
+
+
+async def test_pictures_and_documents_of_the_vault_are_shown(page: Page, serving: Serving) -> None:
+    (serving.vault / "Paper.pdf").write_bytes(PDF)
+    await page.go(f"{serving.url}/#/note/Paper.pdf")
+    await page.until("Boolean(document.querySelector('.pdf iframe')?.contentWindow)")
     await page.go(f"{serving.url}/#/note/Attachments/m81-sketch.png")
     await page.until("document.querySelector('.attachment img')?.naturalWidth > 10")
     assert "KB" in await page.text(".attachment figcaption")

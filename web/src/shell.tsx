@@ -37,7 +37,9 @@ export function Shell(): JSX.Element {
   const counts = useValue(badges);
   const name = WITHIN_VAULT.includes(now.view) ? HOME : now.view;
   const entry = VIEWS.find((one) => one.name === name);
-  const vault = hello?.vault ?? '';
+  // Remembered, so that the bar does not move while the page connects.
+  const vault = hello?.vault ?? sessionStorage.getItem('vault') ?? '';
+  useEffect(() => sessionStorage.setItem('vault', vault), [vault]);
   useEffect(() => {
     const waiting = counts.review ? `(${counts.review}) ` : '';
     document.title = `${waiting}${[title, vault, 'vaultbridge'].filter(Boolean).join(' – ')}`;

@@ -27,7 +27,7 @@ export function Base({ path, block, view: wanted, within = '', onView }: Props):
   const base = useLoad((signal) => api<BaseData>('base', { query: { path, view, limit, block: block || null, this: within }, signal }), [path, block, view, limit, within]);
   const value = base.value;
   if (base.state === 'failed') return <Failure error={base.error} retry={base.again} />;
-  if (!value) return <Loading>Running the query…</Loading>;
+  if (!value) return <div class="base-loading"><Loading>Running the query…</Loading></div>;
   return (
     <div class="base" aria-busy={base.state === 'loading'}>
       <div class="base-head">

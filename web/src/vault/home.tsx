@@ -6,6 +6,7 @@ import { live } from '../lib/live';
 import { href, navigate } from '../lib/router';
 import { ago, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
+import { useKnown } from '../activity/assistants';
 import { files } from './files';
 import { folderOf, type Home as HomeData, kindOf, titleOf } from './types';
 
@@ -60,13 +61,39 @@ export function Home(): JSX.Element {
           </section>
         </>
       )}
-      {hello && !hello.assistants && value.owner && (
-        <section class="card invite" aria-labelledby="invite-title">
-          <h2 id="invite-title">Connect an assistant</h2>
-          <p class="quiet">Claude, Cursor and every other MCP client can work with this vault. You see what they read and change under <a href={href('activity')}>Activity</a>, and decide under <a href={href('review')}>Review</a>.</p>
-          <p><a class="button" href={href('settings')}>How to connect</a></p>
-        </section>
-      )}
+      {value.owner && <Connected />}
     </div>
+  );
+}
+
+const SHOWN = 4; // assistants; Activity lists all
+
+/** Who is working with the vault now, or how somebody could. */
+function Connected(): JSX.Element | null {
+  const { now } = useKnown();
+  if (!now) return null;
+  const here = now.assistants.filter((one) => one.connected);
+  if (!here.length)
+    return (
+      <section class="card invite" aria-labelledby="invite-title">
+        <h2 id="invite-title">Connect an assistant</h2>
+        <p class="quiet">Claude, Cursor and every other MCP client can work with this vault. You see what they read and change under <a href={href('activity')}>Activity</a>, and decide under <a href={href('review')}>Review</a>.</p>
+        <p><a class="button" href={href('settings')}>How to connect</a></p>
+      </section>
+    );
+  return (
+    <section aria-labelledby="assistants-title">
+      <h2 id="assistants-title" class="list-title">Assistants</h2>
+      <ul class="present">
+        {here.slice(0, SHOWN).map((one) => (
+          <li key={one.id}><a class="card recent-card" href={href('activity', '', { assistant: one.id })}>
+            <span class="presence" data-paused={one.paused} aria-hidden="true" />
+            <span class="recent-name">{one.name}</span>
+            <span class="quiet">{one.paused ? 'paused' : one.did || 'has done nothing yet'}</span>
+          </a></li>
+        ))}
+      </ul>
+      {here.length > SHOWN && <p class="quiet"><a href={href('activity')}>{plural(here.length - SHOWN, 'more assistant')}</a></p>}
+    </section>
   );
 }

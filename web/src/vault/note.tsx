@@ -104,6 +104,10 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
   const selection = useSharedSelection(note, body, edit);
   const toggle = () => (edit ? leave() : note.readOnly ? notify(note.readOnly, 'bad') : navigate(href('note', path, { edit: 1 })));
   const leave = () => navigate(href('note', path), { replace: true });
+  // A link that was followed is gone, and the focus with it: it goes to what the link led to.
+  useEffect(() => {
+    if (document.activeElement === document.body) document.getElementById('note-title')?.focus({ preventScroll: true });
+  }, []);
   useKeys({ e: () => text && !edit && toggle(), o: () => document.querySelector<HTMLElement>('.panel a')?.focus() });
 
   const saved = (result: Saved, text: string) => {
@@ -135,7 +139,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
               {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
             </div>
           </div>
-          <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
+          <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{text && live.state.get().word === 'connected' && <> · <a href={href('activity', '', { note: path })}>History</a></>}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
         </header>
         {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} onNote={onNote} undo={undo} />}
       </article>

@@ -7,7 +7,7 @@ import { href, navigate, type Route, route } from '../lib/router';
 import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { files } from './files';
-import { folderOf, type Found, titleOf } from './types';
+import { folderOf, type Found, kindOf, titleOf } from './types';
 
 const NAMES = 8; // files listed by their names
 const HITS = 40; // notes at once; more on request
@@ -134,7 +134,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
                 <li key={hit.path} class="hit">
                   <a class="hit-title" href={href('note', hit.path)}><span>{titleOf(hit.path)}</span></a>
                   <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => `${part} · `)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
-                  {hit.lines.map((line) => (
+                  {kindOf(hit.path) === 'note' && hit.lines.map((line) => (
                     <a key={line.line} class="snippet" href={href('note', hit.path, { line: line.line })}>
                       {line.parts.map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
                     </a>

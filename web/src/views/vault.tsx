@@ -9,6 +9,7 @@ import { complain, Icon } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { loadFiles } from '../vault/files';
 import { FolderView } from '../vault/folder';
+import { Help } from '../vault/help';
 import { Home } from '../vault/home';
 import { NoteView } from '../vault/note';
 import { Search, SearchField } from '../vault/search';
@@ -34,6 +35,7 @@ export default function Vault({ route: now }: { route: Route }): JSX.Element {
       <div class="vault-content" ref={content}>
         {now.view === 'note' ? <NoteView route={now} /> : now.view === 'folder' ? <FolderView path={now.path} /> : now.view === 'search' ? <Search route={now} /> : <Home />}
       </div>
+      <Help />
     </div>
   );
 }
