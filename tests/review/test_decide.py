@@ -166,6 +166,19 @@ def test_another_assistants_change_is_named(reviewed: Make) -> None:
     assert len(vault.engine.history()) == 1
 
 
+def test_another_program_s_change_after_an_assistant_s_is_told_apart(reviewed: Make) -> None:
+    vault = reviewed({"A.md": NOTE})
+    number = vault.ask(ReplaceText(note="A", old="line 2\n", new="LINE 2\n"))
+    vault.engine.apply([ReplaceText(note="A", old="line 15\n", new="x\n")], actor="second")
+    between = vault.read("A.md")
+    vault.write("A.md", between.replace("line 9\n", "y\n"))
+    vault.decider.show(number)
+    newest, older = vault.engine.history()
+    assert [newest.actor, older.actor] == ["another program", "second"]
+    vault.engine.undo(newest.id)
+    assert vault.read("A.md") == between
+
+
 def test_two_proposals_on_one_note(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     first = vault.ask(ReplaceText(note="A", old="line 2\n", new="first\n"))

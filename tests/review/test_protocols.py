@@ -404,3 +404,32 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
         code, _, err = await machine.command("diffs", vault, second, "--accept")
         assert code == 1
         assert f"{second} is over: rejected" in err
+
+
+PLUGIN = """
+from vaultbridge.plugins import Engine, ToolContext, operations, tool
+
+
+@tool
+def by_engine(vault: Engine) -> str:
+    "Append by the engine."
+    return vault.apply([operations.Append(note="Hello", content="engine")]).change_id
+
+
+@tool(effect="reads")
+def by_context(context: ToolContext) -> str:
+    "Append by the context, although it says that it only reads."
+    (engine,) = context.engines.values()
+    return engine.apply([operations.Append(note="Hello", content="context")]).change_id
+"""
+
+
+async def test_a_plugin_s_changes_wait_too(serving: Serving, tmp_path: Path) -> None:
+    tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "own.py").write_text(PLUGIN, "utf-8")
+    async with serving(ALL) as served:
+        for number, tool in enumerate(("by_engine", "by_context"), 1):
+            answer = json.loads((await served.call(tool))["content"][0]["text"])
+            assert (answer["data"]["status"], answer["data"]["id"]) == ("pending", f"p{number}")
+        assert read(served.vault) == HELLO

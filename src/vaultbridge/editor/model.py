@@ -133,8 +133,11 @@ class VaultView(Protocol):
         file does not hold that."""
         ...
 
-    async def tell_writer(self, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
-        """Who changed the file from `before` to `now`. A change by another program is recorded."""
+    async def tell_writer(
+        self, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
+    ) -> str:
+        """Who changed the file from `before`, at the time `since`, to `now`. A change by another program is
+        recorded."""
         ...
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:

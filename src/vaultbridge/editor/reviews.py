@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
@@ -120,20 +120,19 @@ class Reviews:
     async def undo(self, number: int, *, by: str) -> Outcome:
         return await asyncio.to_thread(self._decider.undo, number, by=by)
 
-    async def is_undone(self, proposal: Proposal) -> bool:
-        """Whether an accepted change was reverted since."""
-        decided = proposal.decided
-        if decided is None or not decided.change:
-            return False
-        number = decided.change
+    async def find_undone(self, proposals: Iterable[Proposal]) -> frozenset[int]:
+        """The numbers of those whose accepted change was reverted since."""
+        written = {one.number: one.decided.change for one in proposals if one.decided is not None}
 
-        def look() -> bool:
+        def look(change: int) -> bool:
             try:
-                return self._engine.transactor.journal.entry(number).undone_by is not None
+                return bool(change) and self._engine.transactor.journal.entry(change).undone_by is not None
             except VaultbridgeError:
                 return False  # Too old for the journal.
 
-        return await asyncio.to_thread(look)
+        return await asyncio.to_thread(
+            lambda: frozenset(number for number, change in written.items() if look(change))
+        )
 
     async def policy(self) -> ReviewState:
         return await asyncio.to_thread(self._read_policy)

@@ -242,8 +242,10 @@ class EngineView:
 
         return await asyncio.to_thread(record)
 
-    async def tell_writer(self, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
-        return await asyncio.to_thread(tell_writer, self._engine, path, before, now)
+    async def tell_writer(
+        self, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
+    ) -> str:
+        return await asyncio.to_thread(tell_writer, self._engine, path, before, now, since=since)
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         fits = compile_file_pattern(pattern)

@@ -18,14 +18,14 @@ from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.activity.touched import record_change, record_read
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.history import FileVersions, HistoryEntry, HistoryView, changed_files
+from vaultbridge.engine.history import FileVersions, HistoryEntry, HistoryView, LastWrite, changed_files
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.naming import OperationContext
 from vaultbridge.engine.operate import make_draft
@@ -55,7 +55,7 @@ from vaultbridge.vault.read import content_hash, read_place, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
-from vaultbridge.vault.write.steps import Written, affected_paths
+from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
-    from vaultbridge.engine.planned import Planned
+    from vaultbridge.engine.planned import Gate, Planned
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -88,15 +88,6 @@ class _Overtaken(Exception):
     def __init__(self, error: StaleWrite) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-class Gate(Protocol):
-    """Decides on the changes of a gated engine. `engine` has no gate, and the gate applies to it what may be
-    applied."""
-
-    def __call__(
-        self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str
-    ) -> Outcome: ...
 
 
 class FileView(Struct, frozen=True):
@@ -450,13 +441,10 @@ class Engine:
                 self.index_sync.index_written({path})
             return str(number) if number else ""
 
-    def find_writer(self, path: VaultPath, hash_: str) -> str:
-        """Who gave a file the content with this hash, if the newest change in the history did; else ""."""
-        for entry in self.transactor.journal.history(path, limit=1):
-            for act in reversed(entry.acts):
-                if isinstance(act, Written) and act.path == path and act.after.hash == hash_:
-                    return entry.actor
-        return ""
+    def find_last_write(self, path: VaultPath) -> LastWrite | None:
+        """The newest change in the history that wrote a file; None when that change did something else with
+        it, or there is none."""
+        return self._history.last_write(path)
 
     def history(self, name: str = "", *, limit: int = 20, before: int | None = None) -> list[HistoryEntry]:
         """Lists the newest changes first; with `name` those of one file, which may no longer exist. Changes

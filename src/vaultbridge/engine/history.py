@@ -37,6 +37,7 @@ from vaultbridge.vault.write.journal import (
 )
 from vaultbridge.vault.write.steps import (
     Act,
+    ContentImage,
     FolderMade,
     FolderRemoved,
     Moved,
@@ -69,6 +70,14 @@ class FileVersions(Struct, frozen=True):
     was: str
     before: bytes | None
     after: bytes | None
+
+
+class LastWrite(Struct, frozen=True):
+    """Who wrote a file last, when, and what."""
+
+    actor: str
+    at: float
+    image: ContentImage
 
 
 class HistoryView:
@@ -112,6 +121,13 @@ class HistoryView:
             if affects(self._visible_part(entry), key):
                 yield entry
             key = trace_name_back(entry, key)
+
+    def last_write(self, path: VaultPath) -> LastWrite | None:
+        for entry in self._journal.history(path, limit=1):
+            for act in reversed(entry.acts):
+                if isinstance(act, Written) and act.path == path:
+                    return LastWrite(entry.actor, entry.at, act.after)
+        return None
 
     def newest_to_undo(self) -> int:
         """Raises EditRefused when there is none. A save by another program, which the history shows too, has

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
@@ -21,11 +21,24 @@ from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
 
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+    from vaultbridge.engine.operations import Operation
+
 FILES_PLANNED: Final = 500
 """The most files that a plan names: nobody reads a longer list, and each has its content in memory."""
 
 CONTENT_BYTES: Final = 32 * MIB
 """The most content that a plan holds in all, before and after; files beyond it are named without content."""
+
+
+class Gate(Protocol):
+    """Decides on the changes of a gated engine. `engine` has no gate, and the gate applies to it what may be
+    applied."""
+
+    def __call__(
+        self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str
+    ) -> Outcome: ...
 
 
 class PlannedFile(Struct, frozen=True):

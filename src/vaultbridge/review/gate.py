@@ -163,15 +163,17 @@ class ReviewGate:
     def _wait(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
         if not proposal.waits:
             return _settle(store, proposal)
-        if self._caller.asked or (self._caller.can_ask and not store.is_somebody_there()):
-            self._ask(engine, store, proposal, seconds)
-            return _settle(store, store.get(proposal.number))
-        if not store.is_somebody_there():
+        there = store.is_somebody_there()
+        ask = bool(self._caller.asked) or (self._caller.can_ask and not there)
+        if not ask and not there:
             raise _pending(proposal, NOBODY)
         if not _waiting_calls.acquire(blocking=False):
             raise _pending(proposal, BUSY)
         try:
-            self._wait_for_editor(store, proposal, self._caller.begin_waiting(seconds))
+            if ask:
+                self._ask(engine, store, proposal, seconds)
+            else:
+                self._wait_for_editor(store, proposal, self._caller.begin_waiting(seconds))
         finally:
             _waiting_calls.release()
         return _settle(store, store.get(proposal.number))

@@ -84,13 +84,19 @@ def read_file(engine: Engine, path: str) -> bytes | None:
         return None
 
 
-def tell_writer(engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None) -> str:
-    """Who changed a file from `before` to `now`. What another program did is recorded in the history."""
+def tell_writer(
+    engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
+) -> str:
+    """Who changed a file from `before`, which it held at the time `since`, to `now`. What another program did
+    is recorded in the history."""
     if now is None:
         return OUTSIDE_ACTOR
-    by = engine.find_writer(path, hash_of(now))
-    if by:
-        return by
+    last = engine.find_last_write(path)
+    if last is not None and last.image.hash == hash_of(now):
+        return last.actor
+    if last is not None and last.at > since:
+        # Somebody wrote it here in between: the other program changed what they had written.
+        before = engine.transactor.journal.content(last.image)
     if before is not None:
         engine.record(path, before, now, actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL)
     return OUTSIDE_ACTOR
@@ -116,7 +122,7 @@ class Rebaser:
         version = self._rebase(proposal, body)
         if version.hash == body.version.hash:
             return proposal
-        elsewhere = tuple(self._tell_who(changed))
+        elsewhere = tuple(self._tell_who(changed, proposal.at))
         after = replace(
             body,
             version=version,
@@ -142,11 +148,13 @@ class Rebaser:
                 found.append((file, now))
         return found
 
-    def _tell_who(self, changed: Sequence[tuple[PlannedFile, bytes | None]]) -> Iterator[Elsewhere]:
+    def _tell_who(
+        self, changed: Sequence[tuple[PlannedFile, bytes | None]], since: float
+    ) -> Iterator[Elsewhere]:
         """Say who changed the files, and record in the history what another program did."""
         for file, now in changed:
             path = VaultPath(file.was or file.path)
-            by = tell_writer(self._engine, path, file.before, now)
+            by = tell_writer(self._engine, path, file.before, now, since=since)
             yield Elsewhere(path, self._engine.now().timestamp(), by)
 
     def _rebase(self, proposal: Proposal, body: Body) -> Version:

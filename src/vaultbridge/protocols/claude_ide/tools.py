@@ -7,6 +7,7 @@ were not listed; the model sees hardly any of them. `ToolCall` has what a tool n
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -169,6 +170,7 @@ class _NoteJournal:
         self._view = asked.view
         self._actor = asked.software or asked.session.name
         self._path = path
+        self._since = time.time()
 
     async def snapshot(self) -> bytes | None:
         return await self._view.snapshot(self._path)
@@ -179,7 +181,7 @@ class _NoteJournal:
         )
 
     async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
-        return await self._view.tell_writer(self._path, before, now)
+        return await self._view.tell_writer(self._path, before, now, since=self._since)
 
 
 async def close_tab(asked: ToolCall) -> Blocks:

@@ -76,7 +76,11 @@ class ReviewMethods:
                 kept = await self._hub.reviews.list_waiting()
             else:
                 kept = await self._hub.reviews.list_all(asked.limit)
-            found += [review_wire.encode_proposal(one, self._vault, texts=False) for one in kept]
+            undone = await self._hub.reviews.find_undone(kept)
+            found += [
+                review_wire.encode_proposal(one, self._vault, texts=False, undone=one.number in undone)
+                for one in kept
+            ]
         return {"proposals": found[: asked.limit]}
 
     async def show_proposal(self, call: Call) -> dict[str, Any]:
@@ -164,7 +168,7 @@ class ReviewMethods:
         }
 
     async def _encode(self, proposal: Proposal, *, whole: bool = False) -> dict[str, Any]:
-        undone = await self._reviews().is_undone(proposal)
+        undone = bool(await self._reviews().find_undone([proposal]))
         limit = wire.MESSAGE_CHARS if whole else review_wire.TEXT_CHARS
         return review_wire.encode_proposal(proposal, self._vault, limit=limit, undone=undone)
 

@@ -216,7 +216,7 @@ class Catalog:
         if tool.effect != "reads" and (context.read_only or context.profile == "read-only"):
             raise _read_only_error(tool)
         if isinstance(tool, ForeignTool):
-            return tool.run(context, arguments)
+            return tool.run(context.with_gated_engines(), arguments)
         try:
             vault, filled = _convert_arguments(tool, arguments, context)
         except InvalidArgument as error:

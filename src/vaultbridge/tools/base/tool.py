@@ -8,10 +8,11 @@ tool may use. A `ToolContext` belongs to a connection and is cheap to copy: a pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 from vaultbridge.tools.base.answer import Answer
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.engine import Gate
+    from vaultbridge.engine.planned import Gate
 
 Profile = Literal["core", "full", "read-only"]
 
@@ -122,6 +123,27 @@ class ToolContext(Struct, frozen=True, kw_only=True):
             )
         engine = self.engines[vault]
         return VaultContext(engine if self.gate is None else engine.gated(self.gate), self)
+
+    def with_gated_engines(self) -> ToolContext:
+        """The same context, whose `engines` are gated themselves: for tools that we did not write."""
+        if self.gate is None:
+            return self
+        return replace(self, engines=_GatedEngines(self.engines, self.gate))
+
+
+class _GatedEngines(Mapping[str, "Engine"]):
+    def __init__(self, engines: Mapping[str, Engine], gate: Gate) -> None:
+        self._engines = engines
+        self._gate = gate
+
+    def __getitem__(self, name: str) -> Engine:
+        return self._engines[name].gated(self._gate)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._engines)
+
+    def __len__(self) -> int:
+        return len(self._engines)
 
 
 class VaultContext(Struct, frozen=True):
