@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -433,3 +434,23 @@ async def test_a_plugin_s_changes_wait_too(serving: Serving, tmp_path: Path) -> 
             answer = json.loads((await served.call(tool))["content"][0]["text"])
             assert (answer["data"]["status"], answer["data"]["id"]) == ("pending", f"p{number}")
         assert read(served.vault) == HELLO
+
+
+async def test_the_configuration_decides_for_a_vault_and_is_followed(serving: Serving) -> None:
+    arguments = {"name": "Hello", "op": "append", "content": "x"}
+
+    async def waits() -> bool:
+        answer = await served.call("edit_note", **arguments)
+        return "pending" in json.loads(answer["content"][0]["text"])["data"].get("status", "")
+
+    async with serving() as served:
+        assert not await waits()
+        before = served.config_file.read_text("utf-8")
+        served.configure(before.replace("[[vaults]]\n", '[[vaults]]\nreview = "all"\n'))
+        await served.until(waits)
+        served.configure(before)
+        await served.until(lambda: _not(waits))
+
+
+async def _not(holds: Callable[[], Awaitable[bool]]) -> bool:
+    return not await holds()
