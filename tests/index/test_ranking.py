@@ -193,3 +193,19 @@ def test_a_word_of_any_script_is_found(make_vault: Make, seed: int) -> None:
 def test_odd_questions_are_answered(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "stone"})
     assert paths(rank(vault.index, question)) == []
+
+
+def test_the_words_of_a_canvas_file_format_do_not_rank(make_vault: Make) -> None:
+    card = '{"id":"a","type":"file","file":"Plan.md","x":0,"y":0,"width":9,"height":9,"color":"1"}'
+    text = '{"id":"b","type":"text","text":"the harbour at night","x":0,"y":0,"width":9,"height":9}'
+    vault = make_vault(
+        {
+            **{f"Board {number}.canvas": f'{{"nodes":[{card},{card}],"edges":[]}}' for number in range(20)},
+            "Words.canvas": f'{{"nodes":[{text}],"edges":[]}}',
+            "Server.md": "Where the file of the server is.",
+            "Other.md": "Nothing.",
+        }
+    )
+    for question in ("file server", "file", "which file", "file width color"):
+        assert paths(rank(vault.index, question))[0] == "Server.md", question
+    assert paths(rank(vault.index, "harbour night"))[0] == "Words.canvas"

@@ -31,6 +31,11 @@ LINK_CONTEXT_CHARS: Final = 100
 LINKS_READ: Final = 400
 """The most links of one note that are looked at: a long index names everything and describes nothing."""
 
+_CANVAS_SYNTAX: Final = re.compile(
+    r'"(?:id|type|color|backgroundStyle|(?:from|to)(?:Node|Side|End))"\s*:\s*"[^"\r\n]*"'
+    r'|"(?:nodes|edges|x|y|width|height|text|file|subpath|url|label|background)"\s*:'
+)
+
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _Heading = tuple[int, str, int, int, int]
@@ -132,10 +137,13 @@ class PassageReader:
         note = ReadNote(id_, text or "")
         properties, aliases, headings, tags = _decode_head(blob)[:4] if blob is not None else _NO_HEAD
         note.sections = _split(note.text, headings)
-        self._count_body(note)
+        written = note.text
+        if self._paths[id_].endswith(".canvas"):
+            written = _blank_syntax(written)
+        self._count_body(note, written)
         folder, _, name = self._paths[id_].rpartition("/")
         begin = properties[2] if properties is not None else 0
-        lead = [note.text[begin : begin + LEAD_CHARS]]
+        lead = [written[begin : begin + LEAD_CHARS]]
         if properties is not None:
             lead += [str(value) for key, value in properties[0].items() if key.lower() in SUMMARIES]
         self._count_fields(
@@ -151,8 +159,8 @@ class PassageReader:
         )
         return note
 
-    def _count_body(self, note: ReadNote) -> None:
-        separated = separate_words(note.text)
+    def _count_body(self, note: ReadNote, written: str) -> None:
+        separated = separate_words(written)
         if "\r" in separated:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
         found = [
@@ -221,6 +229,12 @@ class PassageReader:
                 share = min(1.0, count.forms) / on_line[line]
                 _add(found.setdefault(target, {}), place, share, form=not count.words)
         return found
+
+
+def _blank_syntax(text: str) -> str:
+    """A canvas without the words of its format, such as "file" and "text": nobody wrote them. Its length
+    stays the same."""
+    return _CANVAS_SYNTAX.sub(lambda found: " " * len(found[0]), text)
 
 
 def _add(counts: Counts, place: int, weight: float, *, form: bool) -> None:
