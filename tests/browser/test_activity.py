@@ -122,7 +122,8 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         await page.click(".assistants > header button")
         await page.until("!document.querySelector('.assistant[data-state=paused]')")
         cards = "[...document.querySelectorAll('.assistant')]"
-        card = await page.run(f"{cards}.find((card) => card.innerText.includes('second')).dataset.id")
+        title = "card.querySelector('h3').innerText"  # Its text may say "1 second ago".
+        card = await page.run(f"{cards}.find((card) => {title} === 'second').dataset.id")
         await page.click(f".assistant[data-id={card}] .assistant-acts button")
         await page.until("document.querySelectorAll('.assistant[data-state=paused]').length === 1")
         assert (await second.call_tool("obsidian_read_note", {"path": "Other.md"})).is_error
