@@ -3,29 +3,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { api } from '../lib/api';
-import { live } from '../lib/live';
 import { href } from '../lib/router';
 import { ago, complain, Failure, Icon, Loading, notify, plural, useLoad } from '../lib/ui';
-import { useValue, Value } from '../lib/value';
+import { useValue } from '../lib/value';
+import { known, type Known } from './known';
 import type { Assistant } from './model';
 
-interface Known {
-  assistants: Assistant[];
-  pausedAll: boolean;
-}
-
 const GONE = 5; // assistants that have gone and are still listed here
-
-/** All assistants, by the server's events; null until the first. */
-export const known = new Value<Known | null>(null);
-
-live.on('assistantsSeen', ({ assistants, pausedAll }: Known) => {
-  const all = new Map((known.get()?.assistants ?? []).map((one) => [one.id, one]));
-  for (const one of assistants) all.set(one.id, one);
-  known.set({ assistants: [...all.values()], pausedAll });
-});
-// After a restart of the server its ids begin anew.
-live.hello.watch(() => known.set(null));
 
 type Act = 'pause' | 'resume' | 'disconnect';
 

@@ -8,7 +8,7 @@ import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
 import { complain, Empty, Failure, Icon, type IconName, Loading, notify, plural, useLoad } from '../lib/ui';
 import { useValue } from '../lib/value';
-import { known } from './assistants';
+import { known } from './known';
 import { type ActivityPage, type ChangeDetail, clock, day, type Entry, FILTERS, ms, TIMES } from './model';
 
 const PAGE = 60; // entries asked for at once

@@ -48,6 +48,7 @@ const theme = EditorView.theme({
   '&.cm-merge-a .cm-changedLineGutter, .cm-deletedLineGutter': { background: 'var(--bad)' },
   '&.cm-merge-b .cm-changedLineGutter, .cm-inlineChangedLineGutter': { background: 'var(--good)' },
   '.cm-collapsedLines': { padding: '.15rem .8rem', background: 'var(--soft) !important', color: 'var(--quiet)', fontFamily: 'var(--font)', cursor: 'pointer' },
+  '.cm-collapsedLines::before, .cm-collapsedLines::after': { content: 'none !important' },
   '.cm-specialChar': { margin: '0 .1em', padding: '0 .25em', border: '1px dashed var(--bad)', borderRadius: '4px', color: 'var(--bad)', fontSize: '.8em' },
 });
 

@@ -75,7 +75,7 @@ export class Live {
   }
 
   async #greet(socket: WebSocket): Promise<void> {
-    const abilities = { diffs: true, activity: true, open: true };
+    const abilities = { proposals: true, activity: true, open: true };
     const vault = vaultName();
     try {
       const hello = await this.ask<Hello>('hello', { app: 'page', protocol: 1, token: token(), abilities, ...(vault && { vault }) });

@@ -17,7 +17,7 @@ from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
 from vaultbridge.review.decide import Differs, choose_files
 from vaultbridge.review.gate import parse_id
-from vaultbridge.review.model import Proposal, texts_of
+from vaultbridge.review.model import Proposal
 
 PLACES = {"cli": "terminal"}
 """What people call an app in which they decide; others are called as they call themselves."""
@@ -156,7 +156,8 @@ class ReviewMethods:
                 "change": 0,
                 "proposal": review_wire.encode_diff_proposal(diff, self._vault),
             }
-        final = texts_of(files[0])[1] if files else diff.old_text
+        # As bytes, not as the text that was shown: that has lost the line ends.
+        final = (files[0].after or b"").decode("utf-8", "surrogatepass") if files else diff.old_text
         return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final)))
 
     def _describe_diff(self, diff: Diff, reason: CloseReason) -> dict[str, Any]:

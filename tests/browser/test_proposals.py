@@ -1,0 +1,343 @@
+"""A person decides on the page: real clients over stdio, `/mcp` and the IDE socket propose changes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from browser.assistants import over_http, over_stdio, replace_text, told
+from browser.axe import find_barriers
+from browser.chromium import Chromium, Page
+from browser.screenshots import keep_screenshot
+from browser.serving import CONNECTED, Serving, decided
+from support.files import write_vault
+from support.ports import held_port
+from support.serve import START
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+PLAN = "# Plan\n\nBuy seeds.\nWater the garden.\nCall Ada.\n" + "".join(f"Line {n}\n" for n in range(6, 60))
+
+WAITING = "document.querySelectorAll('.review-list li').length"
+
+SHOWN = "document.querySelector('.review-detail .diff-view')?.shadowRoot?.querySelector('.cm-content')"
+
+UNDO = ".notice.good button:not(.bare)"
+
+UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.includes('is undone'))"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
+
+
+@pytest.fixture
+def serving(tmp_path: Path, port: int) -> Serving:
+    notes = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
+    home = tmp_path / "home"
+    # A call waits for the person of the test however busy the machine is.
+    (home / "config" / "vaultbridge").mkdir(parents=True)
+    (home / "config" / "vaultbridge" / "config.toml").write_text("[limits]\nreview_seconds = 300\n", "utf-8")
+    return Serving(write_vault(tmp_path / "Garden", notes), home, port)
+
+
+@pytest.fixture
+def running(serving: Serving) -> Iterator[Serving]:
+    with serving.running():
+        yield serving
+
+
+@pytest.fixture
+async def page(chromium: Chromium, running: Serving) -> AsyncIterator[Page]:
+    """With review switched on, as a person does it."""
+    async with chromium.page(running.link()) as page:
+        await page.until(CONNECTED)
+        await page.run("location.hash = '#/review'")
+        assert "Review is off" in await page.text(".empty")
+        await page.click(".empty .accept")
+        await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
+        yield page
+        assert page.complaints() == []
+
+
+def proposing(client: Client, note: str, old: str, new: str) -> asyncio.Task[Any]:
+    return asyncio.create_task(replace_text(client, note, old, new))
+
+
+async def shown(page: Page, title: str) -> None:
+    """Wait until a proposal is there with its texts, and Accept can be pressed."""
+    await page.until(
+        f"document.querySelector('#proposal-title')?.innerText.includes({json.dumps(title)}) && {SHOWN}"
+        " && !document.querySelector('.detail-actions .accept').disabled"
+    )
+
+
+def text_of(serving: Serving, note: str) -> str:
+    return (serving.vault / note).read_text("utf-8")
+
+
+def history(serving: Serving) -> list[dict[str, Any]]:
+    """The journal, as the command line tells it; newest first."""
+    command = [sys.executable, "-m", "vaultbridge", "history", str(serving.vault), "--json"]
+    done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=START, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("assistant", [over_stdio, over_http])
+async def test_an_edit_of_a_client_waits_until_the_page_accepts_and_can_be_undone(
+    page: Page, running: Serving, assistant: Any
+) -> None:
+    connect: AbstractAsyncContextManager[Client] = assistant(running, "scripted")
+    async with connect as client:
+        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
+        await shown(page, "Plan.md")
+        assert not waiting.done()
+        assert text_of(running, "Plan.md") == PLAN
+        assert await page.text(".review-list h2") == "scripted"
+        assert (await page.run("document.title")).startswith("(1) ")
+        await page.press("a")
+        result = await waiting
+        assert not result.is_error, told(result)
+        assert text_of(running, "Plan.md") == PLAN.replace("Water the garden", "Water the roses")
+        await page.until("document.querySelector('.empty')")
+        await page.click(UNDO)
+        await page.until(UNDONE)
+        assert text_of(running, "Plan.md") == PLAN
+
+
+async def test_a_rejection_reaches_the_client_and_nothing_is_written(page: Page, running: Serving) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "日記/一.md", "雨。", "晴れ。")
+        await shown(page, "日記/一.md")
+        await page.press("r")
+        result = await waiting
+        assert result.is_error
+        assert "reject" in told(result).lower()
+        assert text_of(running, "日記/一.md") == "雨。\n"
+
+
+async def test_what_a_person_edits_first_is_what_is_written(page: Page, running: Serving) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Ideas.md", "One idea.", "Two ideas.")
+        await shown(page, "Ideas.md")
+        await page.press("e")
+        await page.until(
+            "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content[contenteditable=true]')"
+        )
+        await page.type("Mine: ")
+        # Letters are text now, not keys of the view.
+        await page.type("a")
+        await page.key("Escape")
+        await page.until("document.querySelector('.detail-file .tag').innerText === 'edited by you'")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Ideas.md") == "Mine: aTwo ideas.\n"
+
+
+async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> None:
+    async with over_http(running) as client:
+        text = PLAN.replace("Buy seeds", "Buy bulbs").replace("Line 50\n", "Line fifty\n")
+        arguments = {"path": "Plan.md", "op": "write", "content": text}
+        waiting = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
+        await shown(page, "Plan.md")
+        await page.until("document.querySelectorAll('.hunks > div').length === 2")
+        await page.click(".hunks > div:nth-of-type(2) button")
+        await page.until("document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Plan.md") == PLAN.replace("Line 50\n", "Line fifty\n")
+
+
+async def test_keys_go_through_the_proposals_and_the_help_names_them(page: Page, running: Serving) -> None:
+    async with over_http(running) as client:
+        first = proposing(client, "Ideas.md", "One", "An")
+        await shown(page, "Ideas.md")
+        second = proposing(client, "Letter.md", "Dear", "Dearest")
+        await page.until(f"{WAITING} === 2")
+        await page.press("j")
+        await shown(page, "Letter.md")
+        await page.press("k")
+        await shown(page, "Ideas.md")
+        await page.press("?")
+        await page.until("document.querySelector('dialog.keys[open]')")
+        assert "reject" in await page.text("dialog.keys")
+        await page.key("Escape")
+        await page.until("!document.querySelector('dialog.keys')")
+        await page.run("history.back()")
+        await shown(page, "Letter.md")
+        await page.press("a")
+        assert not (await second).is_error
+        await shown(page, "Ideas.md")
+        await page.press("r")
+        assert (await first).is_error
+    assert text_of(running, "Letter.md") == "Dearest Ada,\n"
+    assert text_of(running, "Ideas.md") == "One idea.\n"
+
+
+async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_together(
+    page: Page, running: Serving
+) -> None:
+    async with over_http(running) as client:
+        calls = [proposing(client, "Ideas.md", "One", "An"), proposing(client, "Letter.md", "Dear", "Hi")]
+        await page.until(f"{WAITING} === 2")
+        await page.click(".review-list header button")
+        assert "2 proposals" in await page.text(".review-sure")
+        await page.click(".review-sure .accept")
+        for call in calls:
+            assert not (await call).is_error
+        await page.until("document.querySelector('.notice.good')?.innerText.includes('2 proposals')")
+        assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("An idea.\n", "Hi Ada,\n")
+        await page.click(UNDO)
+        await page.until(UNDONE)
+        await page.run("location.hash = '#/review?show=decided'")
+        await page.until("document.querySelectorAll('.review-decided .tag').length === 2")
+        await page.until("document.querySelector('.review-decided').innerText.match(/undone/g)?.length === 2")
+    assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("One idea.\n", "Dear Ada,\n")
+
+
+async def test_a_note_that_changes_meanwhile_is_said_in_words_and_kept(page: Page, running: Serving) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
+        await shown(page, "Plan.md")
+        changed = PLAN.replace("Line 50\n", "Line 50, by hand\n")
+        (running.vault / "Plan.md").write_text(changed, "utf-8")
+        await page.until("document.querySelector('.review-detail .banner')")
+        await shown(page, "Plan.md")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Plan.md") == changed.replace("Water the garden", "Water the roses")
+
+
+async def test_a_change_that_does_not_fit_any_more_must_be_edited_or_rejected(
+    page: Page, running: Serving
+) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Letter.md", "Dear Ada,", "Hello Ada,")
+        await shown(page, "Letter.md")
+        (running.vault / "Letter.md").write_text("Goodbye,\n", "utf-8")
+        await page.until("document.querySelector('.review-detail .banner.bad')")
+        await page.until("document.querySelector('.detail-actions .accept').disabled")
+        await page.press("a")
+        await page.press("r")
+        assert (await waiting).is_error
+    assert text_of(running, "Letter.md") == "Goodbye,\n"
+
+
+async def test_invisible_characters_are_named(page: Page, running: Serving) -> None:
+    """Directions and zero-width characters can make a line read as what it is not."""
+    async with over_http(running) as client:
+        waiting = proposing(client, "Ideas.md", "One idea.", "One \u202eidea\u200b.")
+        await shown(page, "Ideas.md")
+        names = await page.run(
+            "[...document.querySelector('.diff-view').shadowRoot.querySelectorAll('.cm-specialChar')]"
+            ".map((mark) => mark.textContent)"
+        )
+        assert names == ["U+202E", "U+200B"]
+        await page.press("r")
+        await waiting
+
+
+async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromium, serving: Serving) -> None:
+    async with chromium.page() as page:
+        with serving.running():
+            await page.go(serving.link())
+            await page.until(CONNECTED)
+            await page.run("location.hash = '#/review'")
+            await page.click(".empty .accept")
+            await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
+            async with over_stdio(serving) as client:
+                waiting = proposing(client, "Ideas.md", "One", "An")
+                await shown(page, "Ideas.md")
+                waiting.cancel()
+        await page.until("document.querySelector('.detail-actions .accept').disabled")
+        assert "away" in await page.text(".review > .banner")
+        await page.press("a")
+        with serving.running():
+            await page.until(CONNECTED)
+            await shown(page, "Ideas.md")
+            await page.press("a")
+            await page.until("document.querySelector('.empty')")
+            assert text_of(serving, "Ideas.md") == "An idea.\n"
+
+
+async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Page, running: Serving) -> None:
+    """Claude Desktop's way, Cursor's way and Claude Code's way: one is accepted, one edited, one rejected."""
+    async with over_stdio(running) as desktop, over_http(running) as cursor, running.assistant() as code:
+        accepted = proposing(desktop, "Plan.md", "Buy seeds", "Buy bulbs")
+        await shown(page, "Plan.md")
+        edited = proposing(cursor, "Letter.md", "Dear Ada,", "Dear Ada, dear Charles,")
+        await page.until(f"{WAITING} === 2")
+        rejected = await running.propose(code, "Ideas.md", "No idea.\n")
+        await page.until(f"{WAITING} === 3")
+        heads = await page.run(
+            "[...document.querySelectorAll('.review-list h2')].map((one) => one.innerText)"
+        )
+        assert heads == ["Claude Desktop", "Cursor", "Claude Code"]
+        await keep_screenshot(page, "review-three")
+
+        await page.press("a")
+        assert not (await accepted).is_error
+        await shown(page, "Letter.md")
+        await page.press("e")
+        await page.until("document.activeElement?.shadowRoot?.activeElement?.isContentEditable")
+        await page.type("My ")
+        await page.key("Escape")
+        await page.click(".detail-actions .accept")
+        assert not (await edited).is_error
+        await shown(page, "Ideas.md")
+        await page.press("r")
+        assert (await decided(code, rejected))[0] == "DIFF_REJECTED"
+        await page.until("document.querySelector('.empty')")
+
+        assert text_of(running, "Plan.md") == PLAN.replace("Buy seeds", "Buy bulbs")
+        assert text_of(running, "Letter.md") == "My Dear Ada, dear Charles,\n"
+        assert text_of(running, "Ideas.md") == "One idea.\n"
+        assert [change["actor"] for change in history(running)] == ["cursor-vscode", "claude-ai"]
+
+        await page.run("location.hash = '#/activity'")
+        for name in ("Claude Desktop", "Cursor", "Claude Code"):
+            titles = "[...document.querySelectorAll('.assistant h3')].map((title) => title.innerText)"
+            await page.until(f"{titles}.includes({json.dumps(name)})")
+        await keep_screenshot(page, "activity-three")
+        await page.run("location.hash = '#/review?show=decided'")
+        for _ in range(2):
+            await page.click(".review-decided li button")
+            before = await page.run("document.querySelector('.review-decided').innerText")
+            await page.until(f"document.querySelector('.review-decided').innerText !== {json.dumps(before)}")
+        await page.until("!document.querySelector('.review-decided li button')")
+        assert text_of(running, "Plan.md") == PLAN
+        assert text_of(running, "Letter.md") == "Dear Ada,\n"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_the_review_fits_and_has_no_barriers(
+    page: Page, running: Serving, scheme: str, width: int
+) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
+        await page.size(width, 844)
+        await page.colours(scheme)
+        if width < 760:
+            await page.click(".review-list li a")
+        await shown(page, "Plan.md")
+        await keep_screenshot(page, f"review-{width}-{scheme}")
+        assert await page.run("document.documentElement.scrollWidth") <= width
+        assert await find_barriers(page) == []
+        layout = "document.querySelector('.diff-view').dataset.layout"
+        assert await page.run(layout) == ("beside" if width > 900 else "below")
+        await page.press("r")
+        await waiting
+        await page.until("document.querySelector('.empty')")
+        assert await find_barriers(page) == []
