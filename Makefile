@@ -68,8 +68,10 @@ lint: $(READY)  ## style alone (ruff)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)  ## types alone (mypy, strict)
+types: $(READY)  ## types alone (mypy, strict), as each system sees the code
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin
+	$(BIN)/mypy --platform win32
 
 check: lint types  ## style and types
 

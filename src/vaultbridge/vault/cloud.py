@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from collections.abc import Container
 from pathlib import Path
 from typing import Final, Literal
@@ -25,7 +26,6 @@ _SF_DATALESS: Final = 0x40000000
 """macOS: the content is at the file provider (iCloud Drive, Dropbox, OneDrive)."""
 
 _ICLOUD: Final = ".icloud"
-_HAS_BLOCKS: Final = os.name == "posix"
 
 
 def icloud_original_name(stored: str) -> str | None:
@@ -52,11 +52,13 @@ def is_placeholder(status: os.stat_result, place: str | int) -> bool:
         return True
     if getattr(status, "st_flags", 0) & _SF_DATALESS:
         return True
-    return _HAS_BLOCKS and status.st_size > 0 and status.st_blocks == 0 and _is_one_hole(place)
+    if sys.platform == "win32":
+        return False  # it reports no blocks; the attributes above say all there is
+    return status.st_size > 0 and status.st_blocks == 0 and _is_one_hole(place)
 
 
 def _is_one_hole(place: str | int) -> bool:
-    if not hasattr(os, "SEEK_DATA"):
+    if sys.platform == "win32" or not hasattr(os, "SEEK_DATA"):
         return False
     try:
         handle = os.dup(place) if isinstance(place, int) else open_file(place, os.O_RDONLY | os.O_NONBLOCK)

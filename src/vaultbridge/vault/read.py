@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable
 from hashlib import blake2b
@@ -47,20 +48,20 @@ BUSY_POLL_SECONDS: Final = 0.01
 def is_open_for_writing(handle: int) -> bool | None:
     """Whether any program has this file, which we have open for reading, open for writing. None where that is
     not known: on another system, on a network file system, for another user's file."""
-    try:
+    if sys.platform == "linux":
         from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, F_UNLCK, fcntl
         from signal import SIGURG
-    except ImportError:
-        return None
-    try:
-        # If a program opens the file during the next microseconds, the system sends us a signal. The default,
-        # SIGIO, ends a process; SIGURG is ignored.
-        fcntl(handle, F_SETSIG, SIGURG)
-        fcntl(handle, F_SETLEASE, F_RDLCK)
-    except OSError as error:
-        return True if error.errno == errno.EAGAIN else None
-    fcntl(handle, F_SETLEASE, F_UNLCK)
-    return False
+
+        try:
+            # If a program opens the file during the next microseconds, the system sends us a signal. The
+            # default, SIGIO, ends a process; SIGURG is ignored.
+            fcntl(handle, F_SETSIG, SIGURG)
+            fcntl(handle, F_SETLEASE, F_RDLCK)
+        except OSError as error:
+            return True if error.errno == errno.EAGAIN else None
+        fcntl(handle, F_SETLEASE, F_UNLCK)
+        return False
+    return None
 
 
 def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:

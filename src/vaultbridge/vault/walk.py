@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from typing import Final, Literal
 
@@ -32,7 +33,6 @@ _ATTACHMENTS: Final = (
     *("avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"),
     *("flac", "m4a", "mp3", "ogg", "wav", "webm", "3gp", "mkv", "mov", "mp4", "ogv", "pdf"),
 )
-_WITHOUT_BLOCKS: Final = os.name == "nt"
 
 KINDS: Final[dict[str, FileKind]] = {
     "md": "note",
@@ -247,7 +247,7 @@ def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
 
 def _entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEntry:
     hollow = False
-    if _WITHOUT_BLOCKS or (not status.st_blocks and status.st_size):
+    if sys.platform == "win32" or (not status.st_blocks and status.st_size):
         hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
     dot = path.rfind(".")
     kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"

@@ -15,6 +15,7 @@ import asyncio
 import logging
 import socket
 import ssl
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -37,11 +38,10 @@ MIN_CONNECTIONS: Final = 16
 
 def reserve_connections() -> int:
     """Raise the limit on open files as far as needed, and return how many connections fit."""
-    try:
-        import resource
-    except ImportError:
-        # Windows has no such limit.
-        return MAX_CONNECTIONS
+    if sys.platform == "win32":
+        return MAX_CONNECTIONS  # there is no such limit
+    import resource
+
     wanted = MAX_CONNECTIONS + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -28,7 +28,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import RequestId
@@ -292,9 +292,15 @@ def _write_all(target: int, data: bytes) -> None:
             select.select([], [target], [])
 
 
-def _make_poll(target: int) -> select.poll | None:
+class _Poll(Protocol):
+    """What `select.poll` makes; the name does not exist on Windows."""
+
+    def poll(self, timeout: float | None = ..., /) -> list[tuple[int, int]]: ...
+
+
+def _make_poll(target: int) -> _Poll | None:
     """Tells whether a small write would block; None where that is impossible (Windows)."""
-    if not hasattr(select, "poll"):
+    if sys.platform == "win32":
         return None
     poll = select.poll()
     poll.register(target, select.POLLOUT)

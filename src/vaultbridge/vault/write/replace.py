@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,7 @@ def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int 
             _keep_attributes(handle, like)
         elif mode is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, mode)
-        if hasattr(os, "posix_fadvise"):
+        if sys.platform == "linux":
             # As a side effect, Linux starts to write the file to the disk without waiting for it.
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     except BaseException:
@@ -85,7 +86,7 @@ def _keep_attributes(handle: int, like: Path) -> None:
             if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
                 with contextlib.suppress(OSError):
                     os.fchown(handle, status.st_uid, status.st_gid)
-        if hasattr(os, "listxattr"):
+        if sys.platform == "linux":
             with contextlib.suppress(OSError):
                 for name in os.listxattr(model):
                     with contextlib.suppress(OSError):
