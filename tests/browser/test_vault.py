@@ -474,6 +474,7 @@ HOSTILE = [
     "<template><script>window.owned = 1</script></template>",
     '<noscript><p title="</noscript><img src=x onerror=window.owned=1>"></noscript>',
     '<span data-md="aaaaaaaa:0">mark</span>',
+    '<p data-md-line="1" data-line="1" data-task="1">a line</p>',
     "[[<img src=x onerror=window.owned=1>]]",
     "![[<img src=x onerror=window.owned=1>.png]]",
     "#<img src=x onerror=window.owned=1>",
@@ -534,7 +535,8 @@ async def test_nothing_in_a_note_runs_loads_or_dresses_up_as_the_page(page: Page
         }  # fmt: skip
         unsafe = await page.run(
             "[...document.querySelectorAll('.note-body *')].flatMap((node) => [...node.attributes])"
-            ".map(({name, value}) => `${name}=${value}`).filter((one) => /^(on|style=|id=|name=|data-md)|"
+            ".map(({name, value}) => `${name}=${value}`)"
+            ".filter((one) => /^(on|style=|id=|name=|data-md|data-task=1$)|"
             "^(src|href|action)=\\s*(javascript|data:text|vbscript|https:..outside.invalid.x)/i.test(one))"
         )
         assert unsafe == []
@@ -589,6 +591,19 @@ async def test_every_screen_fits_and_breaks_no_rule_of_accessibility(
         if found:
             problems[name] = found
         keep_picture(f"vault-{name}-{width}-{scheme}", await page.picture())
+    await page.go(f"{serving.url}/#/")
+    await page.until("document.querySelector('.recent-card')")
+    for key, dialog in (("?", "#keys-title"), ("", "#new-title")):
+        if key:
+            await page.key(key)
+        else:
+            await page.click("[aria-label='New note']")
+        await page.until(f"document.querySelector('{dialog}').checkVisibility()")
+        found = await find_barriers(page)
+        if found:
+            problems[dialog] = found
+        await page.key("Escape")
+        await page.until(f"!document.querySelector('{dialog}').checkVisibility()")
     assert problems == {}
     paper = await page.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) < 200) is (scheme == "dark")

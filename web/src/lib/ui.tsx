@@ -1,7 +1,7 @@
 // What every view is made of: notices, states of a view, icons, keys.
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Value } from './value';
 
 // Icons: 24 by 24, drawn with lines. They carry no meaning alone; a name stands beside them or in a label.
@@ -118,7 +118,8 @@ const TYPES = 'input:not([type=checkbox], [type=radio], [type=button]), textarea
 export function useKeys(keys: Record<string, () => void>): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // At once, not after the next frame: whoever sees the view can press.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const at = event.composedPath()[0];
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -54,7 +54,7 @@ function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering): vo
     else enlivenOne(node, mark, rendering);
   }
   for (const node of fragment.querySelectorAll<HTMLElement>('[data-md-line]')) {
-    node.dataset.line = node.dataset.mdLine ?? '';
+    node.dataset.line = node.dataset.mdLine?.slice(MARK.length + 1) ?? '';
     node.removeAttribute('data-md-line');
   }
   for (const table of fragment.querySelectorAll<HTMLElement>('.md-table, .md-code')) table.tabIndex = 0;

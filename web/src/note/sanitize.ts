@@ -42,7 +42,7 @@ DOMPurify.addHook('uponSanitizeAttribute', (_, data) => {
     data.keepAttr = data.attrValue !== '';
   } else if (data.attrName === 'href') data.keepAttr = LINKS.test(data.attrValue.trim());
   else if (data.attrName === 'src') data.keepAttr = PICTURES.test(data.attrValue);
-  else if (data.attrName === 'data-md') data.keepAttr = data.attrValue.startsWith(MARK);
+  else if (data.attrName === 'data-md' || data.attrName === 'data-md-line') data.keepAttr = data.attrValue.startsWith(MARK);
 });
 
 const BASE = {

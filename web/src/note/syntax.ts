@@ -294,7 +294,7 @@ function afterText(state: StateCore): void {
   const env = ours(state.env);
   for (const token of state.tokens) {
     // The lines of a footnote's text are not known here.
-    if (!env.depth && token.map && token.nesting >= 0 && token.type !== 'inline') token.attrSet('data-md-line', String(token.map[0] + env.offset));
+    if (!env.depth && token.map && token.nesting >= 0 && token.type !== 'inline') token.attrSet('data-md-line', `${MARK}:${token.map[0] + env.offset}`);
     if (token.type !== 'inline' || !token.children) continue;
     if (token.meta?.box) {
       const box = new state.Token('html_inline', '', 0);
