@@ -155,7 +155,8 @@ class Report:
         )
         if not self.quiet:
             limit = "" if bound is None else f"  ({'at least' if least else 'at most'} {bound:g})"
-            print(f"{'ok  ' if held else 'FAIL'} {name:<62} {value:>9.3g} {unit}{limit}")
+            shown = format(value, ",.0f" if value >= 100 else ".3g")
+            print(f"{'ok  ' if held else 'FAIL'} {name:<62} {shown:>9} {unit}{limit}")
 
 
 def measure_research(report: Report, harness: ToolHarness) -> None:
@@ -231,7 +232,8 @@ def measure_planted(report: Report, harness: ToolHarness) -> None:
 
 
 def measure_lists(report: Report, harness: ToolHarness) -> None:
-    """Rows with the path once, to the same rows with it in each."""
+    """Rows with the path once, to the same rows with it in each; and a search as it is answered unless more
+    is asked for, to what it was before: three lines of each of twenty notes, each with its path."""
     lists: dict[str, dict[str, Any]] = {
         "search": {"query": "the", "match": "all", "matches": 5},
         "tasks": {},
@@ -239,9 +241,12 @@ def measure_lists(report: Report, harness: ToolHarness) -> None:
     }
     for tool, arguments in lists.items():
         rows = harness.rows(tool, **arguments)
-        report.add(
-            f"{tool}: rows grouped by note", len("\n".join(rows)) / len("\n".join(ungroup(rows))), 1.0, "x"
-        )
+        ratio = len("\n".join(rows)) / len("\n".join(ungroup(rows)))
+        report.add(f"{tool}: rows grouped by note", ratio, 1.0, "x")
+    for query in ("sky", "moth", "project"):
+        former = ungroup(harness.rows("search", query=query, match="all", matches=3, limit=20))
+        ratio = len(harness.text("search", query=query)) / len("\n".join(former))
+        report.add(f"search for {query}: to the former answer", ratio, 1.0, "x")
 
 
 def measure_speed(report: Report, harness: ToolHarness, notes: Path) -> None:

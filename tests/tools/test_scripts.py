@@ -214,6 +214,8 @@ async def test_a_real_process_answers_in_every_script(tmp_path: Path) -> None:
                 found = await process.text("search", query=question, limit=500, matches=0)
                 assert composed(path) in found.splitlines(), ascii(question)
             assert word in await process.text("read_note", name=word)
+            passages = await process.text("context", question=f"{word} end{number}", max_chars=1000)
+            assert f"{word} end{number}" in passages and len(passages) <= 1000, ascii(word)
             await process.text("edit_note", op="append", name=word, heading=word, content=f"more {word}")
             assert f"more {word}" in (vault / path).read_text()
             await process.text("move_note", name=word, to=f"{word}x")
