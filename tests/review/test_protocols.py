@@ -19,7 +19,7 @@ from server.conftest import BOUND, Served, Serving, make_environ
 from server.conftest import serving as serving
 from support.editor import Failed
 from support.process import environment
-from support.reviewer import journal, person, read
+from support.reviewer import claude_code, journal, person, read
 
 pytestmark = [
     pytest.mark.timeout(180),
@@ -454,3 +454,48 @@ async def test_the_configuration_decides_for_a_vault_and_is_followed(serving: Se
 
 async def _not(holds: Callable[[], Awaitable[bool]]) -> bool:
     return not await holds()
+
+
+async def test_three_assistants_and_one_person(serving: Serving) -> None:
+    """One over stdio, one over HTTP, one as Claude Code: accepted, edited, rejected."""
+    async with (
+        serving(ALL) as served,
+        person(served.vault) as page,
+        connect(served, "stdio", client_info=types.Implementation(name="desktop", version="1")) as desktop,
+        connect(served, "mcp", client_info=types.Implementation(name="cursor", version="1")) as cursor,
+        claude_code(served.vault) as claude,
+    ):
+        first = append(desktop, "by desktop")
+        shown = await page.next("proposalOpened")
+        assert shown["assistant"] == "desktop"
+        await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
+        data_of(await asyncio.wait_for(first, BOUND))
+        arguments = {"name": "New", "content": "by cursor\n"}
+        second = asyncio.ensure_future(cursor.call_tool("obsidian_create_note", arguments))
+        shown = await page.next("proposalOpened")
+        assert shown["assistant"] == "cursor"
+        files = [{"path": "New.md", "text": "by cursor and me\n"}]
+        await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
+        data_of(await asyncio.wait_for(second, BOUND))
+        note = str(served.vault / "Hello.md")
+        third = await claude.begin(
+            "tools/call",
+            name="openDiff",
+            arguments={
+                "old_file_path": note,
+                "new_file_path": note,
+                "new_file_contents": "by Claude\n",
+                "tab_name": "t",
+            },
+        )
+        shown = await page.next("proposalOpened")
+        assert shown["assistant"] == "claude-code"
+        await page.request("decide", id=shown["id"], hash=shown["hash"], action="reject")
+        assert (await claude.end(third))["content"][0]["text"] == "DIFF_REJECTED"
+        assert read(served.vault) == HELLO + "by desktop\n"
+        assert read(served.vault, "New.md") == "by cursor and me\n"
+        assert [actor for _, actor, _ in journal(served.vault)] == ["cursor", "desktop"]
+        for number, _, _ in journal(served.vault):
+            assert not (await desktop.call_tool("obsidian_undo", {"id": number})).is_error
+        assert read(served.vault) == HELLO
+        assert not (served.vault / "New.md").exists()

@@ -30,6 +30,10 @@ FOLLOW_SECONDS: Final = 0.2
 """How often the store is compared while an editor is open: nobody notices the delay, and a look takes some
 microseconds."""
 
+RELOAD_SECONDS: Final = 3.0
+"""How long an editor that is gone counts as open: a page that is reloaded comes back within a moment, and a
+call that comes in between should wait for it."""
+
 LISTED: Final = 500
 """The most proposals in one list."""
 
@@ -75,6 +79,7 @@ class Reviews:
         """What the editors were told: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
         self._news = asyncio.Event()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._comparing = asyncio.Lock()
         self._writing = asyncio.Lock()
 
@@ -90,8 +95,10 @@ class Reviews:
 
     def leave(self, name: str) -> None:
         if self._watchers.pop(name, None) is not None:
-            telling = self._loop.create_task(self._tell_presence())
-            telling.add_done_callback(_log_failure)
+            leaving = self._loop.create_task(self._tell_absence())
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+            leaving.add_done_callback(_log_failure)
 
     async def list_waiting(self) -> tuple[Proposal, ...]:
         found = await asyncio.to_thread(self._store.waiting)
@@ -193,6 +200,8 @@ class Reviews:
         await self._compare()
 
     async def stop(self) -> None:
+        for leaving in tuple(self._leaving):
+            leaving.cancel()
         self._watchers.clear()
         await self._tell_presence()
 
@@ -228,6 +237,10 @@ class Reviews:
     def _tell(self, event: ProposalEvent, proposal: Proposal) -> None:
         for watcher in tuple(self._watchers.values()):
             watcher.proposal(event, proposal)
+
+    async def _tell_absence(self) -> None:
+        await asyncio.sleep(RELOAD_SECONDS)
+        await self._tell_presence()
 
     async def _tell_presence(self) -> None:
         async with self._writing:

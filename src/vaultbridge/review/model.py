@@ -31,8 +31,6 @@ VERSIONS_KEPT: Final = 4
 ELSEWHERE_KEPT: Final = 20
 """The most changes by others that a proposal lists; the newest are kept."""
 
-SHOWN: Final = "shown-again"
-
 
 class ScopePart(Struct, frozen=True):
     """One of the scopes under which the change was asked for; all apply at once."""

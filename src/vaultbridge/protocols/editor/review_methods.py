@@ -11,7 +11,7 @@ from typing import Any
 
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
-from vaultbridge.editor.reviews import ProposalEvent, Reviews, ReviewState, Watcher
+from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, Watcher
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
@@ -65,8 +65,8 @@ class ReviewMethods:
 
     async def list_proposals(self, call: Call) -> dict[str, Any]:
         asked = wire.parse_params(call.params, review_wire.ListProposals)
-        if not 1 <= asked.limit <= 500:
-            raise InvalidArgument("limit is from 1 to 500.", argument="limit")
+        if not 1 <= asked.limit <= LISTED:
+            raise InvalidArgument(f"limit is from 1 to {LISTED}.", argument="limit")
         found: list[dict[str, Any]] = [
             review_wire.encode_diff_proposal(diff, self._vault, texts=False)
             for diff in self._hub.diffs.waiting()
