@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
 
+from support.drawn_vaults import draw_vault
+from support.scripts import drawn_words
 from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery
+from vaultbridge.index.ranking.question import is_plain
+from vaultbridge.markdown.positions import split_lines
 from vaultbridge.tools.base.answer import PAGE_CHARS
+from vaultbridge.tools.search import choose_lines
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -171,3 +177,31 @@ def test_hidden_notes_do_not_exist_for_questions(small: Small) -> None:
     assert harness.rows("search", query="zebra") == ["(notes: none)"]
     text = harness.text("search", query="zebra layout")
     assert text.startswith("(no note has all the words") and "Secret" not in text
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, seed: int) -> None:
+    rng = random.Random(seed)
+    words = [word for word in drawn_words(seed, 18) if word.isprintable()]
+    harness = small(draw_vault(rng, words), scope=Scope(deny=("g/",)))
+    for _ in range(10):
+        query = " ".join(rng.sample(words, rng.randint(1, 4)))
+        if not is_plain(query):
+            continue
+        places = rng.choice((1, 2, 5))
+        page = harness.engine.ask.rank(query, limit=10, sections_per_note=places)
+        whole = harness.text("search", query=query, matches=places)
+        for note in page.notes:
+            assert not note.path.startswith("g/")
+            lines = split_lines((harness.folder / note.path).read_bytes().decode())[0]
+            chosen = choose_lines(harness.engine, note, places)
+            assert len(chosen) <= places
+            for section, match in chosen:
+                assert section.line <= match.line <= max(section.line, section.end_line)
+                assert match.text.strip("…") in lines[match.line - 1]
+                assert all(match.text[start:end] for start, end in match.spans)
+                assert f"{match.line}: " in whole
+        for budget in (250, 600, 2_000):
+            short = harness.text("search", query=query, matches=places, max_chars=budget)
+            assert len(short) <= budget
+            assert short == whole or "offset=" in short or "…" in short
