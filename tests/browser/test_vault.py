@@ -16,6 +16,7 @@ from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
 from browser.serving import CONNECTED, Serving, keep_picture
 from support.files import write_vault
+from vaultbridge.web.pictures import measure_picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -396,6 +397,38 @@ async def test_a_base_is_a_table_and_cards_and_a_canvas_a_picture_that_moves(
     await page.until(f"{moved} !== {json.dumps(before)}")
     await page.key("0")
     await page.until(f"{moved} === {json.dumps(before)}")
+
+
+ENCODE = """(async () => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: %d, height: %d });
+  canvas.getContext('2d').fillRect(0, 0, 5, 5);
+  const blob = await new Promise((done) => canvas.toBlob(done, %s));
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+})()"""
+
+
+async def test_room_is_left_for_a_picture_before_it_comes(page: Page, serving: Serving) -> None:
+    """Sizes are read from the files that Chromium itself makes, in every format it can."""
+    random_ = random.Random(5)
+    embeds = []
+    for kind in ("png", "jpeg", "webp"):
+        for number in range(4):
+            width, height = random_.randrange(1, 2000), random_.randrange(1, 400)
+            data = base64.b64decode(await page.run(ENCODE % (width, height, json.dumps(f"image/{kind}"))))
+            assert measure_picture(data) == (width, height)
+            for cut in (0, 1, 10, 20, 29):
+                assert measure_picture(data[:cut]) is None
+            (serving.vault / f"{kind}{number}.{kind}").write_bytes(data)
+            embeds.append(f"![[{kind}{number}.{kind}]]\n")
+    write_vault(serving.vault, {"Pictures.md": "\n".join(embeds) + "\nthe end\n"})
+    await show(page, serving, "Pictures.md")
+    await page.until("document.querySelectorAll('.md-picture img[width][height]').length === 12")
+    place = "document.querySelector('.note-body > p:last-of-type').offsetTop"
+    before = await page.run(place)
+    await page.run("document.querySelectorAll('.md-picture img').forEach((one) => (one.loading = 'eager'))")
+    await page.until("[...document.querySelectorAll('.md-picture img')].every((one) => one.complete)")
+    assert await page.run(place) == before
 
 
 PDF = b"""%PDF-1.4

@@ -51,7 +51,7 @@ from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, read_place, retry_while_busy
+from vaultbridge.vault.read import content_hash, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
@@ -250,6 +250,14 @@ class Engine:
         data = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
         record_read(self.root.folder, path)
         return data
+
+    def read_start(self, path: VaultPath, count: int) -> bytes:
+        """The first bytes of a file; fewer, or none, when it cannot be read."""
+        self.scope.check_read(path)
+        try:
+            return read_start(self._files.resolved(path), count)
+        except OSError:
+            return b""
 
     def view(self, name: str) -> FileView:
         """Reads and parses a note, canvas or base by name."""

@@ -144,6 +144,19 @@ def read_place(
         ) from error
 
 
+def read_start(place: Path | str, count: int) -> bytes:
+    """The first bytes of an ordinary file at a place from `Root.resolve`. Raises `OSError`."""
+    handle = open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(handle)
+        # A file that is still with a cloud service would be downloaded for it.
+        if not stat.S_ISREG(status.st_mode) or is_placeholder(status, handle):
+            return b""
+        return os.read(handle, count)
+    finally:
+        os.close(handle)
+
+
 def not_downloaded_error(path: str) -> EngineFailure:
     return EngineFailure(
         f"{path} is not downloaded yet: its content is still with the cloud service.",

@@ -156,8 +156,10 @@ function embed(node: HTMLElement, mark: Mark & { kind: 'embed' }, rendering: Ren
   if (kind === 'image' && found?.media) {
     const picture = document.createElement('img');
     picture.alt = (size ? mark.text.split('|').slice(0, -1).join('|') : mark.text) || name;
-    if (size?.[1]) picture.width = Number(size[1]);
-    if (size?.[2]) picture.height = Number(size[2]);
+    // Room is left for it before it comes, so that the text does not jump.
+    const [width, height] = [Number(size?.[1] ?? found.width ?? 0), Number(size?.[2] ?? 0)];
+    if (width) picture.width = width;
+    if (height || (width && found.width && found.height)) picture.height = height || Math.round((width * (found.height ?? 0)) / (found.width ?? 1));
     picture.loading = 'lazy';
     picture.src = found.media;
     const around = anchor(addressOf(path, ''), '', 'md-picture');

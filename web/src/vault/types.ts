@@ -6,6 +6,9 @@ export interface Target {
   target?: string;
   /** The address of a file that a browser can show. */
   media?: string;
+  /** Of a picture whose file says it. */
+  width?: number;
+  height?: number;
 }
 
 export type Kind = 'note' | 'canvas' | 'base' | 'image' | 'audio' | 'video' | 'pdf' | 'text' | 'file';

@@ -20,6 +20,7 @@ from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.web.api.routes import PageApi, PageCall
 from vaultbridge.web.media import MediaLinks, media_kind, suffix_of
+from vaultbridge.web.pictures import START_BYTES, measure_picture
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -37,6 +38,9 @@ BACKLINK_NOTES: Final = 200
 
 LINES_PER_NOTE: Final = 5
 """How many linking lines of one note are listed."""
+
+MEASURED: Final = 200
+"""How many pictures of a note are measured, so that the page leaves room for them before they come."""
 
 LINE_CHARS: Final = 300
 """How much of a linking line is shown."""
@@ -210,8 +214,17 @@ def resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) 
     """Where each link leads, by its target as written. A browser has neither the rules nor the names of all
     files."""
     table = engine.ask.visible_table()
-    targets = dict.fromkeys(link.target for link in note.links)
-    return {replace_surrogates(target): resolve_target(target, path, table, link_media) for target in targets}
+    found: dict[str, Any] = {}
+    pictures = 0
+    for target in dict.fromkeys(link.target for link in note.links):
+        resolved = resolve_target(target, path, table, link_media)
+        if "media" in resolved and media_kind(resolved["path"]) == "image" and pictures < MEASURED:
+            pictures += 1
+            size = measure_picture(engine.read_start(VaultPath(resolved["path"]), START_BYTES))
+            if size is not None:
+                resolved["width"], resolved["height"] = size
+        found[replace_surrogates(target)] = resolved
+    return found
 
 
 def resolve_target(target: str, source: str, table: FileTable, link_media: Any) -> dict[str, Any]:
