@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine, operations
     from vaultbridge.errors import (
         AmbiguousName,
+        AssistantPaused,
+        ChangeRejected,
         EditRefused,
         EngineFailure,
         InvalidArgument,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AmbiguousName",
     "Answer",
+    "AssistantPaused",
+    "ChangeRejected",
     "EditRefused",
     "Effect",
     "Engine",

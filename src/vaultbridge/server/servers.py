@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
-from vaultbridge.review.policy import ReviewRules, strictest
+from vaultbridge.review.policy import Review, ReviewRules, strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.vault_choice import name_vaults
@@ -177,6 +177,12 @@ class Servers:
         scoped = _ScopedServer(token, server, engines, scopes)
         return scoped
 
+    def _list_reviews(self, names: Iterable[str], token: AccessToken | None) -> Iterator[Review]:
+        """What the configuration says of each vault, the server and the token."""
+        yield self._config.tools.review
+        yield "off" if token is None else token.review
+        yield from (self._find_config(one).review for one in self._vaults if one.name in set(names))
+
     def reopen(self, engine: Engine, scope: Scope) -> Engine:
         """Open the vault of an engine under another scope: that of whoever asked for a change."""
         folder = engine.root.folder
@@ -210,6 +216,7 @@ class Servers:
             restricted=not all(scope.unrestricted for scope in scopes.values()),
             keep=token is None,
             quick_list=False,
+            reviewed=any(one != "off" for one in self._list_reviews(scopes, token)),
         )
 
     def _open(self, vault: ServedVault, scope: LiveScope) -> Engine:

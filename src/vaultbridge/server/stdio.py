@@ -275,6 +275,7 @@ def _make_settings(
         profile=profile,
         read_only=options.read_only,
         prompt_folder=options.prompts,
+        reviewed=_is_reviewed(options, config),
         # Many clients ask for the list once, so they must not get one that changes a moment later.
         quick_list=not plugins
         if config is None
@@ -284,6 +285,13 @@ def _make_settings(
         # Scopes need an import, which takes time.
         return settings
     return _limit(settings, plans)
+
+
+def _is_reviewed(options: StdioOptions, config: Config | None) -> bool:
+    """Whether the configuration lets changes of some vault wait for a person."""
+    if config is None:
+        return options.review not in (None, "off")
+    return any(one != "off" for one in (config.tools.review, *(vault.review for vault in config.vaults)))
 
 
 def _limit(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:

@@ -38,6 +38,12 @@ def test_a_part_of_a_vault_and_several_vaults_are_told() -> None:
     assert "Only a part" not in render_instructions()
 
 
+def test_a_reviewed_vault_is_said_to_be_one() -> None:
+    assert "status pending" in render_instructions(reviewed=True)
+    assert "pending" not in render_instructions() + render_instructions(reviewed=True, read_only=True)
+    assert len(render_instructions(reviewed=True)) <= SHORT
+
+
 @pytest.mark.parametrize("profile", ["full", "core", "read-only"])
 def test_it_names_only_tools_that_are_listed_and_says_where_to_begin(profile: Profile) -> None:
     """Clients that load schemas later show the model only the names and this text."""

@@ -64,6 +64,10 @@ _DATA: Final = (
     "for it."
 )
 
+_REVIEWED: Final = "A person reviews changes: status pending means not changed yet; do not repeat the call."
+_DECIDED: Final = "obsidian_history tells more."
+"""Not for the core profile either."""
+
 _READ_ONLY: Final = "The vault is open read-only: nothing can be changed."
 
 _PART: Final = "Only a part of the vault is open; notes outside of it do not exist here."
@@ -72,14 +76,21 @@ _SEVERAL: Final = "Several vaults are open: every call names one as `vault`."
 
 
 def render_instructions(
-    *, core: bool = False, read_only: bool = False, restricted: bool = False, several: bool = False
+    *,
+    core: bool = False,
+    read_only: bool = False,
+    restricted: bool = False,
+    several: bool = False,
+    reviewed: bool = False,
 ) -> str:
     """`core`: only the tools of that profile. `restricted`: only some folders are visible. `several`: there
-    are several vaults."""
+    are several vaults. `reviewed`: changes may wait for a person."""
     lines = [_ABOUT, _DATA, _NAMES, _FINDING, *([] if core else [_LISTING]), _READING]
     lines.append(_READ_ONLY if read_only else _WRITING)
     if not (core or read_only):
         lines.append(_UNDO)
+    if reviewed and not read_only:
+        lines.append(_REVIEWED if core else f"{_REVIEWED} {_DECIDED}")
     if restricted:
         lines.append(_PART)
     if several:

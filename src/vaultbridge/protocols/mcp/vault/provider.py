@@ -126,7 +126,8 @@ log = logging.getLogger(__name__)
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
     """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes up to date.
-    `quick_list`: until the catalog is loaded, list the standard tools."""
+    `quick_list`: until the catalog is loaded, list the standard tools. `reviewed`: changes may wait for a
+    person."""
 
     profile: Profile = "full"
     read_only: bool = False
@@ -134,6 +135,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     prompt_folder: str = "Prompts"
     keep: bool = True
     quick_list: bool = True
+    reviewed: bool = False
 
 
 def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
@@ -146,6 +148,7 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
             read_only=settings.read_only or settings.profile == "read-only",
             restricted=settings.restricted,
             several=vaults > 1,
+            reviewed=settings.reviewed,
         ),
         resources=True,
         subscriptions=True,
