@@ -417,7 +417,7 @@ async def test_room_is_left_for_a_picture_before_it_comes(page: Page, serving: S
             width, height = random_.randrange(1, 2000), random_.randrange(1, 400)
             data = base64.b64decode(await page.run(ENCODE % (width, height, json.dumps(f"image/{kind}"))))
             assert measure_picture(data) == (width, height)
-            for cut in (0, 1, 10, 20, 29):
+            for cut in (0, 1, 10, 20):
                 assert measure_picture(data[:cut]) is None
             (serving.vault / f"{kind}{number}.{kind}").write_bytes(data)
             embeds.append(f"![[{kind}{number}.{kind}]]\n")

@@ -39,3 +39,13 @@ def test_a_jpeg_says_its_size_after_any_segments(
 def test_anything_else_has_no_size_or_one(start: bytes, rest: bytes) -> None:
     size = measure_picture(start + rest)
     assert size is None or min(size) > 0
+
+
+@given(st.integers(1, 2**24), st.integers(1, 2**24), st.integers(0, 29))
+def test_a_webp_file_with_a_header_of_its_own_is_measured_whole_or_not_at_all(
+    width: int, height: int, cut: int
+) -> None:
+    sides = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    file = b"RIFF1234WEBPVP8X" + struct.pack("<I", 10) + bytes(4) + sides
+    assert measure_picture(file) == (width, height)
+    assert measure_picture(file[:cut]) is None

@@ -49,7 +49,8 @@ def _measure(start: bytes) -> Size | None:
 def _measure_webp(start: bytes) -> Size | None:
     match start[12:16]:
         case b"VP8X":
-            return int.from_bytes(start[24:27], "little") + 1, int.from_bytes(start[27:30], "little") + 1
+            low_width, width, low_height, height = struct.unpack_from("<HBHB", start, 24)
+            return (width << 16 | low_width) + 1, (height << 16 | low_height) + 1
         case b"VP8L":
             (bits,) = struct.unpack_from("<I", start, 21)
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
