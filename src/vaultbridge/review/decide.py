@@ -154,7 +154,9 @@ class Decider:
         if not self.may_show(proposal):
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         if not self._store.claim(number):
-            raise InvalidArgument(f"{proposal.id} is over: {describe_decision(proposal)}.", argument="id")
+            now = self._store.get(number)
+            said = "being decided by somebody else" if now.waits else f"over: {describe_decision(now)}"
+            raise InvalidArgument(f"{proposal.id} is {said}.", argument="id")
 
     def _show_again(self, number: int) -> Result:
         self._store.release(number)
