@@ -12,7 +12,7 @@ import { Base, mountBase } from './base';
 import { Canvas } from './canvas';
 import { drafts } from './drafts';
 import { Editing } from './editing';
-import { loadFiles } from './files';
+import { files, loadFiles } from './files';
 import { Panel } from './panel';
 import { Properties } from './properties';
 import { useSharedSelection } from './selection';
@@ -54,9 +54,16 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
       });
       if (found && !found.unchanged && held.current === shown) setNote(found);
     };
+    // A file that came or went may be what a link of this note names.
+    const follow = () => {
+      const shown = held.current;
+      if (!shown || shown.path !== path) return;
+      api<NoteData>('note', { query: { path } }).then((found) => held.current === shown && setNote(found), () => undefined);
+    };
     const timer = setInterval(look, LOOK_MS);
     document.addEventListener('visibilitychange', look);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look));
+    const end = files.watch(follow);
+    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look), end());
   }, [path]);
 
   if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} /> : <Failure error={error} retry={() => again(turn + 1)} />;
@@ -195,6 +202,7 @@ function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; b
     // Also after a refusal: the page then shows what the note says now.
     onNote(await api<NoteData>('note', { query: { path: note.path } }).catch(() => note));
   };
+  const leads = Object.entries(note.links).map(([target, { path }]) => `${target}>${path}`).join('|');
   useLayoutEffect(() => {
     const node = body.current;
     if (!node) return undefined;
@@ -208,7 +216,7 @@ function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; b
     });
     if (focused) node.querySelector<HTMLElement>(`[data-task="${CSS.escape(focused)}"]`)?.focus();
     return () => mounted.forEach((end) => end());
-  }, [note.text, note.hash, note.path]);
+  }, [note.text, note.hash, note.path, leads]);
 
   const [to, line] = [now.query.get('to'), now.query.get('line')];
   useLayoutEffect(() => {
