@@ -269,6 +269,15 @@ def test_an_endpoint_that_refuses_everything_gives_nothing_up(opened: Open, mode
     assert best(engine, "honey")[0] == "Bees.md"
 
 
+def test_a_model_that_is_too_slow_for_a_batch_gets_smaller_ones(opened: Open, model: ModelServer) -> None:
+    model.most_texts = 3
+    engine = opened({f"{n}.md": f"words of note {n}" for n in range(9)}, batch=8, timeout_seconds=0.4)
+    sent(engine)
+    assert of(engine).status().vectors == 9
+    assert next(len(one["input"]) for one in model.requests if PROBE not in one["input"][0]) == 8
+    assert max(len(one["input"]) for one in model.requests[-3:]) <= 3
+
+
 def test_without_its_key_nothing_is_sent(opened: Open, model: ModelServer) -> None:
     engine = opened(NOTES, key_env="MY_KEY")
     assert of(engine).status().problem == "the environment variable MY_KEY is not set"

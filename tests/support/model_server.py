@@ -30,6 +30,8 @@ class ModelServer:
         """Texts longer than this many characters are refused; 0: none."""
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.most_texts = 0
+        """A request with more texts is never answered; 0: any number is."""
         self.prompts: tuple[str, ...] = ()
         self.synonyms: dict[str, str] = {}
         self.hold = threading.Event()
@@ -97,6 +99,8 @@ class ModelServer:
             self.headers.append(dict(request.headers))
             self.arrived.notify_all()
         await asyncio.to_thread(self.hold.wait)
+        if self.most_texts and len(body["input"]) > self.most_texts:
+            await self._stop.wait()
         if self.mode == "redirect":
             raise web.HTTPTemporaryRedirect(f"http://127.0.0.1:{self.port}/elsewhere")
         if self.mode == "garbage":

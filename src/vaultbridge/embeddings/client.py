@@ -35,12 +35,14 @@ DIMENSIONS: Final = 16_384
 
 class EndpointFailed(Exception):
     """The endpoint gave no vectors. The text says why, for people, and never contains a key. `refused`: the
-    texts themselves were refused, others may not be. `settled`: trying again soon cannot help."""
+    texts themselves were refused, others may not be. `settled`: trying again soon cannot help. `slow`: fewer
+    texts might have been answered in time."""
 
-    def __init__(self, why: str, *, refused: bool = False, settled: bool = False) -> None:
+    def __init__(self, why: str, *, refused: bool = False, settled: bool = False, slow: bool = False) -> None:
         super().__init__(why)
         self.refused = refused
         self.settled = settled
+        self.slow = slow
 
 
 class _Item(Struct):
@@ -101,15 +103,15 @@ class EmbeddingClient:
             self.close()
             # A connection that was idle may have been closed by the server meanwhile.
             if not reused:
-                raise EndpointFailed(_describe(error)) from None
+                raise EndpointFailed(_describe(error), slow=isinstance(error, TimeoutError)) from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise EndpointFailed(_describe(error)) from None
+            raise EndpointFailed(_describe(error), slow=isinstance(error, TimeoutError)) from None
         try:
             return self._exchange(body)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise EndpointFailed(_describe(error)) from None
+            raise EndpointFailed(_describe(error), slow=isinstance(error, TimeoutError)) from None
 
     def _exchange(self, body: bytes) -> bytes:
         connection = self._connection
@@ -138,7 +140,7 @@ class EmbeddingClient:
             # AttributeError: the timer closed the connection while http.client was using it.
             self.close()
             if late.is_set():
-                raise EndpointFailed(f"no answer within {seconds:g} seconds") from None
+                raise EndpointFailed(f"no answer within {seconds:g} seconds", slow=True) from None
             if isinstance(error, AttributeError):
                 raise EndpointFailed("the connection was closed") from None
             raise

@@ -113,6 +113,7 @@ class Sender:
         """Paths that changed; None: anything may have."""
         self._thread: threading.Thread | None = None
         self._left = 0
+        self._batch = settings.batch
         self._problem = ""
         self._probed = False
         self.idle = threading.Event()
@@ -162,6 +163,9 @@ class Sender:
                         log.info("The embeddings endpoint answers again.")
                     self._problem, pause = "", FIRST_PAUSE
             except EndpointFailed as failure:
+                if failure.slow:
+                    # A large model on a small machine would never answer a whole batch in time.
+                    self._batch = max(1, self._batch // 2)
                 wait, pause = (LONGEST_PAUSE if failure.settled else pause), min(pause * 2, LONGEST_PAUSE)
                 self._tell(str(failure))
             except (VaultbridgeError, sqlite3.Error, OSError) as error:
@@ -239,7 +243,7 @@ class Sender:
             group.append(_Waiting(path, note_hash, passages, tuple(lacking)))
             missing += len(lacking)
             chars += sum(len(passage.text) for passage in lacking)
-            if missing >= self._settings.batch or chars >= BATCH_CHARS or len(group) >= GROUP_NOTES:
+            if missing >= self._batch or chars >= BATCH_CHARS or len(group) >= GROUP_NOTES:
                 yield group
                 group, missing, chars = [], 0, 0
         if group:
@@ -273,7 +277,7 @@ class Sender:
         chars = 0
         for passage in waiting:
             chars += len(passage.text)
-            if len(taken) == self._settings.batch or (taken and chars > BATCH_CHARS):
+            if len(taken) == self._batch or (taken and chars > BATCH_CHARS):
                 break
             taken.append(passage)
         return taken
