@@ -76,6 +76,17 @@ def test_the_word_itself_comes_before_its_forms(make_vault: Make) -> None:
     assert len(paths(rank(vault.index, "organized"))) == 3
 
 
+def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
+    english = "The house is of stone and the roof is of straw. "
+    files: dict[str, str | bytes] = {"A.md": english + "Resize an image.", "B.md": english + "Its colour."}
+    vault = make_vault({**files, "C.md": english + "Nothing."})
+    page = rank(vault.index, "how do I shrink a picture")
+    assert paths(page) == ["A.md"]
+    assert page.notes[0].missing == ("shrink", "picture"), "another word is not the word"
+    assert page.with_all_words == 0
+    assert paths(rank(vault.index, "what is the color")) == ["B.md"]
+
+
 def test_what_others_say_at_a_link_counts_for_its_target(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {"Workspaces.md": "A plugin.", "Log.md": "Nothing.", "Zoo.md": "Animals."}
     files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"

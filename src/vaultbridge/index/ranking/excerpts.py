@@ -13,13 +13,16 @@ from vaultbridge.index.ranking.passages import Section, find_word
 LINES_PER_SECTION: Final = 3
 """The most lines shown of one section."""
 
+SHARE_OF_BEST: Final = 0.35
+"""A line that tells less than this share of what the best one does is not shown."""
+
 LINES_READ: Final = 2000
 """The most lines of one section that are looked at."""
 
 
 def find_lines(concepts: list[Concept], section: Section, lines: list[str]) -> tuple[HitMatch, ...]:
     """Returns the best lines of a section in order; none when only the note's name matches."""
-    held = [(concepts[place], [term.word for term in concepts[place].terms]) for place in section.counts]
+    held = [concepts[place] for place in section.counts]
     weights: dict[int, float] = {}
     last = min(section.end_line, section.line + LINES_READ, len(lines))
     for number in range(section.line, last + 1):
@@ -27,14 +30,19 @@ def find_lines(concepts: list[Concept], section: Section, lines: list[str]) -> t
         if not line:
             continue
         separated = separate_words(line)
-        weight = sum(
-            concept.idf for concept, words in held if any(find_word(separated, word) for word in words)
-        )
+        weight = sum(concept.idf * _weigh(concept, separated) for concept in held)
         if weight:
             weights[number] = weight
+    least = SHARE_OF_BEST * max(weights.values(), default=0.0)
     best = sorted(weights, key=lambda number: (-weights[number], number))[:LINES_PER_SECTION]
-    words = [word for _, some in held for word in some]
-    return tuple(_mark(number, lines[number - 1], words) for number in sorted(best))
+    words = [term.word for concept in held for term in concept.terms]
+    return tuple(
+        _mark(number, lines[number - 1], words) for number in sorted(best) if weights[number] >= least
+    )
+
+
+def _weigh(concept: Concept, separated: str) -> float:
+    return max((term.weight for term in concept.terms if find_word(separated, term.word)), default=0.0)
 
 
 def _mark(number: int, line: str, words: list[str]) -> HitMatch:

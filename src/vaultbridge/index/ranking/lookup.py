@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from vaultbridge.index.ranking.question import Question, Unit
 from vaultbridge.index.ranking.stems import LAST, find_forms
+from vaultbridge.index.ranking.synonyms import find_synonyms, respell
 from vaultbridge.index.store.database import Index
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
@@ -24,6 +25,10 @@ COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 
 FORM_WEIGHT: Final = 0.6
 """How much another form of a word counts against the word itself."""
+
+SYNONYM_WEIGHT: Final = 0.3
+SYNONYMS: Final = 12
+"""How much another word for the same thing counts, and the most of them, with their forms."""
 
 SATURATION: Final = 1.5
 LENGTH_SHARE: Final = 0.6
@@ -46,17 +51,18 @@ presence alone. More than are read."""
 
 
 class Term(Struct, frozen=True):
-    """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others; `form`
-    tells another form of the word from the word and its stand-ins."""
+    """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others. `form`
+    tells another form of the word from the word and its stand-ins; so does `synonym` for another word."""
 
     word: str
     weight: float
     form: bool = False
+    synonym: bool = False
 
 
 class Concept(Struct, frozen=True):
     """A unit with the words that answer it, none if nothing does. `notes` is how many notes have one of
-    them, `idf` how much that tells: the rarer, the more."""
+    them, synonyms apart; `idf` how much that tells: the rarer, the more."""
 
     unit: Unit
     terms: tuple[Term, ...]
@@ -65,10 +71,11 @@ class Concept(Struct, frozen=True):
 
     @property
     def match(self) -> str:
-        """The full-text query for it. Words have letters and digits only, so nothing needs escaping."""
+        """The full-text query for the notes that have it. Words have letters and digits only, so nothing
+        needs escaping."""
         if self.unit.is_gram:
             return self.unit.match
-        return " OR ".join(f'"{term.word}"' for term in self.terms)
+        return " OR ".join(f'"{term.word}"' for term in self.terms if not term.synonym)
 
 
 class Found(Struct):
@@ -114,16 +121,30 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
         return Concept(unit, whole, notes, compute_idf(notes, count))
     word = unit.words[0]
     forms = find_forms(db, word, unit.shown, language)
+    if language == "english":
+        forms += sorted(respell(word))
     terms = [Term(word, 1.0), *(Term(form, FORM_WEIGHT, form=True) for form in forms)]
     held = [term for term in terms if count_notes(db, term.word)] or _find_stand_ins(index, db, word)
+    synonyms = _find_synonyms(db, {word, *forms}, language)
     concept = Concept(unit, tuple(held), 0, 0.0)
     if len(held) == 1:
         notes = count_notes(db, held[0].word)
     elif held:
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (concept.match,)).fetchone()
     else:
-        notes = 0
-    return replace(concept, notes=notes, idf=compute_idf(notes, count))
+        notes = sum(count_notes(db, term.word) for term in synonyms)
+    return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=compute_idf(notes, count))
+
+
+def _find_synonyms(db: sqlite3.Connection, words: set[str], language: str) -> list[Term]:
+    if language != "english":
+        return []
+    found: dict[str, Term] = {}
+    for synonym in find_synonyms(words):
+        for form in (synonym, *find_forms(db, synonym, synonym, language)):
+            if form not in words and form not in found and count_notes(db, form):
+                found[form] = Term(form, SYNONYM_WEIGHT, form=True, synonym=True)
+    return list(found.values())[:SYNONYMS]
 
 
 def count_notes(db: sqlite3.Connection, word: str) -> int:
@@ -160,12 +181,11 @@ def find_candidates(index: Index, db: sqlite3.Connection, concepts: list[Concept
     for place in places:
         concept = concepts[place]
         if concept.notes > FEW_NOTES and _is_settled(scores, left):
-            holding[place] = held = _find_holding(db, concept)
-            for id_ in held & scores.keys():
+            holding[place] = _find_holding(db, concept)
+            for id_ in holding[place] & scores.keys():
                 scores[id_] += concept.idf
         else:
-            weights = _weigh_occurrences(db, concept)
-            holding[place] = set(weights)
+            weights, holding[place] = _weigh_occurrences(db, concept)
             base = SATURATION * (1 - LENGTH_SHARE)
             slope = SATURATION * LENGTH_SHARE / average
             gain = concept.idf * (SATURATION + 1)
@@ -183,22 +203,28 @@ def _is_settled(scores: dict[int, float], left: float) -> bool:
 
 
 def _find_holding(db: sqlite3.Connection, concept: Concept) -> set[int]:
+    if not concept.match:
+        return set()
     rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (concept.match,)).fetchall()
     return {id_ for (id_,) in rows}
 
 
-def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> dict[int, float]:
-    """Returns how often each note has the concept, weighted by where and by which of its words."""
+def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> tuple[dict[int, float], set[int]]:
+    """Returns how often each note has the concept, weighted by where and by which of its words, and the notes
+    that have it by more than a synonym."""
     weights: dict[int, float] = {}
     if concept.unit.is_gram:
         weights = dict.fromkeys(_find_holding(db, concept), 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
             weights[id_] += COLUMN_WEIGHTS["path"]
-        return weights
+        return weights, set(weights)
+    held: set[int] = set()
     for term in concept.terms:
         rows = db.execute(
             "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
-        )
+        ).fetchall()
         for id_, column, times in rows:
             weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
-    return weights
+        if not term.synonym:
+            held.update(id_ for id_, _, _ in rows)
+    return weights, held

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import sqlite3
 from bisect import bisect_right
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from vaultbridge.index.fold import separate_words
-from vaultbridge.index.ranking.lookup import Concept
+from vaultbridge.index.ranking.lookup import Concept, Term
 
 OCCURRENCES: Final = 32
 """How often one word is counted in one note: more changes no rank."""
@@ -63,18 +65,15 @@ _NO_HEAD: Final[tuple[None, list[str], list[_Heading], list[tuple[str]]]] = (Non
 
 
 class Count:
-    """How often a concept occurs somewhere: the word itself, and all its forms."""
+    """How often a concept occurs somewhere: the word itself, and all its forms and synonyms. `own` tells
+    whether there is more than synonyms."""
 
-    __slots__ = ("forms", "words")
+    __slots__ = ("forms", "own", "words")
 
     def __init__(self) -> None:
         self.words = 0.0
         self.forms = 0.0
-
-    def add(self, weight: float, *, form: bool) -> None:
-        self.forms += weight
-        if not form:
-            self.words += weight
+        self.own = False
 
 
 Counts = dict[int, Count]
@@ -113,7 +112,10 @@ class ReadNote:
         self.lines: set[int] = set()
 
     def lacks(self, place: int) -> bool:
-        return all(place not in counts for field, counts in self.fields.items() if field != "links")
+        return not any(place in counts and counts[place].own for counts in self.fields.values())
+
+
+_place_of = itemgetter(0)
 
 
 class PassageReader:
@@ -123,11 +125,7 @@ class PassageReader:
         self._db = db
         self._concepts = concepts
         self._paths = paths
-        self._terms = [
-            (place, term.word, term.weight, term.form)
-            for place, concept in enumerate(concepts)
-            for term in concept.terms
-        ]
+        self._terms = [(place, term) for place, concept in enumerate(concepts) for term in concept.terms]
 
     def read(self, id_: int) -> ReadNote:
         row = self._db.execute(
@@ -163,21 +161,17 @@ class PassageReader:
         separated = separate_words(written)
         if "\r" in separated:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
-        found = [
-            (at, place, weight, form)
-            for place, word, weight, form in self._terms
-            for at in find_word(separated, word)
-        ]
-        found.sort()
+        found = [(at, place, term) for place, term in self._terms for at in find_word(separated, term.word)]
+        found.sort(key=_place_of)
         body = note.fields["body"] = {}
         starts = [section.line for section in note.sections]
         line, counted = 1, 0
-        for at, place, weight, form in found:
+        for at, place, term in found:
             # Separating the words moves characters, but no line ends.
             line += separated.count("\n", counted, at)
             counted = at
-            _add(body, place, weight, form=form)
-            _add(note.sections[bisect_right(starts, line) - 1].counts, place, weight, form=form)
+            _add(body, place, term)
+            _add(note.sections[bisect_right(starts, line) - 1].counts, place, term)
             note.places.append((at, place))
             note.lines.add(line)
 
@@ -189,10 +183,10 @@ class PassageReader:
         for written in fields.values():
             starts.append(len(joined))
             joined += separate_words(written) + "\n"
-        for place, word, weight, form in self._terms:
-            for at in find_word(joined, word):
+        for place, term in self._terms:
+            for at in find_word(joined, term.word):
                 field = names[bisect_right(starts, at) - 1]
-                _add(note.fields.setdefault(field, {}), place, weight, form=form)
+                _add(note.fields.setdefault(field, {}), place, term)
 
     def count_link_contexts(self, note: ReadNote) -> dict[int, Counts]:
         """Returns what the note says around its links, by the file that each leads to. A line with many links
@@ -219,15 +213,15 @@ class PassageReader:
             start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)
             end = at + LINK_CONTEXT_CHARS if end < 0 else end
-            counts: Counts = {}
             context = separate_words(text[start:end])
-            for place, word, weight, form in self._terms:
-                if find_word(context, word):
-                    _add(counts, place, weight, form=form)
-            for place, count in counts.items():
+            best: dict[int, Term] = {}
+            for place, term in self._terms:
                 # Once a link: a word that is repeated in the line describes the target no better.
-                share = min(1.0, count.forms) / on_line[line]
-                _add(found.setdefault(target, {}), place, share, form=not count.words)
+                if find_word(context, term.word) and (place not in best or best[place].weight < term.weight):
+                    best[place] = term
+            for place, term in best.items():
+                share = replace(term, weight=term.weight / on_line[line])
+                _add(found.setdefault(target, {}), place, share)
         return found
 
 
@@ -237,11 +231,15 @@ def _blank_syntax(text: str) -> str:
     return _CANVAS_SYNTAX.sub(lambda found: " " * len(found[0]), text)
 
 
-def _add(counts: Counts, place: int, weight: float, *, form: bool) -> None:
+def _add(counts: Counts, place: int, term: Term) -> None:
     count = counts.get(place)
     if count is None:
         count = counts[place] = Count()
-    count.add(weight, form=form)
+    count.forms += term.weight
+    if not term.form:
+        count.words += term.weight
+    if not term.synonym:
+        count.own = True
 
 
 def find_word(separated: str, word: str) -> list[int]:
