@@ -181,14 +181,23 @@ def test_what_waits_is_bounded_in_number_and_age(reviewed: Make) -> None:
     vault = reviewed(FILES)
     for number in range(WAITING_PROPOSALS):
         vault.ask(Create(note=f"New {number}"))
-    with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are waiting"):
+    with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are waiting.* no room"):
         vault.apply(Create(note="One more"))
     later = ReviewStore(vault.engine.cache, clock=lambda: vault.store.get(1).at + WAITING_SECONDS + 60)
     try:
-        assert later.waiting() == ()
         assert later.get(1).status == "expired"
+        assert later.waiting() == ()
     finally:
         later.close()
+
+
+def test_what_waits_is_bounded_in_size(reviewed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultbridge.review.store.STORED_BYTES", 20_000)
+    vault = reviewed(FILES)
+    vault.ask(Create(note="Small", content="x" * 1000))
+    with pytest.raises(InvalidArgument, match="no room"):
+        vault.apply(Create(note="Large", content="x" * 20_000))
+    assert not (vault.folder / "Large.md").exists()
 
 
 def test_a_proposal_of_a_killed_decider_waits_again(reviewed: Make) -> None:

@@ -19,6 +19,7 @@ from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.planned import Planned, PlannedFile
 from vaultbridge.engine.vocabulary import OPERATIONS
 from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.limits import MIB
 from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.markdown.text import decode, encode, is_text
 from vaultbridge.review.model import (
@@ -42,6 +43,9 @@ from vaultbridge.vault.write.transaction import OUTSIDE_ACTOR
 
 OUTSIDE_LABEL: Final = "changed while under review"
 """How the history shows a save by another program to a note for which a change was proposed."""
+
+OLDER_BYTES: Final = 8 * MIB
+"""The most content that older versions of a proposal hold: those of ordinary notes all fit."""
 
 Reopen = Callable[[Scope], Engine]
 """Opens the same vault under another scope."""
@@ -126,7 +130,7 @@ class Rebaser:
         after = replace(
             body,
             version=version,
-            older=(body.version, *body.older)[:VERSIONS_KEPT],
+            older=_keep_recent((body.version, *body.older)),
             rebased=body.rebased + 1,
             elsewhere=(*body.elsewhere, *elsewhere)[-ELSEWHERE_KEPT:],
         )
@@ -250,6 +254,18 @@ def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]
             f"{file.path} has changed in the same lines since this was proposed.",
         )
     return replace(file, before=now, after=encode(merged, bom=current.bom)), ""
+
+
+def _keep_recent(versions: tuple[Version, ...]) -> tuple[Version, ...]:
+    """The newest versions, as many as there is room for."""
+    left = OLDER_BYTES
+    kept = []
+    for version in versions[:VERSIONS_KEPT]:
+        left -= sum(len(file.before or b"") + len(file.after or b"") for file in version.files)
+        if left < 0:
+            break
+        kept.append(version)
+    return tuple(kept)
 
 
 def _keep_shown(file: PlannedFile, shown: PlannedFile | None) -> PlannedFile:

@@ -21,6 +21,7 @@ import msgspec
 
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.limits import MIB
 from vaultbridge.review.model import Body, Decided, FileRow, Proposal, Status
 from vaultbridge.review.policy import REVIEWS, Reason, Review
 from vaultbridge.system import is_process_alive
@@ -32,6 +33,9 @@ FILE_NAME: Final = "review.sqlite"
 
 WAITING_PROPOSALS: Final = 100
 """The most that wait at once: nobody decides on more, and an assistant that goes on should be stopped."""
+
+STORED_BYTES: Final = 256 * MIB
+"""The most that waiting proposals hold together, with the content of their files: as much as the journal."""
 
 KEPT_PROPOSALS: Final = 1000
 """The most decided ones that are remembered, without their content: `history` tells what became of them."""
@@ -107,16 +111,19 @@ class ReviewStore:
         more: int,
         body: Body,
     ) -> Proposal:
-        """Store a new proposal. Raises InvalidArgument when too many wait already."""
+        """Store a new proposal. Raises InvalidArgument when too much waits already."""
         now = self._clock()
+        encoded = msgspec.msgpack.encode(body)
         with self._writing() as db:
             self._expire(db, now)
-            waiting = db.execute(
-                "SELECT count(*) FROM proposals WHERE status IN ('waiting', 'deciding')"
-            ).fetchone()[0]
-            if waiting >= WAITING_PROPOSALS:
+            waiting, stored = db.execute(
+                "SELECT count(*), coalesce(sum(length(body)), 0) FROM proposals"
+                " WHERE status IN ('waiting', 'deciding')"
+            ).fetchone()
+            if waiting >= WAITING_PROPOSALS or stored + len(encoded) > STORED_BYTES:
                 raise InvalidArgument(
-                    f"{WAITING_PROPOSALS} changes are waiting for a person already; this one was not made.",
+                    f"{waiting} changes are waiting for a person already, and there is no room for this one: "
+                    "it was not made.",
                     hint="Ask the person to decide on some of them first.",
                 )
             cursor = db.execute(
@@ -124,7 +131,7 @@ class ReviewStore:
                 " body) VALUES ('waiting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     now, now + WAITING_SECONDS, actor, token, os.getpid(), tool, label, why,
-                    msgspec.json.encode(rows), more, msgspec.msgpack.encode(body),
+                    msgspec.json.encode(rows), more, encoded,
                 ),
             )  # fmt: skip
             number = cursor.lastrowid
@@ -141,6 +148,10 @@ class ReviewStore:
         if not self.exists:
             raise _unknown(number)
         rows = self._select("number = ?", (number,))
+        if rows and rows[0].status == "waiting" and rows[0].expires < self._clock():
+            with self._writing() as db:
+                self._expire(db, self._clock())
+            rows = self._select("number = ?", (number,))
         if not rows:
             raise _unknown(number)
         return rows[0]
