@@ -174,6 +174,18 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         ),
     ),
     BuiltIn(
+        name="ask",
+        title="Ask the vault",
+        description="What the notes say to a question, with where it stands",
+        arguments=(Argument("question", "As you would ask a person", required=True),),
+        wording=(
+            "Answer from this vault: {question}\n\n"
+            "Begin with obsidian_context and the question. If a part of the answer is missing, ask again in "
+            "other words, or read a section that a passage leads to. Say only what the notes say, and after "
+            "each statement name its place as [[Note#Heading]]. Say what the notes leave open."
+        ),
+    ),
+    BuiltIn(
         name="find_related",
         title="Find related notes",
         description="Notes that belong together with a note, linked or not",
