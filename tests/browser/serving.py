@@ -94,12 +94,3 @@ class Serving:
 
 async def decided(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
     return [block["text"] for block in (await client.end(waiting))["content"]]
-
-
-def keep_picture(name: str, picture: bytes) -> None:
-    """Keep a picture of the page where VAULTBRIDGE_PICTURES says, for whoever wants to look at it."""
-    assert picture.startswith(b"\x89PNG")
-    folder = os.environ.get("VAULTBRIDGE_PICTURES")
-    if folder:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{name}.png").write_bytes(picture)

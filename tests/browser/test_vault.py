@@ -14,7 +14,8 @@ import pytest
 
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
-from browser.serving import CONNECTED, Serving, keep_picture
+from browser.screenshots import keep_screenshot
+from browser.serving import CONNECTED, Serving
 from support.files import write_vault
 from vaultbridge.web.pictures import measure_picture
 
@@ -623,7 +624,7 @@ async def test_every_screen_fits_and_breaks_no_rule_of_accessibility(
         found = await find_barriers(page, skip=["target-size"] if name == "canvas" else [])
         if found:
             problems[name] = found
-        keep_picture(f"vault-{name}-{width}-{scheme}", await page.picture())
+        await keep_screenshot(page, f"vault-{name}-{width}-{scheme}")
     await page.go(f"{serving.url}/#/")
     await page.until("document.querySelector('.recent-card')")
     for key, dialog in (("?", "#keys-title"), ("", "#new-title")):

@@ -90,7 +90,7 @@ function ConnectionState({ state }: { state: LiveState }): JSX.Element {
 
 function NoAccess({ why }: { why: string }): JSX.Element {
   return (
-    <Empty icon="warning" title="This page needs its link">
+    <Empty alone icon="warning" title="This page needs its link">
       <p role="alert">{why}</p>
       <p>Open the link that <code>vaultbridge serve</code> printed, or run <code>vaultbridge page VAULT</code> to print it again.</p>
     </Empty>
@@ -99,7 +99,7 @@ function NoAccess({ why }: { why: string }): JSX.Element {
 
 function NoView(): JSX.Element {
   return (
-    <Empty icon="warning" title="There is nothing at this address">
+    <Empty alone icon="warning" title="There is nothing at this address">
       <p><a href={href(HOME)}>Go to the vault</a></p>
     </Empty>
   );

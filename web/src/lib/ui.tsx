@@ -51,9 +51,9 @@ export function Loading({ children = 'Loading…' }: { children?: ComponentChild
   return <p class="loading" role="status">{children}</p>;
 }
 
-/** `within` a view that has a title of its own. */
-export function Empty({ icon, title, within = false, children }: { icon: IconName; title: string; within?: boolean; children?: ComponentChildren }): JSX.Element {
-  const Title = within ? 'h2' : 'h1';
+/** `alone`: all that the view shows, so that its title is the view's. */
+export function Empty({ icon, title, alone = false, children }: { icon: IconName; title: string; alone?: boolean; children?: ComponentChildren }): JSX.Element {
+  const Title = alone ? 'h1' : 'h2';
   return (
     <div class="empty">
       <Icon name={icon} />

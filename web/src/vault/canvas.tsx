@@ -18,7 +18,7 @@ export function Canvas({ path }: { path: string }): JSX.Element {
   const canvas = useLoad((signal) => api<CanvasData>('canvas', { query: { path }, signal }), [path]);
   if (canvas.state === 'failed') return <Failure error={canvas.error} retry={canvas.again} />;
   if (!canvas.value) return <Loading>Drawing the canvas…</Loading>;
-  if (!canvas.value.cards.length) return <Empty within icon="canvas" title="This canvas is empty"><p>{canvas.value.problems[0]?.message ?? 'Add cards to it in Obsidian, or ask an assistant to.'}</p></Empty>;
+  if (!canvas.value.cards.length) return <Empty icon="canvas" title="This canvas is empty"><p>{canvas.value.problems[0]?.message ?? 'Add cards to it in Obsidian, or ask an assistant to.'}</p></Empty>;
   return <Picture canvas={canvas.value} />;
 }
 

@@ -26,7 +26,7 @@ export function FolderView({ path }: { path: string }): JSX.Element {
     if (cut < 0) own.push(one);
     else folders.set(rest.slice(0, cut), (folders.get(rest.slice(0, cut)) ?? 0) + 1);
   }
-  if (!own.length && !folders.size) return <Empty icon="folder" title={`There is no folder “${path}”`}><p>It may have been moved or renamed. <a href={href('vault')}>Go to the vault</a></p></Empty>;
+  if (!own.length && !folders.size) return <Empty alone icon="folder" title={`There is no folder “${path}”`}><p>It may have been moved or renamed. <a href={href('vault')}>Go to the vault</a></p></Empty>;
   return (
     <div class="page">
       <Crumbs path={`${path}/`} />

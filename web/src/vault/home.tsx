@@ -35,7 +35,7 @@ export function Home(): JSX.Element {
         )}
       </header>
       {!counts.notes && value.index.complete ? (
-        <Empty within icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or let an assistant write the first.</p></Empty>
+        <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or let an assistant write the first.</p></Empty>
       ) : (
         <>
           {value.bookmarks.length > 0 && (

@@ -82,7 +82,7 @@ function Missing({ path }: { path: string }): JSX.Element {
     }
   };
   return (
-    <Empty icon="note" title={`There is no “${titleOf(path)}” yet`}>
+    <Empty alone icon="note" title={`There is no “${titleOf(path)}” yet`}>
       <p>No file of the vault has this name. It may have been moved, renamed or deleted.</p>
       <p class="buttons">
         {(kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>Create this note</button>}
@@ -181,7 +181,7 @@ function Content({ note, now, body, onNote, undo }: { note: NoteData; now: Route
     case 'text':
       return <><pre class="md-code" tabIndex={0}>{note.text}</pre><Download note={note} /></>;
     default:
-      return <Empty within icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
+      return <Empty icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
   }
 }
 

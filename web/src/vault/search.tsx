@@ -114,7 +114,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
       </header>
       {kind === 'exact' && <p class="quiet">Obsidian’s query language: <code>"a phrase"</code> <code>tag:#project</code> <code>path:Daily</code> <code>line:(a b)</code> <code>task-todo:x</code> <code>[status:active]</code> <code>-not</code> <code>OR</code></p>}
       <p class="quiet found-count" role="status">{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
-      {!query && <Empty within icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
+      {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
       {error && kind === 'ranked' && <Failure error={error} />}
       {error && kind === 'exact' && <p class="search-problem">This query cannot be read yet: {error.message}</p>}
       <div class="found-list" onKeyDown={press}>
@@ -146,7 +146,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           </section>
         )}
       </div>
-      {query && asked === query && found && !total && !named.length && <Empty within icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words find notes that have only some of them.' : 'No note has these words. Try fewer or other ones.'}</p></Empty>}
+      {query && asked === query && found && !total && !named.length && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words find notes that have only some of them.' : 'No note has these words. Try fewer or other ones.'}</p></Empty>}
     </div>
   );
 }

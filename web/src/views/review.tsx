@@ -78,7 +78,7 @@ export default function Review({ route }: { route: Route }): JSX.Element {
 
   if (word === 'limited') {
     return (
-      <Empty icon="review" title="This token may not decide">
+      <Empty alone icon="review" title="This token may not decide">
         <p>Proposals are shown to the owner of the vault. Open the link that <code>vaultbridge page</code> prints.</p>
       </Empty>
     );
