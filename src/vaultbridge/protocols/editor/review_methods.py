@@ -12,7 +12,7 @@ from typing import Any
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, Watcher
-from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
 from vaultbridge.review.decide import Differs, choose_files
@@ -231,7 +231,10 @@ class ReviewMethods:
         if asked.text is not None and shown is not None and asked.text != shown["newText"]:
             files = [review_wire.FileChoice(shown["path"], asked.text).decision()]
         result = await reviews.accept(number, by=self._by, seen="", files=files, reason="")
-        return {"outcome": "accepted" if result.outcome == "accepted" else "note-changed"}
+        if result.outcome == "shown-again":
+            # Such an editor does not know this outcome; as an error it lets the person decide again.
+            raise EditRefused(result.text)
+        return {"outcome": "accepted"}
 
     def _old_opened(self, diff: Diff) -> None:
         self._peer.notify("diffOpened", wire.encode_diff(diff))
