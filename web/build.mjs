@@ -30,7 +30,7 @@ function sources() {
 
 const result = await build({
   absWorkingDir: here,
-  entryPoints: { app: 'src/main.tsx', style: 'src/styles/main.css' },
+  entryPoints: { app: 'src/main.tsx', 'graph-layout': 'src/graph/layout.worker.ts', style: 'src/styles/main.css' },
   outdir: output,
   bundle: true,
   preserveSymlinks: true, // so that packages kept elsewhere give the same names of parts

@@ -129,8 +129,12 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         assert (await second.call_tool("obsidian_read_note", {"path": "Other.md"})).is_error
         assert not (await first.call_tool("obsidian_read_note", {"path": "Other.md"})).is_error
         await page.click(".assistant[data-state=paused] .reject")
-        await page.until("!document.querySelector('.assistant[data-state=paused]')")
+        await page.until(
+            "document.querySelector('.assistant[data-state=paused] .tag')?.innerText === 'cut off'"
+        )
         assert "second" in await page.text(".notice.good:last-child")
+        await page.click(".assistant[data-state=paused] .assistant-acts button")
+        await page.until("!document.querySelector('.assistant[data-state=paused]')")
 
 
 async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(

@@ -74,7 +74,7 @@ def test_the_policy_allows_only_our_own_files() -> None:
     rules = dict(rule.split(" ", 1) for rule in CONTENT_SECURITY_POLICY.split("; "))
     assert rules.pop("default-src") == rules.pop("frame-ancestors") == rules.pop("base-uri") == "'none'"
     assert rules.pop("form-action") == "'none'"
-    assert rules.pop("trusted-types") == "vaultbridge"
+    assert rules.pop("trusted-types") == "vaultbridge vaultbridge-worker"
     assert rules.pop("require-trusted-types-for") == "'script'"
     assert rules.pop("img-src") == "'self' data:"
     assert set(rules) == {"script-src", "style-src", "connect-src", "media-src", "frame-src"}

@@ -4,10 +4,12 @@ import { render } from 'preact';
 import { vaultName } from './lib/api';
 import { live } from './lib/live';
 import { href, navigate, parse, route } from './lib/router';
+import { applyTheme } from './lib/theme';
 import { findToken, hasLink, takeToken } from './lib/token';
 import { Shell } from './shell';
 
 async function start(): Promise<void> {
+  applyTheme();
   const taken = takeToken();
   route.set(parse(location.hash));
   // A view asks the server as soon as it is drawn, and needs the token for that.

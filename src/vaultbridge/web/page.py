@@ -42,6 +42,9 @@ TRUSTED_TYPES_POLICY: Final = "vaultbridge"
 """The one policy that may make markup from text. Only `web/src/note/sanitize.ts` has it, and hands it to
 DOMPurify."""
 
+WORKER_POLICY: Final = "vaultbridge-worker"
+"""The policy that may start a worker. `web/src/graph/layout.ts` has it, and it knows one address only."""
+
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -60,7 +63,7 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         # Text becomes markup in one place only, after DOMPurify. Anywhere else, in browsers that support
         # this, assigning to innerHTML and the like throws.
         "require-trusted-types-for 'script'",
-        f"trusted-types {TRUSTED_TYPES_POLICY}",
+        f"trusted-types {TRUSTED_TYPES_POLICY} {WORKER_POLICY}",
     )
 )
 

@@ -20,8 +20,8 @@ async function act(what: Act, one?: Assistant): Promise<void> {
     for (const each of done.assistants) all.set(each.id, each);
     known.set({ assistants: [...all.values()], pausedAll: done.pausedAll });
     const who = one ? one.name : 'All assistants';
-    const words = { pause: `${who} ${one ? 'is' : 'are'} paused: calls are refused until you resume.`, resume: `${who} may go on.`, disconnect: `${who} ${one ? 'is' : 'are'} disconnected.` };
-    notify(words[what], 'good', what === 'pause' ? { label: 'Resume', run: () => void act('resume', one) } : undefined);
+    const words = { pause: `${who} ${one ? 'is' : 'are'} paused: calls are refused until you resume.`, resume: `${who} may go on.`, disconnect: `${who} ${one ? 'is' : 'are'} cut off, and may not come back before you resume.` };
+    notify(words[what], 'good', what !== 'resume' ? { label: 'Resume', run: () => void act('resume', one) } : undefined);
   } catch (error) {
     complain(error);
   }
@@ -44,8 +44,9 @@ export function Assistants({ disabled }: { disabled: boolean }): JSX.Element {
   const { now, error, again } = useKnown();
   const [all, showAll] = useState(false);
   if (!now) return error ? <Failure error={error} retry={again} /> : <Loading />;
-  const connected = now.assistants.filter((one) => one.connected).sort((a, b) => b.since - a.since);
-  const gone = now.assistants.filter((one) => !one.connected).sort((a, b) => (b.ended ?? 0) - (a.ended ?? 0)).slice(0, GONE);
+  // One that was cut off stays in sight while it is paused: it may come back when it is resumed.
+  const connected = now.assistants.filter((one) => one.connected || one.paused).sort((a, b) => Number(b.connected) - Number(a.connected) || b.since - a.since);
+  const gone = now.assistants.filter((one) => !one.connected && !one.paused).sort((a, b) => (b.ended ?? 0) - (a.ended ?? 0)).slice(0, GONE);
   return (
     <section class="assistants" aria-labelledby="assistants-title">
       <header>
@@ -73,14 +74,14 @@ function One({ one, disabled, pausedAll }: { one: Assistant; disabled: boolean; 
   const process = one.process && [one.process.parent?.name, `process ${one.process.pid}`].filter(Boolean).join(', ');
   const from = process || one.address;
   return (
-    <li class="assistant card" data-id={one.id} data-state={!one.connected ? 'gone' : isPaused ? 'paused' : 'connected'}>
-      <h3>{one.name}{isPaused && one.connected && <span class="tag">paused</span>}</h3>
+    <li class="assistant card" data-id={one.id} data-state={isPaused && (one.connected || one.paused) ? 'paused' : one.connected ? 'connected' : 'gone'}>
+      <h3>{one.name}{isPaused && (one.connected || one.paused) && <span class="tag">{one.connected ? 'paused' : 'cut off'}</span>}</h3>
       <p>{one.did || (one.connected ? 'has done nothing yet' : 'did nothing')}</p>
       {one.running.length > 0 && <p class="quiet">at work: {one.running.join(', ')}</p>}
       <p class="quiet">{[one.via, one.version && `${one.client} ${one.version}`, one.token && `token “${one.token.name}”`, from].filter(Boolean).join(' · ')}</p>
       <p class="quiet">{one.connected ? `connected ${ago(one.since)}` : `left ${ago(one.ended ?? one.since)}`} · {plural(one.calls, 'call')}{one.failed > 0 && `, ${one.failed} failed`}</p>
       <div class="assistant-acts">
-        {one.connected && (one.paused ? <button type="button" disabled={disabled} onClick={() => void act('resume', one)}>Resume</button>
+        {(one.connected || one.paused) && (one.paused ? <button type="button" disabled={disabled} onClick={() => void act('resume', one)}>Resume</button>
           : !pausedAll && <button type="button" disabled={disabled} onClick={() => void act('pause', one)}><Icon name="pause" />Pause</button>)}
         {one.connected && <button type="button" class="reject" disabled={disabled} onClick={() => void act('disconnect', one)}>Cut off</button>}
         <a class="button" href={href('activity', '', { assistant: one.id })}>What it did</a>
