@@ -85,6 +85,31 @@ def test_a_map_of_notes_asked_for_by_name_comes_with_all_its_links(small: Small)
     assert short == harness.text("context", question="Index of it all", max_chars=1_500), "its alias"
 
 
+def test_an_article_with_links_is_cut_to_what_was_asked(small: Small) -> None:
+    """A long note that the question names is no map of others: its passages are those about the question."""
+    filler = "\n\n".join(
+        f"Paragraph {number} about [[Place {number}]]. " + "More text. " * 40 for number in range(30)
+    )
+    harness = small({"Verlo.md": f"{filler}\n\nThe town of Verlo was founded by two millers.\n\n{filler}\n"})
+    answer = harness.text("context", question="who founded Verlo", max_chars=1_000)
+    assert "founded by two millers" in answer
+    assert "More links" not in answer
+
+
+def test_a_map_that_is_named_beside_a_question_adds_its_links(small: Small) -> None:
+    names = [f"Topic {letter}" for letter in "ABCDEFGHIJ"]
+    listed = "\n".join(f"- [[{name}]]" for name in names)
+    harness = small(
+        {
+            "Atlas.md": f"# Atlas\n\nThe ferry leaves at nine.\n\n# Parts\n\n{listed}\n",
+            "B.md": "A ferry, slow.\n",
+        }
+    )
+    answer = harness.text("context", question="what does the Atlas say about the ferry")
+    assert "The ferry leaves at nine." in answer and "A ferry, slow." in answer
+    assert all(name in answer for name in names)
+
+
 def test_nothing_found_and_no_question_are_said(small: Small) -> None:
     harness = small(PLAN)
     assert harness.text("context", question="zebra") == "(no note has any of the words)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import accumulate
 from operator import add
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from vaultbridge.engine.passages import Said, Span, cut_passage, find_body, line_of, share_room
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
+from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.positions import split_lines
 from vaultbridge.markdown.text import decode, replace_surrogates
@@ -57,6 +59,13 @@ SAME_NOTE: Final = 0.75
 
 HUB_LINKS: Final = 8
 """A note with so many links that is asked for by its name is a map of others: its links are the answer."""
+
+HUB_SPACING: Final = 250
+"""The most characters for each link of a map of notes, on average: an article has as many links in more
+text."""
+
+HUB_ROOM: Final = 5
+"""The part of the budget that is kept for the links that such a note has outside of its passages."""
 
 HUB_RANK: Final = 3
 """Such a note is among the first so many; another has the name by chance."""
@@ -128,10 +137,12 @@ class _Candidate(Struct):
 def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> Gathered:
     """Passages for a question. Rendered by `render`, all of it takes at most `max_chars` characters."""
     page = _rank(engine, question)
-    hub = _find_hub(engine, page, question)
+    hub, alone = _find_hub(engine, page, question)
     links = {} if hub is None else {hub.path: engine.ask.outgoing(hub.path)}
-    room = max_chars - _ENDING - max_chars // 10
-    passages = _cut(_list_candidates(engine, page, hub), room, None if hub is None else hub.path)
+    room = max_chars - _ENDING - max_chars // (10 if hub is None else HUB_ROOM)
+    whole = hub if alone else None
+    most = max_chars if alone else max_chars // HUB_ROOM - _ENDING
+    passages = _cut(_list_candidates(engine, page, whole), room, None if whole is None else whole.path)
     for path in {passage.path for passage in passages}:
         if path not in links:
             links[path] = engine.ask.outgoing(path)
@@ -139,7 +150,7 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
         Gathered(
             passages=tuple(passages),
             linked=_find_linked(passages, links),
-            hub=None if hub is None else _describe_hub(hub.path, passages, links[hub.path]),
+            hub=None if hub is None else _describe_hub(hub.path, passages, links[hub.path], most),
             notes=page.total,
             with_all_words=page.with_all_words,
             complete=page.complete,
@@ -265,18 +276,31 @@ def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[Passage]:
 # Links
 
 
-def _find_hub(engine: Engine, page: RankedPage, question: str) -> RankedNote | None:
-    """The note that the question names, if it is a map of others."""
-    asked = f" {' '.join(split_words(question))} "
+def _find_hub(engine: Engine, page: RankedPage, question: str) -> tuple[RankedNote | None, bool]:
+    """The note that the question names, if it is a map of others, and whether the question asks for nothing
+    else: then the note itself is the answer."""
+    asked = " ".join(split_words(question))
+    wanted = {word for unit in read_question(question).units if not unit.function for word in unit.words}
     for note in page.notes[:HUB_RANK]:
         name = " ".join(split_words(file_name(note.path).removesuffix(".md")))
-        named = (name and f" {name} " in asked) or any(view.startswith("exact ") for view in note.views)
-        if named and len(engine.ask.outgoing(note.path)) >= HUB_LINKS:
-            return note
-    return None
+        exact = any(view.startswith("exact ") for view in note.views)
+        if (exact or (name and f" {name} " in f" {asked} ")) and _is_map(engine, note.path):
+            return note, exact or wanted <= set(name.split())
+    return None, False
 
 
-def _describe_hub(path: VaultPath, passages: list[Passage], links: list[OutgoingLink]) -> Hub:
+def _is_map(engine: Engine, path: VaultPath) -> bool:
+    links = len(engine.ask.outgoing(path))
+    if links < HUB_LINKS:
+        return False
+    try:
+        return len(engine.read_bytes(path)) <= links * HUB_SPACING
+    except VaultbridgeError:
+        return False
+
+
+def _describe_hub(path: VaultPath, passages: list[Passage], links: list[OutgoingLink], most: int) -> Hub:
+    """The links that no passage shows, as many as `most` characters hold."""
     shown = [range(one.line, one.end_line + 1) for one in passages if one.path == path]
     named: dict[str, str] = {}
     inside: set[str] = set()
@@ -287,7 +311,10 @@ def _describe_hub(path: VaultPath, passages: list[Passage], links: list[Outgoing
         if any(link.line in lines for lines in shown):
             inside.add(key)
         named.setdefault(key, link.target)
-    return Hub(path, tuple(target for key, target in named.items() if key not in inside), 0)
+    others = [target for key, target in named.items() if key not in inside]
+    ends = accumulate(len(target) + 2 for target in others)
+    fitting = sum(end <= most for end in ends)
+    return Hub(path, tuple(others[:fitting]), len(others) - fitting)
 
 
 def _is_attachment(link: OutgoingLink) -> bool:
