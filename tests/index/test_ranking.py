@@ -9,6 +9,8 @@ import pytest
 from support.index import Vault
 from support.scripts import drawn_words
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.index.ranking import lookup
+from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RankedPage, rank
 from vaultbridge.index.ranking.views import ExtraView
@@ -220,3 +222,20 @@ def test_the_words_of_a_canvas_file_format_do_not_rank(make_vault: Make) -> None
     for question in ("file server", "file", "which file", "file width color"):
         assert paths(rank(vault.index, question))[0] == "Server.md", question
     assert paths(rank(vault.index, "harbour night"))[0] == "Words.canvas"
+
+
+def test_words_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the limit lowered to what a test can write: names and headings first, then notes with all words,
+    and a caller who may see only the last note still finds it."""
+    monkeypatch.setattr(lookup, "MANY_NOTES", 4)
+    monkeypatch.setattr(rank_module, "MANY_NOTES", 4)
+    monkeypatch.setattr(lookup, "FEW_NOTES", 2)
+    files: dict[str, str | bytes] = {f"{number:02}.md": "granite" for number in range(12)}
+    files |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
+    vault = make_vault({**files, "Granite.md": "A stone.", "99.md": "quartz\n# Granite\n"})
+    assert paths(rank(vault.index, "granite"))[0] == "Granite.md"
+    assert "99.md" in paths(rank(vault.index, "granite"))
+    both = rank(vault.index, "granite quartz", limit=4)
+    assert all(note.missing == () for note in both.notes)
+    assert both.with_all_words >= 4
+    assert paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]

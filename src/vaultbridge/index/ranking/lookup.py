@@ -50,6 +50,11 @@ ENOUGH_NOTES: Final = 200
 presence alone. More than are read."""
 
 
+MANY_NOTES: Final = 5000
+"""A word in more notes than this is looked up for its presence alone. A question of nothing but such words is
+answered from so many notes."""
+
+
 class Term(Struct, frozen=True):
     """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others. `form`
     tells another form of the word from the word and its stand-ins; so does `synonym` for another word."""
@@ -168,31 +173,59 @@ def _find_stand_ins(index: Index, db: sqlite3.Connection, word: str) -> list[Ter
     return [Term(found, INSIDE_WEIGHT) for found in inside[:STAND_INS] if count_notes(db, found)]
 
 
-def find_candidates(index: Index, db: sqlite3.Connection, concepts: list[Concept], count: int) -> Found:
-    """Returns the notes that have any of the concepts, with a first rank."""
+def find_candidates(
+    index: Index, db: sqlite3.Connection, concepts: list[Concept], *, most: int = MANY_NOTES
+) -> Found:
+    """Returns the notes that have any of the concepts, with a first rank. A question of common words alone is
+    answered from the first `most` notes, or from all if that is negative: a caller who may see few notes
+    needs that, because all of the first may be hidden."""
     sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
     holding: list[set[int]] = [set() for _ in concepts]
+    together: set[int] = set()
     places = sorted(
         (place for place, concept in enumerate(concepts) if concept.terms and concept.unit.looked_up),
         key=lambda place: concepts[place].notes,
     )
+    base = SATURATION * (1 - LENGTH_SHARE)
+    slope = SATURATION * LENGTH_SHARE / average
     left = sum(concepts[place].idf for place in places) * (SATURATION + 1)
     for place in places:
         concept = concepts[place]
-        if concept.notes > FEW_NOTES and _is_settled(scores, left):
-            holding[place] = _find_holding(db, concept)
-            for id_ in holding[place] & scores.keys():
-                scores[id_] += concept.idf
+        if concept.notes > MANY_NOTES:
+            if not scores:
+                # Only common words: notes that have all of them are worth more than any others.
+                every = [concepts[one].match for one in places if concepts[one].match]
+                together = _match(db, " AND ".join(f"({match})" for match in every), most)
+                scores = dict.fromkeys(together, 0.0)
+            weights, holding[place] = _weigh_common(db, concept, scores, together, most)
+        elif concept.notes > FEW_NOTES and _is_settled(scores, left):
+            holding[place] = _match(db, concept.match)
+            weights = dict.fromkeys(holding[place] & scores.keys(), 1.0)
         else:
             weights, holding[place] = _weigh_occurrences(db, concept)
-            base = SATURATION * (1 - LENGTH_SHARE)
-            slope = SATURATION * LENGTH_SHARE / average
-            gain = concept.idf * (SATURATION + 1)
-            for id_, weight in weights.items():
-                scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
-        left -= concept.idf * (SATURATION + 1)
+        gain = concept.idf * (SATURATION + 1)
+        for id_, weight in weights.items():
+            scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
+        left -= gain
     return Found(scores, holding)
+
+
+def _weigh_common(
+    db: sqlite3.Connection, concept: Concept, scores: dict[int, float], together: set[int], most: int
+) -> tuple[dict[int, float], set[int]]:
+    """Weighs a concept that very many notes have: by its presence in notes that were found already and in
+    names and headings, and in some of the others while there are few. `together` are notes that have it and
+    all others."""
+    heads = _match(db, f"{{path heads}} : ({concept.match})", most)
+    if most < 0 or len(scores) + len(heads) < ENOUGH_NOTES:
+        held = heads | together | _match(db, concept.match, most)
+        weights = dict.fromkeys(held, 1.0)
+    else:
+        held = _match(db, concept.match)
+        weights = dict.fromkeys(held & scores.keys(), 1.0)
+    weights |= dict.fromkeys(heads, 1.0 + COLUMN_WEIGHTS["heads"])
+    return weights, held
 
 
 def _is_settled(scores: dict[int, float], left: float) -> bool:
@@ -202,10 +235,11 @@ def _is_settled(scores: dict[int, float], left: float) -> bool:
     return nlargest(ENOUGH_NOTES, scores.values())[-1] > left
 
 
-def _find_holding(db: sqlite3.Connection, concept: Concept) -> set[int]:
-    if not concept.match:
+def _match(db: sqlite3.Connection, match: str, most: int = -1) -> set[int]:
+    """Returns the notes that match, the first `most` of them; a negative number means all."""
+    if not match:
         return set()
-    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (concept.match,)).fetchall()
+    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (match, most)).fetchall()
     return {id_ for (id_,) in rows}
 
 
@@ -214,7 +248,7 @@ def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> tuple[dict[i
     that have it by more than a synonym."""
     weights: dict[int, float] = {}
     if concept.unit.is_gram:
-        weights = dict.fromkeys(_find_holding(db, concept), 1.0)
+        weights = dict.fromkeys(_match(db, concept.match), 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
             weights[id_] += COLUMN_WEIGHTS["path"]
         return weights, set(weights)

@@ -17,7 +17,7 @@ from vaultbridge.index.query.hits import HitMatch
 from vaultbridge.index.query.units import split_lines
 from vaultbridge.index.ranking.excerpts import find_lines
 from vaultbridge.index.ranking.language import find_language
-from vaultbridge.index.ranking.lookup import choose_concepts, find_candidates
+from vaultbridge.index.ranking.lookup import MANY_NOTES, choose_concepts, find_candidates
 from vaultbridge.index.ranking.passages import PassageReader, ReadNote, join_headings
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
@@ -133,7 +133,8 @@ class _Ranking:
         count = max(1, len(self.searchable))
         question = read_question(self.text, find_language(index, db))
         self.concepts = choose_concepts(index, db, question, count)
-        self.found = find_candidates(index, db, self.concepts, count)
+        most = MANY_NOTES if visible is None else -1
+        self.found = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
         self.extra_views = extra_views
         self.reader = PassageReader(db, self.concepts, self.paths)
