@@ -86,11 +86,12 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
     """Look at the notes from `offset` on, changed last first; each list has at most `limit` entries."""
     notes = engine.ask.files_page(kind="note", order="modified", limit=NOTES_LOOKED, offset=offset)
     shown = engine.ask.shown()
-    ends = time.monotonic() + LOOK_SECONDS
     links: dict[tuple[str, str], tuple[str, str, Evidence, Asked]] = {}
     alike: dict[tuple[str, str], Duplicate] = {}
     looked = 0
     with Finding.open(engine) as finding:
+        # From now on: comparing a large vault with the disk may have taken a while.
+        ends = time.monotonic() + LOOK_SECONDS
         for file in notes.rows:
             if time.monotonic() > ends:
                 break
