@@ -2,8 +2,8 @@
 
     activity = Activity()
     client = activity.join("mcp", principal="token:ab12:…", address="127.0.0.1:53122")
-    call = client.begin("tools/call", params, rpc="3", size=120)
-    client.finish(call, error="", size=4012)
+    call = client.begin("tools/call", params, "3", 120)
+    client.finish(call, "", answer)
     activity.leave(client)
 
 A client that has a connection joins and leaves. One that calls without a session (2026-07-28, Bridge v1) is
@@ -18,12 +18,23 @@ This module is imported by `vaultbridge stdio` before its first answer, so it im
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from vaultbridge.activity.records import (
+    EVENT,
+    NAMES_CHARS,
+    QUERY_CHARS,
+    CallRecord,
+    Direction,
+    MessageType,
+    TraceMessage,
+    list_messages,
+)
 from vaultbridge.activity.touched import CURRENT, Touched
 
 if TYPE_CHECKING:
@@ -46,11 +57,11 @@ GROUPS: Final = 200
 GROUP_SECONDS: Final = 300.0
 """A client without a session counts as connected this long after its last call."""
 
-NAMES_CHARS: Final = 80
-"""How much of a name that a client gives itself is kept."""
+SETTLE_SECONDS: Final = 0.05
+"""How long calls that have ended wait to be counted: nobody sees it."""
 
-QUERY_CHARS: Final = 80
-"""How much of a search is kept, for the words "searched for …"."""
+SETTLE_CALLS: Final = 500
+"""The most that wait."""
 
 PATHS_COUNTED: Final = 5_000
 """Distinct notes that are counted per client; more are "more than 5,000"."""
@@ -72,9 +83,6 @@ FREE: Final = frozenset(
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 """Where a request of MCP 2026-07-28 says who sends it."""
 
-EVENT: Final = "@"
-"""The start of the method of a record that is no call."""
-
 PREFIX: Final = "obsidian_"
 """The prefix of our tools' names over MCP."""
 
@@ -91,67 +99,6 @@ class Gate(Protocol):
 class NoGate:
     def is_paused(self, identity: str) -> bool:
         return False
-
-
-class CallRecord:
-    """One request. `tool` is "" unless it is a call of a tool. `error` is "" for a success, else a code."""
-
-    __slots__ = (
-        "at", "bytes_in", "bytes_out", "client", "error", "method", "number", "order", "query", "rpc",
-        "seconds", "started", "tool", "touched",
-    )  # fmt: skip
-
-    def __init__(self, client: SeenClient, number: int, method: str, at: float) -> None:
-        self.client = client
-        self.number = number
-        self.order = 0
-        """The place among remembered calls, given at the end: a call that began before another may end after
-        it."""
-        self.method = method
-        self.tool = ""
-        self.query = ""
-        self.rpc: str | None = None
-        self.at = at
-        self.started = 0.0
-        self.seconds = 0.0
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.error = ""
-        self.touched: Touched | None = None
-
-
-Direction = Literal["in", "out"]
-MessageType = Literal["request", "response", "error", "notification"]
-
-
-class TraceMessage:
-    """One message of the protocol view. `direction` is "in" for what a client sent us."""
-
-    __slots__ = (
-        "at", "bytes", "client", "direction", "json", "method", "ms", "number", "rpc", "tool", "type",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        number: int,
-        at: float,
-        client: SeenClient,
-        direction: Direction,
-        type_: MessageType,
-        method: str,
-        size: int,
-    ) -> None:
-        self.number = number
-        self.at = at
-        self.client = client
-        self.direction: Direction = direction
-        self.type: MessageType = type_
-        self.method = method
-        self.bytes = size
-        self.tool = ""
-        self.rpc: str | None = None
-        self.ms: float | None = None
-        self.json: str | None = None
 
 
 class SeenClient:
@@ -188,7 +135,7 @@ class SeenClient:
         """What runs in the process of a stdio client, as it last said."""
         self.end: Callable[[], None] | None = None
         self.identity = ""
-        self._activity = activity
+        self.activity = activity
         self._introduced = False
         self._identify()
 
@@ -201,8 +148,8 @@ class SeenClient:
             self._identify()
         if not self._introduced:
             self._introduced = True
-            self._activity.note_event(self, "connect", "connected")
-        self._activity.changed(self)
+            self.activity.note_event(self, "connect", "connected")
+        self.activity.changed(self)
 
     def _identify(self) -> None:
         # Without the part of a principal that changes with the token's rights.
@@ -220,28 +167,27 @@ class SeenClient:
         if self.ended is not None:
             return False
         if self.kind in ("stateless", "bridge"):
-            recent = self._activity.clock() - (self.last or self.since) < GROUP_SECONDS
+            recent = self.activity.clock() - (self.last or self.since) < GROUP_SECONDS
             return recent or bool(self.running)
         return True
 
     @property
     def is_paused(self) -> bool:
-        return self._activity.gate.is_paused(self.identity)
+        return self.activity.gate.is_paused(self.identity)
 
     def refuses(self, method: str) -> bool:
         """Whether this request must be refused because a person has paused the client."""
-        return method not in FREE and self._activity.gate.is_paused(self.identity)
+        return method not in FREE and self.activity.gate.is_paused(self.identity)
 
     # Calls.
 
     def begin(
-        self, method: str, params: dict[str, Any], rpc: str | None, size: int, json: str | None = None
+        self, method: str, params: dict[str, Any], rpc: str | int | float | None, size: int
     ) -> CallRecord:
-        """A request is being answered from now on. What it touches is recorded in this context."""
-        activity = self._activity
-        record = CallRecord(self, next(activity.numbers), method, activity.clock())
-        record.rpc = rpc
-        record.bytes_in = size
+        """A request is being answered from now on. What it touches is recorded in this context, which should
+        end with the call: in a context that lives on, set `touched.CURRENT` to None afterwards."""
+        activity = self.activity
+        record = CallRecord(self, next(activity.numbers), method, activity.clock(), size, rpc)
         if method == "tools/call":
             name = params.get("name")
             # Bridge v1 calls the same tools without the prefix.
@@ -256,38 +202,36 @@ class SeenClient:
             # 2026-07-28 over stdio: every request says who sends it.
             self.introduce(meta.get(CLIENT_KEY))
         if method not in FREE:
-            record.touched = Touched()
-            CURRENT.set(record.touched)
+            record.touched = touched = Touched()
+            CURRENT.set(touched)
         self.running[record.number] = record
-        activity.trace(record, "in", "request", size, json)
         record.started = time.perf_counter()
         return record
 
-    def finish(self, record: CallRecord, error: str, size: int, json: str | None = None) -> None:
+    def finish(self, record: CallRecord, error: str, answer: bytes) -> None:
         record.seconds = time.perf_counter() - record.started
-        if record.touched is not None:
-            # A connection may serve its next request in the same context.
-            CURRENT.set(None)
         self.running.pop(record.number, None)
-        record.error = error
-        record.bytes_out = size
-        self._activity.trace(record, "out", "error" if error else "response", size, json)
-        self._activity.add(record)
+        activity = self.activity
+        record.answer_number = next(activity.numbers)
+        record.bytes_out = len(answer)
+        if error:
+            record.error = error
+        if activity.json_wanted:
+            activity.keep_json(record, "json_out", answer)
+        activity.add(record)
 
     def count(self, record: CallRecord) -> None:
         """Add a finished call to the sums."""
         self.last = record.at + record.seconds
-        if record.method in FREE:
+        touched = record.touched
+        if touched is None:
             return
         self.calls += 1
         if record.error:
             self.failed += 1
-        if is_search(record):
+        if record.query:
             self.searches += 1
-        touched = record.touched
-        if touched is None:
-            return
-        if len(self.read_paths) < PATHS_COUNTED:
+        if touched.reads and len(self.read_paths) < PATHS_COUNTED:
             self.read_paths.update(touched.reads)
         if touched.changes:
             self.changes.extend(touched.changes)
@@ -297,18 +241,16 @@ class SeenClient:
             self.proposal_count += len(touched.proposals)
 
     def note(
-        self, direction: Direction, type_: MessageType, method: str, size: int, json: str | None = None
+        self, direction: Direction, type_: MessageType, method: str, size: int, data: bytes = b""
     ) -> None:
         """A message that is not part of a call from the client: a notification, or a question to it."""
-        activity = self._activity
+        activity = self.activity
         message = TraceMessage(
             next(activity.numbers), activity.clock(), self, direction, type_, method[:NAMES_CHARS], size
         )
-        activity.keep(message, json)
-
-    @property
-    def keeps_json(self) -> bool:
-        return self._activity.json_wanted > 0
+        if activity.json_wanted:
+            activity.keep_json(message, "json", data)
+        activity.trace(message)
 
 
 class Listener(Protocol):
@@ -318,7 +260,7 @@ class Listener(Protocol):
 
     def call_added(self, record: CallRecord) -> None: ...
 
-    def message_added(self, message: TraceMessage) -> None: ...
+    def message_added(self, entry: CallRecord | TraceMessage) -> None: ...
 
 
 class Activity:
@@ -339,14 +281,17 @@ class Activity:
         self.clients: dict[str, SeenClient] = {}
         self.gone: deque[SeenClient] = deque(maxlen=GONE_KEPT)
         self.calls: deque[CallRecord] = deque(maxlen=CALLS_KEPT)
-        self.messages: deque[TraceMessage] = deque(maxlen=MESSAGES_KEPT)
+        self.messages: deque[CallRecord | TraceMessage] = deque(maxlen=MESSAGES_KEPT)
+        """What passed and is not in `calls`."""
         self.json_wanted = 0
         """How many watchers want the JSON of messages kept."""
-        self._json: deque[TraceMessage] = deque()
+        self._json: deque[tuple[CallRecord | TraceMessage, str, int]] = deque()
         self._json_chars = 0
         self._ids = itertools.count(1)
         self._orders = itertools.count(1)
         self._groups: dict[tuple[str, str, str], SeenClient] = {}
+        self._ended: list[CallRecord] = []
+        self._settling: asyncio.TimerHandle | None = None
         self._listeners: list[Listener] = []
 
     def join(self, kind: Kind, *, principal: str = "", address: str = "", user_agent: str = "") -> SeenClient:
@@ -363,6 +308,7 @@ class Activity:
         """A client has disconnected. May be called twice."""
         if self.clients.pop(client.id, None) is None:
             return
+        self.settle()
         client.ended = self.clock()
         client.end = None
         if client.is_known:
@@ -372,24 +318,30 @@ class Activity:
 
     def note_event(self, client: SeenClient, kind: str, words: str) -> None:
         """Something that is no call: a client came or went, or a person paused it."""
+        self.settle()
         record = CallRecord(client, next(self.numbers), EVENT + kind, self.clock())
         record.query = words
         self._remember(record)
 
     def find_group(
-        self, kind: Kind, *, principal: str = "", info: object = None, address: str = "", user_agent: str = ""
+        self,
+        kind: Kind,
+        *,
+        principal: str,
+        user_agent: str,
+        info: object = None,
+        find_address: Callable[[], str] = str,
     ) -> SeenClient:
         """The client without a session that makes this call: known by its token and its name."""
         named = info.get("name") if isinstance(info, dict) else None
         key = (kind, principal, (named if isinstance(named, str) else "") or user_agent)
-        client = self._groups.pop(key, None)
+        client = self._groups.get(key)
         if client is None:
             if len(self._groups) >= GROUPS:
-                self.leave(self._groups.pop(next(iter(self._groups))))
-            client = self.join(kind, principal=principal, address=address, user_agent=user_agent)
+                self.forget_group(min(self._groups.values(), key=lambda one: one.last or one.since))
+            client = self.join(kind, principal=principal, address=find_address(), user_agent=user_agent)
             client.introduce(info)
-        # At the end: the first one is the one that was silent for longest.
-        self._groups[key] = client
+            self._groups[key] = client
         return client
 
     def forget_group(self, client: SeenClient) -> None:
@@ -402,6 +354,7 @@ class Activity:
 
     def listed(self) -> list[SeenClient]:
         """Those connected first, the newest first in both parts."""
+        self.settle()
         here = sorted(self.clients.values(), key=lambda one: (one.is_connected, one.since), reverse=True)
         return [*here, *self.gone]
 
@@ -411,12 +364,30 @@ class Activity:
     # What happens.
 
     def add(self, record: CallRecord) -> None:
-        client = record.client
-        client.count(record)
-        if self.counters is not None:
-            self.counters.count(record)
-        if record.method not in FREE:
-            self._remember(record)
+        """A call has ended. It is counted a moment later, together with others: most of what a call costs
+        here would otherwise be loading code that the next call needs again."""
+        self._ended.append(record)
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self.settle)
+        elif len(self._ended) >= SETTLE_CALLS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Count the calls that have ended. Whoever reads the sums or the lists calls this first."""
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+        ended, self._ended = self._ended, []
+        for record in ended:
+            record.client.count(record)
+            if self.counters is not None:
+                self.counters.count(record)
+            if record.touched is None:
+                self.messages.append(record)
+            else:
+                self._remember(record)
+            for listener in self._listeners:
+                listener.message_added(record)
 
     def _remember(self, record: CallRecord) -> None:
         record.order = next(self._orders)
@@ -428,43 +399,41 @@ class Activity:
         for listener in self._listeners:
             listener.client_changed(client)
 
-    def trace(
-        self, record: CallRecord, direction: Direction, type_: MessageType, size: int, json: str | None
-    ) -> None:
-        at = record.at if direction == "in" else record.at + record.seconds
-        number = record.number if direction == "in" else next(self.numbers)
-        message = TraceMessage(number, at, record.client, direction, type_, record.method, size)
-        message.tool = record.tool
-        message.rpc = record.rpc
-        if direction == "out":
-            message.ms = record.seconds * 1000
-        self.keep(message, json)
-
-    def keep(self, message: TraceMessage, json: str | None) -> None:
+    def trace(self, message: TraceMessage) -> None:
         self.messages.append(message)
-        if json is not None and self.json_wanted:
-            self._keep_json(message, json)
         for listener in self._listeners:
             listener.message_added(message)
 
-    def _keep_json(self, message: TraceMessage, json: str) -> None:
-        # One more than is shown, so that a cut is recognised.
-        message.json = json[: JSON_KEPT_CHARS + 1]
-        self._json.append(message)
-        self._json_chars += len(message.json)
+    def list_trace(self) -> list[TraceMessage]:
+        """The last messages, and those of calls that run now, by number."""
+        self.settle()
+        running = [call for client in self.clients.values() for call in client.running.values()]
+        calls = [call for call in self.calls if not call.method.startswith(EVENT)]
+        entries = (*calls[-MESSAGES_KEPT:], *self.messages, *running)
+        found = [message for entry in entries for message in list_messages(entry)]
+        return sorted(found, key=lambda message: message.number)[-MESSAGES_KEPT:]
+
+    def keep_json(self, entry: CallRecord | TraceMessage, attribute: str, data: bytes) -> None:
+        """Keep the JSON of one message. Call it only while `json_wanted`."""
+        # More than is shown, so that a cut is recognised; a character has at most four bytes.
+        json = data[: 4 * JSON_KEPT_CHARS + 4].decode("utf-8", "replace")[: JSON_KEPT_CHARS + 1]
+        setattr(entry, attribute, json)
+        self._json.append((entry, attribute, len(json)))
+        self._json_chars += len(json)
         while self._json_chars > JSON_KEPT_TOTAL:
-            oldest = self._json.popleft()
-            self._json_chars -= len(oldest.json or "")
-            oldest.json = None
+            self._forget_json()
+
+    def _forget_json(self) -> None:
+        entry, attribute, chars = self._json.popleft()
+        self._json_chars -= chars
+        setattr(entry, attribute, None)
 
     def want_json(self, *, wanted: bool) -> None:
         """A watcher begins or ends wanting JSON. When the last one ends, it is forgotten."""
         self.json_wanted = max(0, self.json_wanted + (1 if wanted else -1))
         if not self.json_wanted:
-            for message in self._json:
-                message.json = None
-            self._json.clear()
-            self._json_chars = 0
+            while self._json:
+                self._forget_json()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of everything, until the returned function is called."""
@@ -477,7 +446,3 @@ def plain_name(given: object) -> str:
     if not isinstance(given, str):
         return ""
     return "".join(char for char in given[:NAMES_CHARS] if char.isprintable()).strip()
-
-
-def is_search(record: CallRecord) -> bool:
-    return bool(record.query) and not record.method.startswith(EVENT)

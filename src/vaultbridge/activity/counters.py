@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from vaultbridge.activity.clients import CallRecord
+    from vaultbridge.activity.records import CallRecord
 
 BUCKETS_MS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 """The upper limits of the histogram's columns: three for each power of ten, from the fastest read to a
 search that a person waits for."""
 
 ROWS: Final = 60
-"""Methods, tools or clients that are listed, and counted one by one; a client may invent any number of names.
-What comes later counts as `OTHERS`."""
+"""Methods, tools or clients that are listed."""
+
+COUNTED: Final = 1_000
+"""Combinations of method, tool and client that are counted one by one: a client may invent any number of
+names. What comes later counts as `OTHERS`."""
 
 OTHERS: Final = "(others)"
 
@@ -36,13 +39,12 @@ class Row:
         self.longest = 0.0
         self.counts = [0] * (len(BUCKETS_MS) + 1)
 
-    def add(self, ms: float, *, failed: bool) -> None:
-        self.calls += 1
-        self.failed += failed
-        self.total += ms
-        if ms > self.longest:
-            self.longest = ms
-        self.counts[bisect_left(BUCKETS_MS, ms)] += 1
+    def merge(self, other: Row) -> None:
+        self.calls += other.calls
+        self.failed += other.failed
+        self.total += other.total
+        self.longest = max(self.longest, other.longest)
+        self.counts = [one + another for one, another in zip(self.counts, other.counts, strict=True)]
 
     def quantile(self, part: float) -> float:
         """The upper limit of the column in which this part of the calls is reached; the longest call in the
@@ -68,31 +70,70 @@ class Row:
 
 
 class Counters:
+    """Every call adds to two rows; the sums are made when somebody asks."""
+
     def __init__(self) -> None:
         self.bytes_in = 0
         self.bytes_out = 0
-        self.whole = Row("")
-        self.methods: dict[str, Row] = {}
-        self.tools: dict[str, Row] = {}
-        self.clients: dict[str, Row] = {}
+        self._rows: dict[tuple[str, str, str], Row] = {}
         self._minutes: dict[int, Row] = {}
 
     def count(self, record: CallRecord) -> None:
         ms, failed = record.seconds * 1000, bool(record.error)
         self.bytes_in += record.bytes_in
         self.bytes_out += record.bytes_out
-        self.whole.add(ms, failed=failed)
-        _row(self.methods, record.method).add(ms, failed=failed)
-        if record.tool:
-            _row(self.tools, record.tool).add(ms, failed=failed)
-        _row(self.clients, record.client.id).add(ms, failed=failed)
+        key = (record.method, record.tool, record.client.id)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._add_row(key)
+        row.calls += 1
+        row.failed += failed
+        row.total += ms
+        if ms > row.longest:
+            row.longest = ms
+        row.counts[bisect_left(BUCKETS_MS, ms)] += 1
         minute = int(record.at) // 60
         row = self._minutes.get(minute)
         if row is None:
-            row = self._minutes[minute] = Row("")
-            # The clock may have been set back or forth: what is far away is forgotten either way.
-            self._minutes = {one: row for one, row in self._minutes.items() if abs(one - minute) < MINUTES}
-        row.add(ms, failed=failed)
+            row = self._add_minute(minute)
+        row.calls += 1
+        row.failed += failed
+        row.total += ms
+
+    def _add_row(self, key: tuple[str, str, str]) -> Row:
+        if len(self._rows) >= COUNTED:
+            key = (OTHERS, OTHERS, OTHERS)
+        return self._rows.setdefault(key, Row(""))
+
+    def _add_minute(self, minute: int) -> Row:
+        # The clock may have been set back or forth: what is far away is forgotten either way.
+        self._minutes = {one: row for one, row in self._minutes.items() if abs(one - minute) < MINUTES}
+        return self._minutes.setdefault(minute, Row(""))
+
+    @property
+    def whole(self) -> Row:
+        (row,) = self._sum(lambda key: "all") or [Row("all")]
+        return row
+
+    @property
+    def methods(self) -> list[Row]:
+        return self._sum(lambda key: key[0])
+
+    @property
+    def tools(self) -> list[Row]:
+        return self._sum(lambda key: key[1])
+
+    @property
+    def clients(self) -> list[Row]:
+        return self._sum(lambda key: key[2])
+
+    def _sum(self, name_of: Callable[[tuple[str, str, str]], str]) -> list[Row]:
+        """The rows with the same name added up, most calls first."""
+        sums: dict[str, Row] = {}
+        for key, row in self._rows.items():
+            if name := name_of(key):
+                sums.setdefault(name, Row(name)).merge(row)
+        return sorted(sums.values(), key=lambda row: -row.calls)[:ROWS]
 
     def render_minutes(self, now: float | None = None) -> dict[str, Any]:
         last = int(time.time() if now is None else now) // 60
@@ -103,16 +144,3 @@ class Counters:
             "failed": [0 if row is None else row.failed for row in rows],
             "ms": [0.0 if row is None else round(row.total / row.calls, 3) for row in rows],
         }
-
-
-def most_used(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: -row.calls)
-
-
-def _row(rows: dict[str, Row], name: str) -> Row:
-    row = rows.get(name)
-    if row is None:
-        if len(rows) >= ROWS:
-            name = OTHERS
-        row = rows.setdefault(name, Row(name))
-    return row

@@ -43,21 +43,16 @@ NOBODY: Final = PauseList()
 class VaultPauses:
     """The list of one vault. A file that cannot be read pauses nobody who was not paused before."""
 
-    def __init__(self, cache: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, cache: Path) -> None:
         self._file = cache / FILE_NAME
-        self._clock = clock
-        self._checked = -CHECK_SECONDS
         self._stat: FileStat | None = None
         self._list = NOBODY
 
     def read(self) -> PauseList:
-        now = self._clock()
-        if now - self._checked >= CHECK_SECONDS:
-            self._checked = now
-            stat = stat_file(self._file)
-            if stat != self._stat:
-                self._stat = stat
-                self._list = self._load()
+        stat = stat_file(self._file)
+        if stat != self._stat:
+            self._stat = stat
+            self._list = self._load()
         return self._list
 
     def write(self, changed: PauseList) -> None:
@@ -70,7 +65,6 @@ class VaultPauses:
                 write_private(self._file, msgspec.json.format(msgspec.json.encode(changed)) + b"\n")
         except OSError as error:
             raise EngineFailure(f"The pause cannot be stored: {os.strerror(error.errno or 0)}.") from error
-        self._checked = -CHECK_SECONDS
         self._stat = stat_file(self._file)
         self._list = changed
 
@@ -88,7 +82,11 @@ class Pauses:
     """The lists of all vaults that a process serves: paused in one of them is paused."""
 
     def __init__(self, caches: Iterable[Path], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._vaults = tuple(VaultPauses(cache, clock=clock) for cache in caches)
+        self._clock = clock
+        self._vaults = tuple(VaultPauses(cache) for cache in caches)
+        self._until = -1.0
+        self._known: tuple[PauseList, ...] = ()
+        """The lists that pause anybody, as they were read last; they hold until `_until`."""
 
     @property
     def everyone(self) -> bool:
@@ -101,11 +99,11 @@ class Pauses:
         }
 
     def is_paused(self, identity: str) -> bool:
-        for vault in self._vaults:
-            paused = vault.read()
-            if paused.everyone or identity in paused.identities:
-                return True
-        return False
+        now = self._clock()
+        if now >= self._until:
+            self._until = now + CHECK_SECONDS
+            self._known = tuple(found for vault in self._vaults if (found := vault.read()) != NOBODY)
+        return any(paused.everyone or identity in paused.identities for paused in self._known)
 
     def pause(self, identities: Iterable[tuple[str, str]]) -> None:
         """Pause assistants, given as (identity, name). Raises EngineFailure."""
@@ -118,6 +116,7 @@ class Pauses:
                     f"{PAUSES} assistants are paused already.", hint="Resume some, or pause all at once."
                 )
             vault.write(PauseList(now.everyone, merged))
+        self._until = -1.0
 
     def resume(self, identities: Iterable[str]) -> None:
         """Resume assistants. When everyone is paused, resume that too: nobody can be resumed otherwise, so
@@ -126,11 +125,14 @@ class Pauses:
         for vault in self._vaults:
             kept = {key: name for key, name in vault.read().identities.items() if key not in gone}
             vault.write(PauseList(everyone=False, identities=kept))
+        self._until = -1.0
 
     def pause_everyone(self) -> None:
         for vault in self._vaults:
             vault.write(PauseList(everyone=True, identities=vault.read().identities))
+        self._until = -1.0
 
     def resume_everyone(self) -> None:
         for vault in self._vaults:
             vault.write(NOBODY)
+        self._until = -1.0

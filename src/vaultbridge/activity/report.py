@@ -11,7 +11,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from vaultbridge.activity.clients import EVENT, NAMES_CHARS, QUERY_CHARS, CallRecord, SeenClient
+from vaultbridge.activity.clients import SeenClient
+from vaultbridge.activity.records import EVENT, NAMES_CHARS, QUERY_CHARS, CallRecord
 from vaultbridge.activity.touched import PATHS_RECORDED, Touched
 
 CLIENTS_PATH: Final = "/page/api/clients"
@@ -108,6 +109,6 @@ def make_record(call: ReportedCall, client: SeenClient, number: int) -> CallReco
     record.seconds, record.bytes_in, record.bytes_out = call.seconds, call.bytes_in, call.bytes_out
     if not call.method.startswith(EVENT):
         record.touched = touched = Touched()
-        touched.reads, touched.more_reads = list(call.reads), call.more_reads
-        touched.changes, touched.proposals = list(call.changes), list(call.proposals)
+        touched.reads, touched.more_reads = tuple(call.reads), call.more_reads
+        touched.changes, touched.proposals = tuple(call.changes), tuple(call.proposals)
     return record

@@ -12,6 +12,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -23,17 +25,15 @@ ChangedPath = tuple[str, str, str]
 """A path, what happened to it (created, changed, moved, deleted), and its path before a move or ""."""
 
 
-class Touched:
+class Touched(Struct, gc=False, eq=False):
     """`reads` are (folder, path); `changes` are (folder, number in the journal, files); `proposals` are
-    (folder, path, id). `more_reads` counts what `reads` has no room for."""
+    (folder, path, id). `more_reads` counts what `reads` has no room for. Every call makes one of these, and
+    most fill one list."""
 
-    __slots__ = ("changes", "more_reads", "proposals", "reads")
-
-    def __init__(self) -> None:
-        self.reads: list[tuple[str, str]] = []
-        self.more_reads = 0
-        self.changes: list[tuple[str, int, tuple[ChangedPath, ...]]] = []
-        self.proposals: list[tuple[str, str, str]] = []
+    reads: Sequence[tuple[str, str]] = ()
+    more_reads: int = 0
+    changes: Sequence[tuple[str, int, tuple[ChangedPath, ...]]] = ()
+    proposals: Sequence[tuple[str, str, str]] = ()
 
 
 CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
@@ -57,7 +57,7 @@ def record_read(folder: Path, path: str) -> None:
     if touched is None or (place := (str(folder), path)) in touched.reads:
         return
     if len(touched.reads) < PATHS_RECORDED:
-        touched.reads.append(place)
+        touched.reads = (*touched.reads, place)
     else:
         touched.more_reads += 1
 
@@ -67,11 +67,11 @@ def record_change(folder: Path, number: int | None, files: Sequence[ChangedFile]
     touched = CURRENT.get()
     if touched is not None and number and len(touched.changes) < PATHS_RECORDED:
         listed = tuple((file.path, file.change, file.was) for file in files[:PATHS_RECORDED])
-        touched.changes.append((str(folder), number, listed))
+        touched.changes = (*touched.changes, (str(folder), number, listed))
 
 
 def record_proposal(folder: Path, path: str, proposal: str) -> None:
     """`proposal` is the id under which a person decides on it."""
     touched = CURRENT.get()
     if touched is not None and len(touched.proposals) < PATHS_RECORDED:
-        touched.proposals.append((str(folder), path, proposal))
+        touched.proposals = (*touched.proposals, (str(folder), path, proposal))

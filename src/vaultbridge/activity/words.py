@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from vaultbridge.activity.clients import EVENT
+from vaultbridge.activity.records import EVENT
 from vaultbridge.activity.touched import ChangedPath
 
 if TYPE_CHECKING:
-    from vaultbridge.activity.clients import CallRecord, SeenClient
+    from vaultbridge.activity.clients import SeenClient
+    from vaultbridge.activity.records import CallRecord
 
 Visible = Callable[[str, str], bool]
 """Whether the reader may know of a path of a vault's folder."""

@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Final
 
@@ -209,7 +210,8 @@ class EngineView:
             # Threads of its own: they may wait for a person, whose decision needs a thread too.
             self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._waiting, self._write, path, text, actor)
+        # In a copy of this context, as `to_thread` does: what is written counts as the caller's call.
+        return await loop.run_in_executor(self._waiting, copy_context().run, self._write, path, text, actor)
 
     def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
         if visible := self._engine.scope.visible(path):

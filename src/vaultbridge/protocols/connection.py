@@ -62,7 +62,8 @@ from vaultbridge.protocols.dialect import (
 )
 
 if TYPE_CHECKING:
-    from vaultbridge.activity.clients import CallRecord, SeenClient
+    from vaultbridge.activity.clients import SeenClient
+    from vaultbridge.activity.records import CallRecord
 
 
 async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
@@ -212,16 +213,11 @@ class Connection:
                 # What a person does and writes is none of its business now.
                 return
             self._session.notify(method, params, related=related)
-            client.note("out", "notification", method, *self._measure())
+            data = self._session.last_outgoing()
+            client.note("out", "notification", method, len(data), data)
         else:
             self._session.notify(method, params, related=related)
         self._flush()
-
-    def _measure(self) -> tuple[int, str | None]:
-        """The size of the message that is sent next, and its JSON if somebody wants to see that."""
-        data = self._session.last_outgoing()
-        wanted = self._client is not None and self._client.keeps_json
-        return len(data), data.decode("utf-8", "replace") if wanted else None
 
     def progress(
         self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
@@ -239,7 +235,8 @@ class Connection:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[id_] = future
         if self._client is not None:
-            self._client.note("out", "request", method, *self._measure())
+            data = self._session.last_outgoing()
+            self._client.note("out", "request", method, len(data), data)
         self._flush()
         try:
             async with asyncio.timeout(seconds):
@@ -289,8 +286,8 @@ class Connection:
         self._flush()
 
     def _note_arrival(self, client: SeenClient, notification: Notification, size: int) -> None:
-        json = codec.encode(notification).decode("utf-8", "replace") if client.keeps_json else None
-        client.note("in", "notification", notification.method, size, json)
+        data = codec.encode(notification) if client.activity.json_wanted else b""
+        client.note("in", "notification", notification.method, size, data)
         if notification.method == "ide_connected" and isinstance(pid := notification.params.get("pid"), int):
             client.pid = pid
 
@@ -347,7 +344,11 @@ class Connection:
     async def _answer(self, request: Request, handler: Handler, size: int) -> None:
         """Run one handler and send its outcome."""
         call = Call(request, self)
-        record = None if self._client is None else self._begin(self._client, request, size)
+        record: CallRecord | None = None
+        if (client := self._client) is not None:
+            record = client.begin(request.method, request.params, request.id, size)
+            if client.activity.json_wanted:
+                client.activity.keep_json(record, "json_in", codec.encode(request))
         started = time.perf_counter()
         try:
             outcome = await self._outcome(call, handler)
@@ -357,7 +358,7 @@ class Connection:
             if self._running.get(request.id) is asyncio.current_task():
                 self._session.cancel(request.id)
             if record is not None:
-                record.client.finish(record, "CANCELLED", 0)
+                record.client.finish(record, "CANCELLED", b"")
             raise
         if log.isEnabledFor(logging.DEBUG):
             name, spent = (
@@ -375,13 +376,10 @@ class Connection:
                 outcome = failures.INTERNAL
                 self._session.fail(request.id, outcome)
         if record is not None:
-            record.client.finish(record, call.error or _failure(outcome), *self._measure())
+            error = call.error or _failure(outcome)
+            record.client.finish(record, error, self._session.last_outgoing())
         self._flush()
         await self._sink.drain()
-
-    def _begin(self, client: SeenClient, request: Request, size: int) -> CallRecord:
-        json = codec.encode(request).decode("utf-8", "replace") if client.keeps_json else None
-        return client.begin(request.method, request.params, str(request.id), size, json)
 
     async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)

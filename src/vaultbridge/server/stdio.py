@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vaultbridge.review.policy import Review
     from vaultbridge.server.config.model import Config, LogLevel, VaultConfig
     from vaultbridge.server.stdio_live import StdioLive
-    from vaultbridge.server.stdio_report import StdioWatch
+    from vaultbridge.server.stdio_watch import StdioWatch
     from vaultbridge.tools.base.tool import Profile
     from vaultbridge.vault.scope import Scope
 
@@ -191,7 +191,7 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     watches: list[StdioWatch] = []
 
     def attach(connection: Connection) -> SeenClient:
-        from vaultbridge.server.stdio_report import StdioWatch
+        from vaultbridge.server.stdio_watch import StdioWatch
 
         watches.append(StdioWatch([one.text for one in plan.vaults.values()], environ))
         return watches[0].attach(connection)

@@ -1,36 +1,27 @@
 """What a stdio process tells the `vaultbridge serve` of its vaults, if one runs: who its client is and what
 it did.
 
-    watch = StdioWatch(texts, environ)
-    serve_stdio(dialect, attach=watch.attach, at_end=…)
-
-Loaded after the session has opened: with the first call, or a moment later if there is none. From then on the
-client's calls are recorded here, pauses are obeyed (`activity.pauses`), and two tasks talk to the server that
-the endpoint file names. One asks for what a person wants (to disconnect this client) and is answered when
-there is something or after a while; the other reports calls soon after they ended. A server that is not
-there, or that ends, costs a look at a small file every two seconds. A new one is told everything that is
-remembered, so the order in which the two are started does not matter.
+Two tasks talk to the server that the endpoint file names. One asks for what a person wants (to disconnect
+this client) and is answered when there is something or after a while; the other reports calls soon after they
+ended. A server that is not there, or that ends, costs a look at a small file every two seconds. A new one is
+told everything that is remembered, so the order in which the two are started does not matter.
 
 Requests are plain HTTP, by a client without a library: every assistant starts processes like this one, and
-each should stay small.
+each should stay small. `web/api/clients.py` is the other end.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-import secrets
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from vaultbridge.activity.clients import Activity, CallRecord, SeenClient, TraceMessage
-from vaultbridge.activity.pauses import Pauses
+from vaultbridge.activity.clients import SeenClient
+from vaultbridge.activity.records import CallRecord, TraceMessage
 from vaultbridge.activity.report import (
     CALLS_AT_ONCE,
     CLIENTS_PATH,
@@ -40,12 +31,11 @@ from vaultbridge.activity.report import (
     make_reported_call,
 )
 from vaultbridge.errors import JSON_ERRORS, VaultbridgeError
-from vaultbridge.protocols.mcp.dialect import McpDialect
 from vaultbridge.system import describe_process
 
 if TYPE_CHECKING:
-    from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.editor.endpoint_file import Endpoint
+    from vaultbridge.server.stdio_watch import StdioVaults
 
 LOOK_SECONDS: Final = 2.0
 """How often a process looks whether a server has started: nobody who opens the page waits longer for it."""
@@ -56,113 +46,24 @@ SOON_SECONDS: Final = 0.3
 ANSWER_SECONDS: Final = 5.0
 """How long a server on this machine may take to take a report."""
 
-LAST_SECONDS: Final = 0.5
-"""The same at the end of the session, when somebody waits for this process to exit."""
-
-FIND_SECONDS: Final = 1.0
-"""How often a vault that was not there is looked for again."""
-
 log = logging.getLogger("vaultbridge.report")
 
 
-class StdioWatch:
-    """`texts` name the vaults as the command line does; empty means those in Obsidian's list."""
-
-    def __init__(self, texts: Sequence[str], environ: Mapping[str, str]) -> None:
-        self._texts = tuple(texts)
-        self._environ = environ
-        self._vaults = _Vaults(self._texts, environ)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._reporter: _Reporter | None = None
-
-    def attach(self, connection: Connection) -> SeenClient:
-        activity = Activity(gate=self._vaults)
-        client = activity.join("stdio")
-        client.pid, client.parent_pid = os.getpid(), os.getppid()
-        client.end = connection.end
-        dialect = connection.dialect
-        if isinstance(dialect, McpDialect):
-            client.introduce(dialect.client.info)
-        self._reporter = _Reporter(activity, client, self._vaults)
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(work()) for work in (self._reporter.listen, self._reporter.push)]
-        return client
-
-    async def finish(self) -> None:
-        """Report what is not reported yet, and stop. Takes no longer than LAST_SECONDS."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._reporter is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LAST_SECONDS):
-                    await self._reporter.tell_servers(ended=True)
-
-
-class _Vaults:
-    """The folders of this process's vaults, and their pauses. Implements `activity.clients.Gate`."""
-
-    def __init__(self, texts: Sequence[str], environ: Mapping[str, str]) -> None:
-        self._texts = texts
-        self._environ = environ
-        self._pauses = Pauses(())
-        self._looked = -FIND_SECONDS
-        self._complete = False
-        self.caches: dict[str, Path] = {}
-        """The cache folder of each vault that is there, by the vault's folder."""
-
-    def is_paused(self, identity: str) -> bool:
-        self.find()
-        return self._pauses.is_paused(identity)
-
-    def find(self) -> None:
-        """Find the vaults, again and again until all are there."""
-        now = time.monotonic()
-        if self._complete or now - self._looked < FIND_SECONDS:
-            return
-        self._looked = now
-        from vaultbridge.server.vault_choice import list_obsidian_vaults
-        from vaultbridge.vault.cache_folder import cache_base, vault_cache
-        from vaultbridge.vault.obsidian import find_vault
-
-        try:
-            texts = self._texts or list_obsidian_vaults(self._environ)
-            for text in texts:
-                folder = find_vault(text, environ=self._environ).resolve()
-                self.caches[str(folder)] = vault_cache(folder, cache_base(self._environ))
-            self._complete = True
-        except (VaultbridgeError, OSError) as error:
-            log.debug("A vault is not there yet: %s", error)
-        self._pauses = Pauses(self.caches.values())
-
-    def list_servers(self) -> dict[Endpoint, tuple[str, ...]]:
-        """The servers that run now, each with the folders of the vaults it serves. Reads files."""
-        from vaultbridge.protocols.editor.endpoint_file import find_running
-
-        self.find()
-        found: dict[Endpoint, tuple[str, ...]] = {}
-        for folder, cache in tuple(self.caches.items()):
-            running = find_running(cache)
-            if running is not None and running.pid != os.getpid():
-                # Each vault's file names its own vault: the same server otherwise.
-                server = msgspec.structs.replace(running, vault="")
-                found[server] = (*found.get(server, ()), folder)
-        return found
-
-
-class _Reporter:
+class Reporter:
     """Implements `activity.clients.Listener`."""
 
-    def __init__(self, activity: Activity, client: SeenClient, vaults: _Vaults) -> None:
-        self._activity = activity
+    def __init__(self, client: SeenClient, vaults: StdioVaults) -> None:
+        self._activity = client.activity
         self._client = client
         self._vaults = vaults
-        self._id = secrets.token_hex(8)
+        self._id = os.urandom(8).hex()
         self._news = asyncio.Event()
         self._told: dict[str, int] = {}
         """The last call that each server has, by address and process; 0 for a server that has none."""
         self._parent = describe_process(client.parent_pid).name
-        activity.listen(self)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._news.set()
+        self._activity.listen(self)
 
     # `Listener`.
 
@@ -172,8 +73,20 @@ class _Reporter:
     def call_added(self, record: CallRecord) -> None:
         self._news.set()
 
-    def message_added(self, message: TraceMessage) -> None:
+    def message_added(self, entry: CallRecord | TraceMessage) -> None:
         pass
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(work()) for work in (self.listen, self.push)]
+
+    async def finish(self) -> None:
+        """Report what is not reported yet, and that this is the end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._activity.settle()
+        await self.tell_servers(ended=True)
 
     async def listen(self) -> None:
         """Ask the servers what a person wants, for ever."""
@@ -203,6 +116,10 @@ class _Reporter:
         calls = self._activity.calls
         return bool(calls) and calls[-1].order > self._told.get(_name(server), 0)
 
+    def _is_last(self, calls: list[CallRecord]) -> bool:
+        """Whether nothing is left to report after these calls."""
+        return not self._activity.calls or not calls or self._activity.calls[-1] is calls[-1]
+
     async def _tell(
         self, server: Endpoint, folders: tuple[str, ...], *, wait: bool = False, ended: bool = False
     ) -> bool:
@@ -230,7 +147,7 @@ class _Reporter:
             calls=[make_reported_call(call, seen.__contains__) for call in calls],
             running=[one.tool or one.method for one in client.running.values()],
             wait=wait and told is not None,
-            ended=ended and told is not None,
+            ended=ended and told is not None and self._is_last(calls),
         )
         answer = await _post(server, report, WAIT_SECONDS + ANSWER_SECONDS if wait else ANSWER_SECONDS)
         if answer is None:

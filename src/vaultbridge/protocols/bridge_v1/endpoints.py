@@ -29,6 +29,7 @@ import msgspec
 
 from vaultbridge import __version__
 from vaultbridge.activity.clients import PAUSED, SeenClient
+from vaultbridge.activity.touched import CURRENT
 from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure
@@ -185,14 +186,9 @@ class BridgeV1:
         arguments = parse_arguments(body)
         if client is None:
             return (await self._run(name, known, arguments))[0]
-        wanted = client.keeps_json
-        record = client.begin(
-            CALL,
-            {"name": name, "arguments": arguments},
-            None,
-            len(body),
-            body.decode("utf-8", "replace") if wanted else None,
-        )
+        record = client.begin(CALL, {"name": name, "arguments": arguments}, None, len(body))
+        if client.activity.json_wanted:
+            client.activity.keep_json(record, "json_in", body)
         answer, error = b"", "CANCELLED"
         try:
             if client.refuses(CALL):
@@ -200,7 +196,9 @@ class BridgeV1:
             else:
                 answer, error = await self._run(name, known, arguments)
         finally:
-            client.finish(record, error, len(answer), answer.decode("utf-8", "replace") if wanted else None)
+            # The next request of this connection runs in the same context.
+            CURRENT.set(None)
+            client.finish(record, error, answer)
         return answer
 
     async def _run(self, name: str, known: str, arguments: dict[str, Any]) -> tuple[bytes, str]:

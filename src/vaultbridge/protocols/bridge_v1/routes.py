@@ -33,7 +33,7 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
 from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, to_response
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
-from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.http.peer import find_address
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
 
@@ -349,7 +349,12 @@ class BridgeEndpoint:
         bridge, principal = await self._bridge(request)
         client = None
         if self._activity is not None:
-            client = self._activity.find_group("bridge", **describe_peer(request, principal))
+            client = self._activity.find_group(
+                "bridge",
+                principal=principal,
+                user_agent=request.headers.get("User-Agent", ""),
+                find_address=partial(find_address, request),
+            )
         return _json(await bridge.call(name, await self._body(request), client))
 
     async def _bridge(self, request: web.Request) -> tuple[BridgeV1, str]:

@@ -15,10 +15,18 @@ class PeerFacts(TypedDict):
 
 def describe_peer(request: web.Request, principal: str) -> PeerFacts:
     """`principal` is what its token says."""
+    return PeerFacts(
+        principal=principal,
+        address=find_address(request),
+        user_agent=request.headers.get("User-Agent", ""),
+    )
+
+
+def find_address(request: web.Request) -> str:
+    """Where the request comes from; "" if that is unknown."""
     transport = request.transport
     peer = transport.get_extra_info("peername") if transport is not None else None
-    address = ""
-    if isinstance(peer, tuple):
-        host = str(peer[0])
-        address = f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
-    return PeerFacts(principal=principal, address=address, user_agent=request.headers.get("User-Agent", ""))
+    if not isinstance(peer, tuple):
+        return ""
+    host = str(peer[0])
+    return f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"

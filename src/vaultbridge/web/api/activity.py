@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
-from vaultbridge.activity.clients import CallRecord
+from vaultbridge.activity.records import CallRecord
 from vaultbridge.activity.words import EntryKind, describe_changes
 from vaultbridge.engine.naming import is_text_file
 from vaultbridge.errors import InvalidArgument, VaultNotFound
@@ -272,6 +272,7 @@ class ActivityRoutes:
         limit = call.number("limit", 50, least=1, most=LIMIT)
         before, after = (parse_cursor(name, call.text(name)) for name in ("before", "after"))
         viewer = await self._assistants.make_viewer(call)
+        self._activity.settle()
         calls = list(self._activity.calls)
 
         def read() -> dict[str, Any]:

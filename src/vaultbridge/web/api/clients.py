@@ -12,7 +12,8 @@ from typing import Final
 from aiohttp import web
 from msgspec import Struct
 
-from vaultbridge.activity.clients import EVENT, Activity, SeenClient
+from vaultbridge.activity.clients import Activity, SeenClient
+from vaultbridge.activity.records import EVENT
 from vaultbridge.activity.report import WAIT_SECONDS, ReportAnswer, StdioReport, make_record
 from vaultbridge.system import is_process_alive
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
@@ -92,8 +93,7 @@ class ReportedClients:
                 # It came and went from that process's point of view; here that is known already.
                 continue
             record = make_record(call, client, next(activity.numbers))
-            activity.trace(record, "in", "request", record.bytes_in, None)
-            activity.trace(record, "out", "error" if record.error else "response", record.bytes_out, None)
+            record.answer_number = next(activity.numbers)
             activity.add(record)
 
     def _leave(self, id_: str) -> None:

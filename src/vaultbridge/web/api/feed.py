@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultbridge.activity.clients import CallRecord, SeenClient, TraceMessage
+from vaultbridge.activity.clients import SeenClient
+from vaultbridge.activity.records import CallRecord, TraceMessage, list_messages
 
 if TYPE_CHECKING:
     from vaultbridge.web.api.assistants import AssistantsView
@@ -39,7 +40,7 @@ class ActivityFeed:
         self._sending: asyncio.Task[None] | None = None
         self._clients: dict[str, SeenClient] = {}
         self._calls: deque[CallRecord] = deque(maxlen=BURST)
-        self._messages: deque[TraceMessage] = deque(maxlen=BURST)
+        self._messages: deque[CallRecord | TraceMessage] = deque(maxlen=BURST)
         self._traces = False
         self._json = False
         self._closed = False
@@ -78,9 +79,9 @@ class ActivityFeed:
         self._calls.append(record)
         self._schedule()
 
-    def message_added(self, message: TraceMessage) -> None:
+    def message_added(self, entry: CallRecord | TraceMessage) -> None:
         if self._traces:
-            self._messages.append(message)
+            self._messages.append(entry)
             self._schedule()
 
     def _schedule(self) -> None:
@@ -112,7 +113,9 @@ class ActivityFeed:
             if entries:
                 self._notify("activityAdded", {"entries": entries})
         if messages:
-            self._notify("traceAdded", {"messages": [viewer.render_message(one) for one in messages]})
+            listed = [one for entry in messages for one in list_messages(entry)]
+            listed.sort(key=lambda one: one.number)
+            self._notify("traceAdded", {"messages": [viewer.render_message(one) for one in listed]})
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

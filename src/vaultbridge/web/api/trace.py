@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.activity.clients import JSON_KEPT_CHARS
-from vaultbridge.activity.counters import BUCKETS_MS, Counters, most_used
+from vaultbridge.activity.counters import BUCKETS_MS, Counters
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 
@@ -39,26 +39,26 @@ class TraceRoutes:
         after = call.number("after", 0)
         limit = call.number("limit", 200, least=1, most=LIMIT)
         viewer = await self._assistants.make_viewer(call)
+        everything = self._activity.list_trace()
         found = [
             one
-            for one in self._activity.messages
+            for one in everything
             if one.number > after
             and assistant in ("", one.client.id)
             and method in ("", one.method, one.tool)
             and direction in ("", one.direction)
         ]
-        messages = self._activity.messages
         return {
             # Without a place to continue from, the newest; with one, the next.
             "messages": [viewer.render_message(one) for one in (found[:limit] if after else found[-limit:])],
-            "last": max((one.number for one in messages), default=0),
+            "last": everything[-1].number if everything else 0,
             "json": self._activity.json_wanted > 0,
         }
 
     async def show_message(self, call: PageCall) -> dict[str, Any]:
         given = call.part("number")
         number = int(given) if given.isascii() and given.isdigit() and len(given) < 16 else -1
-        message = next((one for one in self._activity.messages if one.number == number), None)
+        message = next((one for one in self._activity.list_trace() if one.number == number), None)
         if message is None:
             raise ApiFailure(
                 404, "NOT_FOUND", f"Message {given[:20]} is not remembered.", hint="Only the last ones are."
@@ -74,6 +74,7 @@ class TraceRoutes:
 
     async def show_stats(self, call: PageCall) -> dict[str, Any]:
         activity = self._activity
+        activity.settle()
         counters = activity.counters or Counters()
         whole = counters.whole
         return {
@@ -84,9 +85,9 @@ class TraceRoutes:
             "bytesOut": counters.bytes_out,
             "connected": sum(one.is_connected and one.is_known for one in activity.listed()),
             "buckets": BUCKETS_MS,
-            "methods": [row.render() for row in most_used(counters.methods.values())],
-            "tools": [row.render() for row in most_used(counters.tools.values())],
-            "assistants": [{"id": row.name, **row.render()} for row in most_used(counters.clients.values())],
+            "methods": [row.render() for row in counters.methods],
+            "tools": [row.render() for row in counters.tools],
+            "assistants": [{"id": row.name, **row.render()} for row in counters.clients],
             "minutes": counters.render_minutes(),
         }
 

@@ -7,13 +7,14 @@ asks the disk about links, so it runs in a thread, on copies that the event loop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.activity.clients import EVENT, Activity, CallRecord, SeenClient, TraceMessage
+from vaultbridge.activity.clients import Activity, SeenClient
+from vaultbridge.activity.records import EVENT, CallRecord, TraceMessage
 from vaultbridge.activity.touched import ChangedPath
 from vaultbridge.activity.words import VIA, classify, describe_call, describe_client, name_client
 from vaultbridge.system import describe_process
@@ -127,7 +128,7 @@ class Viewer(Struct, frozen=True):
             "type": message.type,
             "method": message.method,
             "tool": message.tool,
-            "rpc": message.rpc,
+            "rpc": None if message.rpc is None else str(message.rpc),
             "ms": None if message.ms is None else round(message.ms, 3),
             "bytes": message.bytes,
             "json": message.json is not None,
@@ -172,7 +173,7 @@ def copy_clients(activity: Activity, viewer: Viewer) -> list[ClientCopy]:
     return [copy_client(one) for one in activity.listed() if one.is_known and viewer.sees(one)]
 
 
-def list_places(record: CallRecord) -> list[tuple[str, str]]:
+def list_places(record: CallRecord) -> Sequence[tuple[str, str]]:
     """The (folder, path) of everything that a call touched."""
     touched = record.touched
     if touched is None:

@@ -13,6 +13,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from aiohttp import web
@@ -32,7 +33,7 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
-from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.http.peer import find_address
 from vaultbridge.protocols.mcp.dialect import CLIENT_KEY, VERSION_KEY, mcp_dialect
 from vaultbridge.protocols.mcp.http.failures import error_reply, refuse
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
@@ -222,7 +223,13 @@ class StatelessEndpoint:
             return None
         meta = message.params.get("_meta")
         info = meta.get(CLIENT_KEY) if isinstance(meta, dict) else None
-        return self._activity.find_group("stateless", info=info, **describe_peer(request, principal))
+        return self._activity.find_group(
+            "stateless",
+            principal=principal,
+            user_agent=request.headers.get("User-Agent", ""),
+            info=info,
+            find_address=partial(find_address, request),
+        )
 
 
 class _StreamSink:

@@ -1,0 +1,74 @@
+"""Which assistants are paused, across processes: here two readers of the same folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.activity.pauses import CHECK_SECONDS, FILE_NAME, PAUSES, Pauses
+from vaultbridge.errors import EngineFailure
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_by(self) -> None:
+        self.now += CHECK_SECONDS
+
+
+def test_a_pause_made_by_one_process_holds_in_the_other_and_after_both(tmp_path: Path) -> None:
+    clock = Clock()
+    one, other = (Pauses([tmp_path / "a", tmp_path / "b"], clock=clock) for _ in range(2))
+    assert not other.is_paused("ide||x")
+    one.pause([("ide||x", "Claude Code")])
+    assert one.is_paused("ide||x"), "at once where it was made"
+    clock.pass_by()
+    assert other.is_paused("ide||x") and not other.is_paused("ide||y")
+    again = Pauses([tmp_path / "b"], clock=clock)
+    assert again.is_paused("ide||x") and again.identities == {"ide||x": "Claude Code"}
+    other.resume(["ide||x"])
+    clock.pass_by()
+    assert not one.is_paused("ide||x")
+    assert not (tmp_path / "a" / FILE_NAME).exists(), "nobody is paused: nothing is left behind"
+
+
+def test_everyone_means_those_who_come_later_too(tmp_path: Path) -> None:
+    pauses = Pauses([tmp_path])
+    pauses.pause([("a", "A")])
+    pauses.pause_everyone()
+    assert pauses.everyone and pauses.is_paused("never seen")
+    pauses.resume(["b"])
+    assert not pauses.everyone and pauses.is_paused("a") and not pauses.is_paused("never seen")
+    pauses.pause_everyone()
+    pauses.resume_everyone()
+    assert not pauses.everyone and not pauses.is_paused("a")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"everyone": 1}', b"\xff", b"[" * 100_000])
+def test_a_damaged_file_changes_nobody(tmp_path: Path, damage: bytes) -> None:
+    clock = Clock()
+    pauses = Pauses([tmp_path], clock=clock)
+    pauses.pause([("a", "A")])
+    (tmp_path / FILE_NAME).write_bytes(damage)
+    clock.pass_by()
+    assert pauses.is_paused("a") and not pauses.is_paused("b")
+
+
+def test_the_list_is_private_and_bounded(tmp_path: Path) -> None:
+    pauses = Pauses([tmp_path])
+    pauses.pause([(f"id {number}", "語" * 10) for number in range(PAUSES)])
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o077 == 0
+    with pytest.raises(EngineFailure, match="pause all at once"):
+        pauses.pause([("one more", "")])
+    assert pauses.is_paused("id 0") and not pauses.is_paused("one more")
+
+
+def test_a_pause_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EngineFailure, match="cannot be stored"):
+        Pauses([tmp_path / "file" / "cache"]).pause_everyone()
