@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from vaultbridge.cli.companion import plugin_files
 
 from support.serve import START
+from vaultbridge.cli.setup.companion import plugin_files
 
 _INSTALLED = tempfile.TemporaryDirectory(prefix="companion-")
 FOLDER = Path(_INSTALLED.name)
