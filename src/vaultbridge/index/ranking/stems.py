@@ -7,6 +7,7 @@ endings have them, so a stem is taken with and without."""
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
@@ -44,9 +45,14 @@ def _stemmer(language: str) -> Callable[[str], str]:
     return stem
 
 
+_stemming = threading.Lock()
+"""A stemmer keeps the word it works on in itself, and several searches run at once."""
+
+
 @lru_cache(CACHED_STEMS)
 def _stem(language: str, word: str) -> str:
-    return fold_text(_stemmer(language)(word))
+    with _stemming:
+        return fold_text(_stemmer(language)(word))
 
 
 def _stems(language: str, word: str) -> set[str]:
