@@ -330,6 +330,12 @@ async def test_a_note_is_edited_and_saved_and_the_change_undone(page: Page, serv
     await page.key("End")
     await page.type(" and a half")
     await page.until("document.querySelector('.editing-bar').textContent.includes('not saved')")
+    # No trap for the keyboard: Tab indents, but after Escape it leaves.
+    await page.key("Escape")  # ends the completion that typing may have begun
+    await page.key("Escape")
+    await page.until("document.querySelector('.notice.bad')")
+    await page.key("Tab")
+    await page.until("document.querySelector('.editor').shadowRoot.activeElement === null")
     # Elsewhere meanwhile: what was typed is still there afterwards.
     await page.go(f"{serving.url}/#/")
     await page.until("document.querySelector('.home')")

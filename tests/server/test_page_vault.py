@@ -223,6 +223,56 @@ async def test_the_list_of_files_is_asked_for_again_only_when_it_changed(
             assert "New/Note.md" in (await response.json())["paths"]
 
 
+BASE = """views:
+  - type: cards
+    name: Faces
+    image: note.picture
+    filters: file.hasProperty("picture")
+    order: [file.name, friend]
+"""
+
+CANVAS = {
+    "nodes": [
+        {"id": "a", "type": "file", "file": "sky.png", "x": 0, "y": 0, "width": 9, "height": 9},
+        {"id": "b", "type": "file", "file": "Private/Diary.md", "x": 0, "y": 0, "width": 9, "height": 9},
+        {"id": "c", "type": "text", "text": "[[Ada]]", "x": 0, "y": 0, "width": 9, "height": 9},
+    ],
+    "edges": [{"id": "e", "fromNode": "a", "toNode": "c", "label": "to"}],
+}
+
+
+async def test_a_base_gives_values_and_a_canvas_cards_with_what_they_lead_to(
+    serving: Serving, tmp_path: Path
+) -> None:
+    make_vault(tmp_path / "Notes")
+    write_vault(
+        tmp_path / "Notes",
+        {
+            "B.base": BASE,
+            "C.canvas": json.dumps(CANVAS),
+            "X.md": '---\npicture: "[[sky.png]]"\nfriend: "[[Ada]]"\n---\n',
+        },
+    )
+    build_index(tmp_path / "Notes")
+    async with serving() as served:
+        shown = await get(served, "/base?path=B.base")
+        assert (shown["type"], shown["views"]) == ("cards", [{"name": "Faces", "type": "cards"}])
+        assert [column["name"] for column in shown["columns"]] == ["file name", "friend"]
+        (row,) = shown["rows"]
+        assert row["path"] == "X.md" and len(row["cells"]) == 2
+        assert row["cells"][1] == {"kind": "link", "text": "Ada", "path": "People/Ada.md"}
+        assert row["image"]["media"].startswith("/page/media/")
+        status, refused = await ask(served, "/base?path=B.base&view=None", owner(served))
+        assert (status, refused["error"]["argument"]) == (400, "view")
+        drawn = await get(served, "/canvas?path=C.canvas")
+        assert [card.get("path") for card in drawn["cards"]] == ["sky.png", "Private/Diary.md", None]
+        assert drawn["links"]["Ada"] == {"path": "People/Ada.md"}
+        assert drawn["edges"][0]["toArrow"] is True and drawn["edges"][0]["fromArrow"] is False
+        _, secret = served.tokens.make("phone", deny=("Private/**",))
+        _, hidden = await ask_json(served, "/canvas?path=C.canvas", bearer(secret))
+        assert hidden["cards"][1]["path"] is None
+
+
 # Files for elements that cannot send a token.
 
 

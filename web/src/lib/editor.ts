@@ -63,11 +63,13 @@ export interface EditorOptions {
   label: string;
   onChange: (text: string) => void;
   onSave: () => void;
-  onLeave: () => void;
+  /** Whether the editor is left; otherwise Tab, which indents, leaves it next. */
+  onLeave: () => boolean;
   /** The paths that `[[` offers. */
   paths: () => { title: string; path: string }[];
 }
 
+const LEAVE_MS = 10_000; // how long Tab leaves the editor after Escape, instead of indenting
 const OFFERED = 50; // names at once after `[[`
 
 /** After `[[`, the names of notes. */
@@ -90,7 +92,7 @@ export function mountEditor(place: HTMLElement, options: EditorOptions): EditorV
   const root = rootOf(place);
   const keys = keymap.of([
     { key: 'Mod-s', run: () => (options.onSave(), true), preventDefault: true },
-    { key: 'Escape', run: () => (options.onLeave(), true) },
+    { key: 'Escape', run: (view) => (options.onLeave() || view.setTabFocusMode(LEAVE_MS), true) },
     ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab,
   ]);
   const extensions = [

@@ -4,7 +4,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, ApiError, vaultName } from '../lib/api';
-import { complain, Failure, Icon, Loading, notify, useKeys } from '../lib/ui';
+import { complain, Failure, Icon, Loading, notify } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { dropDraft, drafts, findDraft, keepDraft } from './drafts';
 import { files } from './files';
@@ -60,7 +60,11 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
         label: `The text of ${note.path}`,
         onChange: (text) => keepDraft({ ...began.current, text }),
         onSave: () => void latest.current(false),
-        onLeave: () => void (findDraft(vault, note.path) ? notify('Not saved yet: save with Ctrl+S, or discard the changes.', 'bad') : onLeave()),
+        onLeave: () => {
+          if (!findDraft(vault, note.path)) return onLeave(), true;
+          notify('Not saved yet: save with Ctrl+S, or press Tab to get to Save and Discard.', 'bad');
+          return false;
+        },
         paths: () => (files.get()?.paths ?? []).filter((path) => path.endsWith('.md')).map((path) => ({ path, title: titleOf(path) })),
       });
       view.focus();
@@ -70,7 +74,6 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
       view?.destroy();
     };
   }, [note.path, conflict]);
-  useKeys({});
 
   if (error) return <Failure error={error} retry={() => location.reload()} />;
   if (conflict) return <Conflict note={conflict} mine={findDraft(vault, note.path)?.text ?? began.current.text} onDone={(saved, text) => (dropDraft(vault, note.path), onSaved(saved, text), onLeave())} onKeepEditing={(text) => {

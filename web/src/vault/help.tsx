@@ -12,6 +12,7 @@ const KEYS: [string, string][] = [
   ['E', 'Edit the note'],
   ['Ctrl S', 'Save'],
   ['Esc', 'Leave the search, or the editor when everything is saved'],
+  ['Esc Tab', 'Leave the editor with unsaved text; Tab alone indents'],
   ['?', 'These keys'],
 ];
 
