@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import vaultbridge
-from support.tools import copy_sample
+from support.vault import sample_vault
 from vaultbridge import api
 from vaultbridge.errors import EditRefused, NoteNotFound, VaultbridgeError, VaultNotFound
 
@@ -30,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
-    failed, tried = doctest.testmod(api, extraglobs={"SAMPLE": str(copy_sample(tmp_path))})
+    failed, tried = doctest.testmod(api, extraglobs={"SAMPLE": str(sample_vault(tmp_path, "sample-vault"))})
     assert tried >= 10 and failed == 0
 
 

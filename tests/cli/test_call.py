@@ -132,7 +132,7 @@ async def test_what_goes_wrong_is_one_clear_line_and_its_exit_code(
 
 async def test_wrong_usage_is_exit_code_2() -> None:
     code, _, err = await call()
-    assert code == 2 and "`vaultbridge call --help`" in err and err.count("\n") == 1
+    assert code == 2 and "`vaultbridge call --help`" in err and err.count("\n") == 2
     code, out, _ = await call("--help")
     assert code == 0 and "examples:" in out
 

@@ -100,7 +100,7 @@ def test_no_vault_anywhere_says_how_to_name_one(machine: Machine) -> None:
 
 def test_a_vault_alone_is_not_taken_for_a_query_or_a_note(machine: Machine) -> None:
     vault = machine.add_vault("One")
-    for command, missing in (("search", "QUERY"), ("read", "NOTE")):
+    for command, missing in (("search", "QUERY"), ("read", "PLACE")):
         done = machine.run(command, str(vault))
         assert done.returncode == 2
         assert f"the following arguments are required: {missing}" in done.stderr

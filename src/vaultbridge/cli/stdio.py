@@ -60,7 +60,8 @@ def main(argv: list[str]) -> int:
     try:
         return serve(StdioOptions(**parse_arguments(argv)))
     except (WrongUsage, InvalidArgument) as error:
-        sys.stderr.write(f"vaultbridge stdio: {error}\n`vaultbridge stdio --help` lists the options.\n")
+        usage = "usage: vaultbridge stdio [VAULT …] [options]; `vaultbridge stdio --help` explains them"
+        sys.stderr.write(f"vaultbridge stdio: {error}\n{usage}\n")
         return 2
 
 
