@@ -19,7 +19,7 @@ from msgspec import Struct
 from vaultbridge.engine.related.edits import Place, link_at_end, link_mention
 from vaultbridge.engine.related.mentions import Mention, find_mentions
 from vaultbridge.engine.related.neighbours import SharedNeighbours, find_by_neighbours
-from vaultbridge.engine.related.words import SharedWords, find_by_words
+from vaultbridge.engine.related.words import COMMON_NOTES, SharedWords, find_by_words
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
 from vaultbridge.links.graph import Neighbours
@@ -275,12 +275,13 @@ class Finding:
                 evidence.score += MEANING_WEIGHT * (near.score - MEANING_FLOOR) / (1 - MEANING_FLOOR)
 
     def _rarity(self, name: str) -> float:
-        """From 0 for a name that every note contains to 1 for one that a single note does."""
+        """From 0 for a name that every note contains to 1 for one that a single note does. Notes are counted
+        only as far as the count matters."""
         words = split_words(name)
         if not words:
             return 0.2
         rows = self.db.execute(
-            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{" ".join(words)}"', self.count + 1)
+            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{" ".join(words)}"', COMMON_NOTES)
         )
         notes = sum(1 for (id_,) in rows if self.visible is None or id_ in self.visible)
         rarity = log((self.count + 1) / max(1, notes)) / log(self.count + 1) if self.count else 1.0
