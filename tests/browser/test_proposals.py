@@ -154,6 +154,7 @@ async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> Non
         await page.until("document.querySelectorAll('.hunks > div').length === 2")
         await page.click(".hunks > div:nth-of-type(2) button")
         await page.until("document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
+        await keep_screenshot(page, "review-hunks")
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
         assert text_of(running, "Plan.md") == PLAN.replace("Line 50\n", "Line fifty\n")
@@ -228,6 +229,8 @@ async def test_a_change_that_does_not_fit_any_more_must_be_edited_or_rejected(
         (running.vault / "Letter.md").write_text("Goodbye,\n", "utf-8")
         await page.until("document.querySelector('.review-detail .banner.bad')")
         await page.until("document.querySelector('.detail-actions .accept').disabled")
+        await keep_screenshot(page, "review-conflict")
+        assert await find_barriers(page) == []
         await page.press("a")
         await page.press("r")
         assert (await waiting).is_error
@@ -269,6 +272,43 @@ async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromiu
             await page.press("a")
             await page.until("document.querySelector('.empty')")
             assert text_of(serving, "Ideas.md") == "An idea.\n"
+
+
+RECORDED = (
+    "window.told = []; window.Notification = class { constructor(title, { body }) { told.push(title, body); }"
+    " static permission = 'default';"
+    " static async requestPermission() { return Notification.permission = 'granted'; } };"
+)
+"""The desktop's side of notifications: a browser without a window has none."""
+
+
+async def test_the_desktop_is_told_only_after_a_press_and_only_while_the_tab_is_away(
+    page: Page, running: Serving
+) -> None:
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=RECORDED)
+    await page.reload()
+    await page.until(CONNECTED)
+    assert await page.run("Notification.permission") == "default"
+    await page.click(".review-notify")
+    await page.until("document.querySelector('.review-notify').getAttribute('aria-pressed') === 'true'")
+    async with over_http(running) as client:
+        await page.run("location.hash = '#/activity'")
+        await page.until("document.querySelector('.assistant h3')?.innerText === 'Cursor'")
+        await page.run("location.hash = '#/review'")
+        await page.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+        first = proposing(client, "Ideas.md", "One", "An")
+        await page.until("told.length")
+        assert await page.run("told") == ["Cursor proposes a change", "Ideas.md"]
+        await page.click(".review-notify")
+        second = proposing(client, "Letter.md", "Dear", "Dearest")
+        await page.until(f"{WAITING} === 2")
+        assert await page.run("told.length") == 2
+        await shown(page, "Ideas.md")
+        await page.press("r")
+        assert (await first).is_error
+        await shown(page, "Letter.md")
+        await page.press("r")
+        assert (await second).is_error
 
 
 async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Page, running: Serving) -> None:
@@ -316,6 +356,8 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
             before = await page.run("document.querySelector('.review-decided').innerText")
             await page.until(f"document.querySelector('.review-decided').innerText !== {json.dumps(before)}")
         await page.until("!document.querySelector('.review-decided li button')")
+        await keep_screenshot(page, "review-decided")
+        assert await find_barriers(page) == []
         assert text_of(running, "Plan.md") == PLAN
         assert text_of(running, "Letter.md") == "Dear Ada,\n"
 

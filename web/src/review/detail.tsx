@@ -194,7 +194,7 @@ function File({ file, draft, put, alone, isEditing, edit, leave, disabled }: Fil
           {!alone && isEditable(file) && !isEditing && <button type="button" class="link" disabled={disabled} onClick={edit}>Edit</button>}
         </span>
       </header>
-      {file.conflict && <p class="banner bad"><Icon name="warning" />{file.conflict}</p>}
+      {file.conflict && !alone && <p class="banner bad"><Icon name="warning" />{file.conflict}</p>}
       {hunks.length > 1 && isEditable(file) && draft?.text === undefined && (
         <fieldset class="hunks" disabled={disabled}>
           <legend>Take</legend>

@@ -110,10 +110,11 @@ export default function Review({ route }: { route: Route }): JSX.Element {
 }
 
 function confirm(proposal: Proposal, decision: Decision): void {
-  if (decision.outcome === 'shown-again') return notify(decision.text, 'bad');
+  const text = `${what(proposal)}: ${decision.text}`;
+  if (decision.outcome === 'shown-again') return notify(text, 'bad');
   const canUndo = decision.outcome === 'accepted' && decision.change > 0;
   const kind = decision.outcome === 'note-changed' ? 'bad' : 'good';
-  notify(decision.text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined);
+  notify(text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined);
 }
 
 /** How often something was undone here: the list of decided proposals follows. */
@@ -255,7 +256,7 @@ function Decided({ isAway }: { isAway: boolean }): JSX.Element {
         return (
           <li key={proposal.id} class="card">
             <div>
-              <p><strong>{what(proposal)}</strong> <span class="tag" data-status={proposal.status}>{OUTCOMES[proposal.status] ?? proposal.status}{decided?.undone ? ', undone' : ''}</span></p>
+              <p><strong>{what(proposal)}</strong> <span class="tag" data-status={decided?.undone ? 'undone' : proposal.status}>{OUTCOMES[proposal.status] ?? proposal.status}{decided?.undone ? ', undone' : ''}</span></p>
               <p class="quiet">{knownName(proposal.assistant)} · {proposal.label || proposal.tool} · {ago(decided?.at ?? proposal.at)}{decided?.by ? ` · by ${decided.by}` : ''} · {why(proposal.reason)}</p>
               {decided?.reason && <p class="quiet">“{decided.reason}”</p>}
             </div>
