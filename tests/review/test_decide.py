@@ -13,6 +13,7 @@ from vaultbridge.engine.operations import (
     Create,
     Delete,
     Move,
+    RenameHeading,
     ReplaceText,
     SetProperty,
     Write,
@@ -225,6 +226,29 @@ def test_a_note_that_somebody_else_created_is_not_overwritten(reviewed: Make) ->
     vault.write("New.md", "mine\n")
     assert vault.decider.accept(number, by="page", seen=seen).outcome == "shown-again"
     assert vault.read("New.md") == "mine\n"
+
+
+@pytest.mark.parametrize("links_changed", [False, True])
+def test_a_new_note_that_would_take_links_over_pins_them(reviewed: Make, links_changed: bool) -> None:
+    vault = reviewed({"F/Note.md": "old\n", "B.md": "see [[Note]]\n\nmore\n"})
+    number = vault.ask(Create(note="./Note.md", content="new\n"))
+    assert {row.path for row in vault.store.get(number).rows} == {"Note.md", "B.md"}
+    seen = vault.seen(number)
+    rest = "changed" if links_changed else "more"
+    vault.write("B.md", f"see [[Note]]\n\n{rest}\n")
+    assert vault.decider.accept(number, by="page", seen=seen).outcome == "accepted"
+    assert vault.read("B.md") == f"see [[F/Note]]\n\n{rest}\n"
+    assert vault.read("Note.md") == "new\n"
+    vault.decider.undo(number, by="page")
+    assert vault.read("B.md") == f"see [[Note]]\n\n{rest}\n"
+
+
+def test_a_heading_s_links_follow_and_are_counted(reviewed: Make) -> None:
+    vault = reviewed({"A.md": "# Old\n", "B.md": "[[A#Old]]\n"})
+    number = vault.ask(RenameHeading(note="A", heading="Old", to="New"))
+    vault.decider.accept(number, by="page", seen=vault.seen(number))
+    assert vault.read("B.md") == "[[A#New]]\n"
+    assert {file.path: file.links for file in vault.store.outcome(number).files} == {"A.md": 0, "B.md": 1}
 
 
 def test_a_template_is_written_as_it_was_shown(reviewed: Make) -> None:
