@@ -71,23 +71,3 @@ async function read<T>(response: Response): Promise<T> {
   const { message = '', code = '', hint = '', argument = '' } = answer.error ?? {};
   throw new ApiError(message || answer.message || `The server answered ${response.status}.`, response.status, code, hint, argument);
 }
-
-interface ToolAnswer {
-  success: boolean;
-  content?: { text?: string; data?: string; mimeType?: string }[];
-}
-
-let takesVault: boolean | null = null;
-
-/** The content of a tool's answer, over Bridge v1. */
-export async function tool(name: string, args: Record<string, unknown>, vault: string): Promise<NonNullable<ToolAnswer['content']>> {
-  if (takesVault === null) {
-    interface Listed { tools: { name: string; inputSchema: { properties?: Record<string, unknown> } }[] }
-    const { tools } = await request<Listed>('/bridge/v1/tools', 'GET', undefined);
-    takesVault = tools.some((one) => one.name === 'search' && one.inputSchema.properties?.vault !== undefined);
-  }
-  const all = takesVault ? { ...args, vault } : args;
-  const answer = await request<ToolAnswer>(`/bridge/v1/tools/${name}/call`, 'POST', { arguments: all });
-  if (answer.success) return answer.content ?? [];
-  throw new ApiError((answer.content?.[0]?.text ?? 'The tool failed.').replace(/^Error: /, ''), 200, '', '', '');
-}

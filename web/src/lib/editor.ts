@@ -11,8 +11,6 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
-export { EditorState, EditorView, MergeView };
-
 export const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '.92rem' },
   '&.cm-focused': { outline: 'none' },

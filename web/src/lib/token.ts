@@ -50,7 +50,3 @@ export async function findToken(): Promise<string> {
     channel.postMessage({ ask: KEY });
   });
 }
-
-export function forgetToken(): void {
-  sessionStorage.removeItem(KEY);
-}

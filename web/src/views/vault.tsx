@@ -3,10 +3,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
-import { live } from '../lib/live';
 import { href, navigate, type Route, route, wentBack } from '../lib/router';
 import { complain, Icon } from '../lib/ui';
-import { useValue } from '../lib/value';
 import { loadFiles } from '../vault/files';
 import { FolderView } from '../vault/folder';
 import { Help } from '../vault/help';
@@ -19,7 +17,6 @@ import { folderOf, type Saved } from '../vault/types';
 export default function Vault({ route: now }: { route: Route }): JSX.Element {
   const [drawer, setDrawer] = useState(false);
   const content = useRef<HTMLDivElement>(null);
-  useValue(live.state);
   useEffect(() => setDrawer(false), [now.view, now.path]);
   useScroll(content);
   return (
