@@ -16,8 +16,11 @@ import aiohttp
 import pytest
 from mcp import Client, StdioServerParameters
 
+from server.test_tls import certificate
 from support.page_api import PageApi
 from support.serve import Served
+from vaultbridge.errors import EngineFailure
+from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
 
 pytestmark = [pytest.mark.timeout(120)]
 
@@ -163,3 +166,25 @@ async def test_a_server_hears_of_its_own_vaults_and_shows_what_its_scope_shows(
         assert (seen["vaults"], seen["did"], seen["reads"]) == (["Notes"], "read Plan.md", 1)
         entries = str((await api.get("/activity"))["entries"])
         assert "Plan.md" in entries and "Only here" not in entries and "Diary" not in entries
+
+
+async def test_a_process_reports_over_tls_to_that_very_certificate_alone(
+    server: Served, vault: Path, tmp_path: Path
+) -> None:
+    own, key = certificate(tmp_path, "own")
+    await server.start(vault, "--tls-certificate", own, "--tls-key", key)
+    (known,) = server.home.glob("cache/*/bridge.json")
+    endpoint = json.loads(known.read_text())
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=False)) as http,
+        stdio(server, vault) as client,
+    ):
+        api = PageApi(http, f"https://127.0.0.1:{server.port}", endpoint["token"])
+        await read(client, "Plan.md")
+        (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=1))
+        assert seen["did"] == "read Plan.md"
+    address = parse_address(f"https://127.0.0.1:{server.port}")
+    with pytest.raises(EngineFailure, match="another certificate"):
+        await send_request(
+            address, "POST", "/page/api/clients", headers={}, seconds=60, certificate="ab" * 32
+        )
