@@ -188,9 +188,12 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
 @pytest.mark.parametrize(
     ("way", "action", "content"),
     [
-        (way, *decision)
-        for way in ("stdio", "mcp", "stateless")
-        for decision in (("accept", {"apply": True}), ("accept", {"apply": False}), ("decline", None))
+        ("stdio", "accept", {"apply": True}),
+        ("stdio", "decline", None),
+        ("mcp", "accept", {"apply": True}),
+        ("mcp", "accept", {"apply": False}),
+        ("stateless", "accept", {"apply": True}),
+        ("stateless", "decline", None),
     ],
 )
 async def test_a_client_that_can_asks_its_user(serving: Serving, way: str, action: Any, content: Any) -> None:
