@@ -22,6 +22,7 @@ from vaultbridge.engine.related.neighbours import SharedNeighbours, find_by_neig
 from vaultbridge.engine.related.words import COMMON_NOTES, SharedWords, find_by_words
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
+from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import FileTable, name_key
 from vaultbridge.links.syntax import note_name
@@ -42,7 +43,7 @@ MEANING_WEIGHT: Final = 1.0
 """How much each kind of evidence counts. Chosen on half of the links hidden in a public manual; the other
 half confirmed them (benchmarks/related_bench.py)."""
 
-MENTIONING: Final = 200
+MENTIONING: Final = 60
 """Notes in which a name is looked for: those that the word table names, which may hold it only in code."""
 
 CANDIDATES: Final = 60
@@ -261,8 +262,10 @@ class Finding:
         return notes[:MENTIONING]
 
     def _mentions_of(self, wanted: str, keys: Collection[str], path: str) -> list[Mention]:
-        (text,) = self.db.execute("SELECT text FROM texts WHERE id = ?", (self.ids[path],)).fetchone()
-        return _find_names(text, parse(text), wanted, keys)
+        text, blob = self.db.execute(
+            "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (self.ids[path],)
+        ).fetchone()
+        return _find_names(text, decode_note(blob), wanted, keys)
 
     def _add_meaning(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
         embeddings = self.engine.embeddings

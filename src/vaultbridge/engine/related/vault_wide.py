@@ -15,8 +15,8 @@ from msgspec import Struct
 from vaultbridge.engine.related.edits import link_at_end
 from vaultbridge.engine.related.find import Asked, Evidence, Finding, explain
 from vaultbridge.index.fold import split_words
+from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.syntax import note_name
-from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.paths import VaultPath
 
 if TYPE_CHECKING:
@@ -121,10 +121,12 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
 
 
 def _ask(finding: Finding, path: str) -> Asked | None:
-    row = finding.db.execute("SELECT text FROM texts WHERE id = ?", (finding.ids.get(path, 0),)).fetchone()
+    row = finding.db.execute(
+        "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (finding.ids.get(path, 0),)
+    ).fetchone()
     if row is None:
         return None
-    note = parse(row[0])
+    note = decode_note(row[1])
     return Asked(path, note_name(path), (note_name(path), *note.aliases), row[0], note)
 
 
