@@ -52,7 +52,12 @@ PASSAGE_CHARS: Final = 400
 makes them longer."""
 
 RELEVANT: Final = 0.2
-"""The share of the best section's score that another must have."""
+WEAK: Final = 0.08
+"""The shares of the best section's score from which on another is shown, and from which on it is shown where
+room is left over."""
+
+WEAK_PASSAGES: Final = 2
+"""How many of the latter: sometimes one has a missing fact, but most are beside the point."""
 
 SAME_NOTE: Final = 0.75
 """What each further section of one note counts of the one before: several notes say more than one."""
@@ -186,7 +191,7 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
     best = max((one.score for one in found), default=0.0)
     for one in found:
         one.weight *= (1 + one.score / best) if best else 1
-    return [one for one in found if not one.order or one.score >= RELEVANT * best]
+    return found
 
 
 def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> Iterable[_Candidate]:
@@ -221,10 +226,28 @@ def _matched_words(section: RankedSection) -> set[str]:
 
 
 def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[Passage]:
-    """Passages for the best candidates, in reading order. What repeats another makes room for the next."""
-    if hub is not None:
-        return _cut_hub(candidates, room, hub)
+    """Passages for the best candidates, in reading order."""
     said = Said()
+    spans: list[tuple[_Candidate, Span]] = []
+    if hub is not None:
+        own = [one for one in candidates if one.path == hub]
+        spans = [(one, cut_passage(one.text, one.span, {}, int(room * HUB_SHARE))) for one in own]
+        candidates = [one for one in candidates if one.path != hub and one.order < HUB_RANK]
+    best = max((one.score for one in candidates), default=0.0)
+    # What is further from the question only gets the room that is left.
+    near = [one for one in candidates if one.score >= RELEVANT * best or not one.order]
+    far = [one for one in candidates if WEAK * best <= one.score < RELEVANT * best and one.order]
+    far = sorted(far, key=lambda one: -one.score)[:WEAK_PASSAGES]
+    for chosen in (near, far):
+        left = room - sum(end - start + _head_chars(one) for one, (start, end) in spans)
+        if left >= PASSAGE_CHARS or not spans:
+            spans += _cut_some(chosen, left, said)
+    spans.sort(key=lambda one: (one[0].order, one[1]))
+    return _leave_out_overlaps(spans)
+
+
+def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple[_Candidate, Span]]:
+    """What repeats another makes room for the next."""
     chosen: list[_Candidate] = []
     most = max(1, room // PASSAGE_CHARS)
     for candidate in sorted(candidates, key=lambda one: -one.weight):
@@ -234,31 +257,23 @@ def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list
     holders = Counter(word for candidate in chosen for word in candidate.words)
     # A word that few of the sections have tells more than one that all have.
     words = {word: 1.0 / count for word, count in holders.items()}
-    heads = sum(len(_render_place(one.path, one.heading, 10**4)) + 2 for one in chosen)
+    room -= sum(map(_head_chars, chosen))
     weights = [one.weight for one in chosen]
     needs = [one.span[1] - one.span[0] for one in chosen]
     # The place with the words of each first: more passages say more than longer ones.
-    least = share_room([min(need, PASSAGE_CHARS) for need in needs], weights, max(0, room - heads))
+    least = share_room([min(need, PASSAGE_CHARS) for need in needs], weights, max(0, room))
     rest = [need - share for need, share in zip(needs, least, strict=True)]
-    more = share_room(rest, weights, max(0, room - heads - sum(least)))
-    shares = map(add, least, more)
-    spans = [
+    more = share_room(rest, weights, max(0, room - sum(least)))
+    return [
         (one, cut_passage(one.text, one.span, words, share))
-        for one, share in zip(chosen, shares, strict=True)
+        for one, share in zip(chosen, map(add, least, more), strict=True)
         if share
     ]
-    spans.sort(key=lambda one: (one[0].order, one[1]))
-    return _leave_out_overlaps(spans)
 
 
-def _cut_hub(candidates: list[_Candidate], room: int, hub: VaultPath) -> list[Passage]:
-    """The beginning of the note that was asked for, or all of it, and others where there is room left."""
-    own = [one for one in candidates if one.path == hub]
-    others = [one for one in candidates if one.path != hub and one.order < HUB_RANK]
-    spans = [(one, cut_passage(one.text, one.span, {}, int(room * HUB_SHARE))) for one in own]
-    shown = _leave_out_overlaps(spans)
-    left = room - sum(len(one.text) + len(one.path) + 10 for one in shown)
-    return [*shown, *(_cut(others, left, None) if left >= PASSAGE_CHARS and len(shown) == len(own) else [])]
+def _head_chars(candidate: _Candidate) -> int:
+    """What the line above a passage takes, at most."""
+    return len(_render_place(candidate.path, candidate.heading, 10**4)) + 2
 
 
 def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[Passage]:
