@@ -36,39 +36,46 @@ UNDO = ".notice.good button:not(.bare)"
 UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.includes('is undone'))"
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
-    with held_port() as port:
-        yield port
+NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
 
 
-@pytest.fixture
-def serving(tmp_path: Path, port: int) -> Serving:
-    notes = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
-    home = tmp_path / "home"
+def new_serving(folder: Path, port: int = 0) -> Serving:
+    home = folder / "home"
     # A call waits for the person of the test however busy the machine is.
     (home / "config" / "vaultbridge").mkdir(parents=True)
     (home / "config" / "vaultbridge" / "config.toml").write_text("[limits]\nreview_seconds = 300\n", "utf-8")
-    return Serving(write_vault(tmp_path / "Garden", notes), home, port)
+    return Serving(write_vault(folder / "Garden", NOTES), home, port)
 
 
-@pytest.fixture
-def running(serving: Serving) -> Iterator[Serving]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    serving = new_serving(tmp_path_factory.mktemp("review"))
     with serving.running():
         yield serving
 
 
 @pytest.fixture
+def running(served: Serving) -> Serving:
+    """With the notes as they were in the beginning; every test decides on all that it proposes."""
+    write_vault(served.vault, NOTES)
+    return served
+
+
+@pytest.fixture
 async def page(chromium: Chromium, running: Serving) -> AsyncIterator[Page]:
-    """With review switched on, as a person does it."""
     async with chromium.page(running.link()) as page:
         await page.until(CONNECTED)
-        await page.run("location.hash = '#/review'")
-        assert "Review is off" in await page.text(".empty")
-        await page.click(".empty .accept")
-        await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
+        await switch_on(page)
         yield page
         assert page.complaints() == []
+
+
+async def switch_on(page: Page) -> None:
+    """Switch review on, as a person does it; it stays on."""
+    await page.run("location.hash = '#/review'")
+    if "Review is off" in await page.text(".empty"):
+        await page.click(".empty .accept")
+    await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
 
 
 def proposing(client: Client, note: str, old: str, new: str) -> asyncio.Task[Any]:
@@ -202,8 +209,9 @@ async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_toge
         await page.click(UNDO)
         await page.until(UNDONE)
         await page.run("location.hash = '#/review?show=decided'")
-        await page.until("document.querySelectorAll('.review-decided .tag').length === 2")
-        await page.until("document.querySelector('.review-decided').innerText.match(/undone/g)?.length === 2")
+        for place in (1, 2):
+            tag = f"document.querySelector('.review-decided li:nth-child({place}) .tag')"
+            await page.until(f"{tag}?.innerText === 'Accepted, undone'")
     assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("One idea.\n", "Dear Ada,\n")
 
 
@@ -251,27 +259,27 @@ async def test_invisible_characters_are_named(page: Page, running: Serving) -> N
         await waiting
 
 
-async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromium, serving: Serving) -> None:
-    async with chromium.page() as page:
-        with serving.running():
-            await page.go(serving.link())
-            await page.until(CONNECTED)
-            await page.run("location.hash = '#/review'")
-            await page.click(".empty .accept")
-            await page.until("document.querySelector('.empty').innerText.includes('Review is on')")
-            async with over_stdio(serving) as client:
-                waiting = proposing(client, "Ideas.md", "One", "An")
-                await shown(page, "Ideas.md")
-                waiting.cancel()
-        await page.until("document.querySelector('.detail-actions .accept').disabled")
-        assert "away" in await page.text(".review > .banner")
-        await page.press("a")
-        with serving.running():
-            await page.until(CONNECTED)
-            await shown(page, "Ideas.md")
+async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromium, tmp_path: Path) -> None:
+    with held_port() as port:
+        serving = new_serving(tmp_path, port)
+        async with chromium.page() as page:
+            with serving.running():
+                await page.go(serving.link())
+                await page.until(CONNECTED)
+                await switch_on(page)
+                async with over_stdio(serving) as client:
+                    waiting = proposing(client, "Ideas.md", "One", "An")
+                    await shown(page, "Ideas.md")
+                    waiting.cancel()
+            await page.until("document.querySelector('.detail-actions .accept').disabled")
+            assert "away" in await page.text(".review > .banner")
             await page.press("a")
-            await page.until("document.querySelector('.empty')")
-            assert text_of(serving, "Ideas.md") == "An idea.\n"
+            with serving.running():
+                await page.until(CONNECTED)
+                await shown(page, "Ideas.md")
+                await page.press("a")
+                await page.until("document.querySelector('.empty')")
+                assert text_of(serving, "Ideas.md") == "An idea.\n"
 
 
 RECORDED = (
@@ -343,7 +351,7 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         assert text_of(running, "Plan.md") == PLAN.replace("Buy seeds", "Buy bulbs")
         assert text_of(running, "Letter.md") == "My Dear Ada, dear Charles,\n"
         assert text_of(running, "Ideas.md") == "One idea.\n"
-        assert [change["actor"] for change in history(running)] == ["cursor-vscode", "claude-ai"]
+        assert [change["actor"] for change in history(running)[:2]] == ["cursor-vscode", "claude-ai"]
 
         await page.run("location.hash = '#/activity'")
         for name in ("Claude Desktop", "Cursor", "Claude Code"):
@@ -351,11 +359,9 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
             await page.until(f"{titles}.includes({json.dumps(name)})")
         await keep_screenshot(page, "activity-three")
         await page.run("location.hash = '#/review?show=decided'")
-        for _ in range(2):
-            await page.click(".review-decided li button")
-            before = await page.run("document.querySelector('.review-decided').innerText")
-            await page.until(f"document.querySelector('.review-decided').innerText !== {json.dumps(before)}")
-        await page.until("!document.querySelector('.review-decided li button')")
+        for place in (1, 2):
+            await page.click(f".review-decided li:nth-child({place}) button")
+            await page.until(f"!document.querySelector('.review-decided li:nth-child({place}) button')")
         await keep_screenshot(page, "review-decided")
         assert await find_barriers(page) == []
         assert text_of(running, "Plan.md") == PLAN
