@@ -53,3 +53,14 @@ def test_every_command_has_a_module_with_a_main() -> None:
 
 def test_the_changelog_tells_of_this_version() -> None:
     assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_every_route_of_the_page_is_listed() -> None:
+    code = "\n".join(file.read_text("utf-8") for file in (ROOT / "src" / "vaultbridge").rglob("*.py"))
+    served = {
+        f"{method.upper()} {re.sub('{[a-z]+}', '*', path)}"
+        for method, path in re.findall(r"^ +api\.(get|post|put|delete)\(\s*\"/([^\"]+)\"", code, re.MULTILINE)
+    }
+    listed = re.findall(r"`((?:GET|POST|PUT|DELETE) [^`?]+)", (ROOT / "docs" / "page.md").read_text("utf-8"))
+    # A part of an address that varies is in capitals there.
+    assert served == {re.sub(r"/[A-Z]+", "/*", route) for route in listed}

@@ -1,4 +1,4 @@
-// What the server tells of its settings (docs/page-api.md).
+// What the server tells of its settings (docs/page.md).
 
 export interface Settings {
   version: string;
