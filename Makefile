@@ -9,7 +9,7 @@ SAMPLE := examples/sample-vault
 
 WEB_READY := web/node_modules/.ready
 
-.PHONY: help run test check lint types generate packages bundle web bench conformance test-claude lock clean
+.PHONY: help run test check lint types generate screenshots packages bundle web bench conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -48,6 +48,12 @@ generate: $(READY)  ## every generated file: schemas, the list of tools, referen
 	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
 	$(BIN)/python tests/requirements/document.py
 	$(BIN)/python -m vaultbridge.cli.manual man/vaultbridge.1
+
+screenshots: $(READY)  ## the pictures of the documents, made by the browser tests (needs Chromium)
+	rm -rf build/screenshots
+	VAULTBRIDGE_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -q tests/browser/test_documents.py tests/browser/test_proposals.py
+	cp build/screenshots/note.png docs/images/note.png
+	cp build/screenshots/review-1280-light.png docs/images/review.png
 
 packages: $(READY)  ## build every package into dist/, each checked by its own tool (needs npm)
 	$(BIN)/python packaging/build.py dist

@@ -64,3 +64,20 @@ def test_every_route_of_the_page_is_listed() -> None:
     listed = re.findall(r"`((?:GET|POST|PUT|DELETE) [^`?]+)", (ROOT / "docs" / "page.md").read_text("utf-8"))
     # A part of an address that varies is in capitals there.
     assert served == {re.sub(r"/[A-Z]+", "/*", route) for route in listed}
+
+
+def test_troubleshooting_names_every_code_and_reason() -> None:
+    import re
+
+    from vaultbridge import errors
+
+    text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    table = text.partition("<!-- reasons")[2].partition("<!-- end of reasons -->")[0]
+    told = set(re.findall(r"^\| `([A-Z_]+)` \| `([a-z-]+)` \|", table, re.MULTILINE))
+    kinds = [errors.VaultbridgeError, *_subclasses(errors.VaultbridgeError)]
+    known = {(kind.code, kind.reason) for kind in kinds if kind.__module__ == "vaultbridge.errors"}
+    assert told == known
+
+
+def _subclasses(kind: type) -> list[type]:
+    return [one for below in kind.__subclasses__() for one in (below, *_subclasses(below))]

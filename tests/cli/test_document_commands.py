@@ -22,8 +22,9 @@ BOUND = 60.0
 LINE = re.compile(r"^(?: {4})?((?:vaultbridge [a-z]|curl )(?:\\\n|[^\n])*)$", re.MULTILINE)
 """Indented or in a fence; a line that ends in a backslash goes on."""
 
-STAYS = re.compile(r"vaultbridge (serve|stdio|bridge)\b|--watch|localhost:8080")
-"""They run until they are ended, or want a server of somebody else's; tests of their own hold them."""
+STAYS = re.compile(r"vaultbridge (serve|stdio|bridge)\b|vaultbridge init$|--watch|localhost:8080")
+"""They run until they are ended, ask a person, or want a server of somebody else's; tests of their own hold
+them."""
 
 
 def command_lines() -> list[str]:

@@ -108,7 +108,9 @@ def serving(tmp_path: Path) -> Serving:
             if not folder.exists():
                 make_vault(folder)
         config_file.parent.mkdir(parents=True, exist_ok=True)
-        listed = "".join(f"[[vaults]]\npath = {json.dumps(str(folder))}\n" for folder in folders)
+        listed = "".join(
+            f"[[vaults]]\npath = {json.dumps(str(folder), ensure_ascii=False)}\n" for folder in folders
+        )
         port = "" if "port" in config else "[server]\nport = 0\n" if "[server]" not in config else ""
         config_file.write_text(listed + port + config, "utf-8")
 

@@ -80,6 +80,28 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
         assert (status, body["error"]["code"]) == (404, "FILE_NOT_FOUND")
 
 
+@pytest.mark.parametrize("name", ["Nightjar Hill", 'two "words"', "日記 и заметки", "a,b;c=d", "🌱"])
+async def test_a_vault_may_have_any_name(serving: Serving, name: str, tmp_path: Path) -> None:
+    """Names end up in headers, addresses and keys."""
+    make_vault(tmp_path / name)
+    async with serving("", name) as served:
+        for path in (
+            "/files",
+            "/home",
+            "/note?path=Plan.md",
+            "/links?path=Plan.md",
+            "/graph",
+            "/search?q=text",
+        ):
+            url = f"{served.url}/page/api{path}"
+            async with served.http.get(url, headers=owner(served), params={}) as response:
+                assert response.status == 200, (path, await response.text())
+                tag = response.headers.get("ETag")
+            if tag is not None:
+                async with served.http.get(url, headers={**owner(served), "If-None-Match": tag}) as again:
+                    assert again.status == 304, path
+
+
 async def test_backlinks_and_links_of_a_note_name_their_lines(serving: Serving, tmp_path: Path) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:
