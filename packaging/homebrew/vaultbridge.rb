@@ -5,7 +5,7 @@ class Vaultbridge < Formula
 
   desc "Connects an Obsidian vault to AI assistants"
   homepage "https://github.com/vaultbridge/vaultbridge"
-  url "https://files.pythonhosted.org/packages/source/v/vaultbridge/vaultbridge-0.1.0.tar.gz"
+  url "https://github.com/vaultbridge/vaultbridge/releases/download/v0.1.0/vaultbridge-0.1.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "MIT"
 
