@@ -9,7 +9,6 @@ its own, so that both always say the same.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 import time
@@ -266,8 +265,10 @@ class SettingsRoutes:
 
 def _parse_lines(said: bytes) -> Iterable[dict[str, Any]]:
     for line in said.splitlines():
-        with contextlib.suppress(*JSON_ERRORS):
+        try:
             yield msgspec.json.decode(line, type=dict[str, Any])
+        except JSON_ERRORS:
+            continue
 
 
 def _render_scope(scope: Any) -> dict[str, Any]:

@@ -126,6 +126,6 @@ RELATED = Tool(
     ),
     arguments=Related,
     run=run,
-    group="links",
+    group="find",
     note="name",
 )

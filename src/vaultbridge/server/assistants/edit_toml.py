@@ -79,7 +79,8 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _split_name(text: str) -> list[str]:
-    """Split a table's dotted name, whose parts may be quoted."""
+    """Split a table's dotted name, whose parts may be quoted. A quoted part is one JSON string: no
+    RecursionError."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)', text)
     return [json.loads(f'"{double}"') if double else single or bare for double, single, bare in parts]
 

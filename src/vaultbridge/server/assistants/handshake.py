@@ -90,7 +90,8 @@ def check_handshake(
 
 
 def _ask(process: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, Any]:
-    """Send a request and read lines until its answer; notifications in between are fine."""
+    """Send a request and read lines until its answer; notifications in between are fine. Raises ValueError,
+    OSError and what reading JSON raises, RecursionError too."""
     _send(process, request)
     assert process.stdout is not None
     while line := process.stdout.readline():

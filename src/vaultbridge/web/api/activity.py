@@ -18,7 +18,7 @@ import msgspec
 from vaultbridge.activity.records import CallRecord
 from vaultbridge.activity.words import EntryKind, describe_changes
 from vaultbridge.engine.naming import is_text_file
-from vaultbridge.errors import InvalidArgument, VaultNotFound
+from vaultbridge.errors import JSON_ERRORS, InvalidArgument, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.web.api.routes import PageApi, PageCall
@@ -67,7 +67,7 @@ def parse_cursor(name: str, text: str) -> Cursor | None:
     try:
         if len(text) <= CURSOR_CHARS:
             return msgspec.json.decode(bytes.fromhex(text), type=Cursor)
-    except (ValueError, msgspec.MsgspecError):
+    except (ValueError, *JSON_ERRORS):
         pass
     raise InvalidArgument(
         f"{name} is not a cursor of this list.", argument=name, hint="Take `next` or `newest` from an answer."
