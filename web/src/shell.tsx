@@ -111,8 +111,25 @@ function Loader({ entry, route: now }: { entry: Entry; route: Route }): JSX.Elem
   useEffect(() => {
     entry.load().then((module) => set(() => module.default), () => fail(new Error('This view could not be loaded. Is the server still running?')));
   }, []);
+  const connected = useValue(live.state).word === 'connected';
+  const was = useRef(connected);
+  useEffect(() => {
+    // Browsers remember that a module could not be loaded, so only a reload helps once the server is back.
+    if (error && connected && !was.current && mayReload()) location.reload();
+    was.current = connected;
+  }, [error, connected]);
   if (error) return <Failure error={error} retry={() => location.reload()} />;
   return View ? <View route={now} /> : <Loading />;
+}
+
+const RELOADED = 'reloaded';
+const RELOAD_MS = 30_000; // a page that cannot be loaded at all must not reload without end
+
+function mayReload(): boolean {
+  const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  if (Date.now() - last < RELOAD_MS) return false;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  return true;
 }
 
 function Notices(): JSX.Element {
