@@ -90,8 +90,7 @@ class Companion extends obsidian.Plugin {
     this.addCommand({
       id: 'mention',
       name: 'Send selection to Claude as mention',
-      // The keys that Claude Code's other editors use.
-      hotkeys: [{ modifiers: ['Mod', 'Alt'], key: 'k' }],
+      // No default hotkey: it could collide with one that the person has set.
       checkCallback: (checking) => {
         const possible = this.connection.state === 'connected' && this.app.workspace.getActiveFile() !== null;
         if (possible && !checking) void this.#mentionActive();
