@@ -52,7 +52,7 @@ GONE_KEPT: Final = 50
 """Clients that are still listed after they left."""
 
 GROUPS: Final = 200
-"""Clients without a session that are told apart; after that the one silent for longest is forgotten."""
+"""How many clients without a session are distinguished; then the one silent for longest is forgotten."""
 
 GROUP_SECONDS: Final = 300.0
 """A client without a session counts as connected this long after its last call."""

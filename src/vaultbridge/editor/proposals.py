@@ -282,7 +282,7 @@ class PendingDiffs:
 
     async def _look(self, pending: _Pending, check: _OutcomeCheck) -> None:
         """Read the note until it shows what became of the diff. An acceptance of an unchanged note is
-        certain: the front ends are told soon, and the client may still write it later."""
+        certain: the front ends hear of it soon, and the client may still write it later."""
         loop = asyncio.get_running_loop()
         certain = check.found == check.otherwise
         told_by = loop.time() + (SOON_SECONDS if certain else self._outcome_seconds)

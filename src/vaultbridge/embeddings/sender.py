@@ -3,8 +3,9 @@
 One process per vault and machine sends, held by a lock file. It looks at the notes that changed, asks for
 each whether it may be sent, at the moment of sending, and sends the passages whose text has no vector yet, a
 batch at a time. An endpoint that fails is left alone for a while, twice as long each time; what was not sent
-is found again by comparing, so no queue can overflow. A model that answers with vectors of another length, or
-with another direction for the same sentence, is another model: all vectors are made again.
+is found again by comparing, so no queue can overflow. A model whose vectors
+have a new length, or that answers the same sentence differently, counts as a new one: all vectors are made
+again.
 """
 
 from __future__ import annotations

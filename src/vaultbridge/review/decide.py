@@ -299,7 +299,7 @@ def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
 
 
 def _overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
-    """Writes that follow the original operations, where the text should be another than they give."""
+    """Writes that follow the original operations, where the text should differ from theirs."""
     return [
         Write(note=file.path, content=decode(file.after).text)
         for file in wanted

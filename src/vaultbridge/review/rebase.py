@@ -108,7 +108,7 @@ def tell_writer(
 
 class Rebaser:
     """`engine` is the one of whoever decides. `reopen` opens the vault under the scope of whoever asked,
-    where that is another one."""
+    where that differs."""
 
     def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
@@ -116,7 +116,7 @@ class Rebaser:
         self._reopen = reopen
 
     def refresh(self, proposal: Proposal) -> Proposal:
-        """The proposal on the notes as they are now; stored, if that is another version."""
+        """The proposal on the notes as they are now; stored, if they have changed."""
         body = proposal.body
         if body is None:
             return proposal

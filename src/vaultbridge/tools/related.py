@@ -107,7 +107,7 @@ def _list_findings(look: VaultLook, *, editable: bool) -> Iterator[str]:
         yield "[orphans, and where they could hang]"
         yield from _list_links(look.orphans, editable=editable)
     if look.homeless:
-        yield f"[orphans that nothing speaks for]\n{', '.join(look.homeless)}"
+        yield f"[orphans without a suggestion]\n{', '.join(look.homeless)}"
     if look.duplicates:
         yield "[near-duplicates]"
         yield from (f"{one.path} = {one.other}: {one.alike:.0%} alike" for one in look.duplicates)

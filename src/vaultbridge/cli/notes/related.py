@@ -114,7 +114,7 @@ def _say_look(args: argparse.Namespace, look: VaultLook) -> None:
             number += 1
             _show(args, number, f"{one.source} -> {one.target}", one)
     if look.homeless:
-        say(args.terminal.style("orphans that nothing speaks for", "heading"))
+        say(args.terminal.style("orphans without a suggestion", "heading"))
         for path in look.homeless:
             say(path)
     if look.duplicates:

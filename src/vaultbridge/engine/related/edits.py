@@ -119,7 +119,7 @@ def _spellings(
 
 
 def _is_in_table(text: str, offset: int) -> bool:
-    """Whether the line belongs to a table: the row of dashes stands above it, with no blank line between, or
+    """Whether the line belongs to a table: the row of dashes is above it, with no blank line between, or
     right below."""
     start = start_of_line(text, offset)
     below = start_of_next_line(text, offset)
