@@ -6,33 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.activity.pauses import CHECK_SECONDS, FILE_NAME, PAUSES, Pauses
+from vaultbridge.activity.pauses import FILE_NAME, PAUSES, Pauses
 from vaultbridge.errors import EngineFailure
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def pass_by(self) -> None:
-        self.now += CHECK_SECONDS
-
-
 def test_a_pause_made_by_one_process_holds_in_the_other_and_after_both(tmp_path: Path) -> None:
-    clock = Clock()
-    one, other = (Pauses([tmp_path / "a", tmp_path / "b"], clock=clock) for _ in range(2))
+    one, other = (Pauses([tmp_path / "a", tmp_path / "b"]) for _ in range(2))
     assert not other.is_paused("ide||x")
     one.pause([("ide||x", "Claude Code")])
     assert one.is_paused("ide||x"), "at once where it was made"
-    clock.pass_by()
-    assert other.is_paused("ide||x") and not other.is_paused("ide||y")
-    again = Pauses([tmp_path / "b"], clock=clock)
+    assert other.is_paused("ide||x"), "and at once in every other process"
+    assert not other.is_paused("ide||y")
+    again = Pauses([tmp_path / "b"])
     assert again.is_paused("ide||x") and again.identities == {"ide||x": "Claude Code"}
     other.resume(["ide||x"])
-    clock.pass_by()
     assert not one.is_paused("ide||x")
     assert not (tmp_path / "a" / FILE_NAME).exists(), "nobody is paused: nothing is left behind"
 
@@ -51,11 +38,9 @@ def test_everyone_means_those_who_come_later_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"everyone": 1}', b"\xff", b"[" * 100_000])
 def test_a_damaged_file_changes_nobody(tmp_path: Path, damage: bytes) -> None:
-    clock = Clock()
-    pauses = Pauses([tmp_path], clock=clock)
+    pauses = Pauses([tmp_path])
     pauses.pause([("a", "A")])
     (tmp_path / FILE_NAME).write_bytes(damage)
-    clock.pass_by()
     assert pauses.is_paused("a") and not pauses.is_paused("b")
 
 

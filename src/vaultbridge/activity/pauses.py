@@ -2,15 +2,14 @@
 
 The list is a small file in the vault's cache folder. `vaultbridge serve`, every `vaultbridge stdio` and the
 command line share it, so a pause holds at once wherever the assistant is connected, when it reconnects, and
-when the server restarts: it ends only when a person ends it. A process looks at the file's stat before a
-call, at most ten times a second.
+when the server restarts: it ends only when a person ends it. A process looks at the file's stat before every
+call: two microseconds, and no call slips through after the page has said that its assistant is paused.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +19,6 @@ from vaultbridge.errors import JSON_ERRORS, EngineFailure
 from vaultbridge.system import FileStat, make_private_folder, read_private, stat_file, write_private
 
 FILE_NAME: Final = "paused.json"
-
-CHECK_SECONDS: Final = 0.1
-"""How long what the file said is trusted: a person who presses Pause does not notice it, and a call costs no
-system call."""
 
 PAUSES: Final = 200
 """Assistants that can be paused one by one; beyond that only all at once."""
@@ -81,12 +76,8 @@ class VaultPauses:
 class Pauses:
     """The lists of all vaults that a process serves: paused in one of them is paused."""
 
-    def __init__(self, caches: Iterable[Path], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, caches: Iterable[Path]) -> None:
         self._vaults = tuple(VaultPauses(cache) for cache in caches)
-        self._until = -1.0
-        self._known: tuple[PauseList, ...] = ()
-        """The lists that pause anybody, as they were read last; they hold until `_until`."""
 
     @property
     def everyone(self) -> bool:
@@ -99,11 +90,11 @@ class Pauses:
         }
 
     def is_paused(self, identity: str) -> bool:
-        now = self._clock()
-        if now >= self._until:
-            self._until = now + CHECK_SECONDS
-            self._known = tuple(found for vault in self._vaults if (found := vault.read()) != NOBODY)
-        return any(paused.everyone or identity in paused.identities for paused in self._known)
+        for vault in self._vaults:
+            paused = vault.read()
+            if paused.everyone or identity in paused.identities:
+                return True
+        return False
 
     def pause(self, identities: Iterable[tuple[str, str]]) -> None:
         """Pause assistants, given as (identity, name). Raises EngineFailure."""
@@ -116,7 +107,6 @@ class Pauses:
                     f"{PAUSES} assistants are paused already.", hint="Resume some, or pause all at once."
                 )
             vault.write(PauseList(now.everyone, merged))
-        self._until = -1.0
 
     def resume(self, identities: Iterable[str]) -> None:
         """Resume assistants. When everyone is paused, resume that too: nobody can be resumed otherwise, so
@@ -125,14 +115,11 @@ class Pauses:
         for vault in self._vaults:
             kept = {key: name for key, name in vault.read().identities.items() if key not in gone}
             vault.write(PauseList(everyone=False, identities=kept))
-        self._until = -1.0
 
     def pause_everyone(self) -> None:
         for vault in self._vaults:
             vault.write(PauseList(everyone=True, identities=vault.read().identities))
-        self._until = -1.0
 
     def resume_everyone(self) -> None:
         for vault in self._vaults:
             vault.write(NOBODY)
-        self._until = -1.0
