@@ -168,7 +168,7 @@ def measure_research(report: Report, harness: ToolHarness) -> None:
         needed += len(facts)
         asked.append(count_tokens(answer))
         search = harness.text("search", query=question)
-        paths = [note.path for note in harness.engine.ask.rank(question, limit=READ).notes]
+        paths = [note.path for note in harness.engine.queries.rank(question, limit=READ).notes]
         texts = [search, *(harness.text("read_note", name=path) for path in paths)]
         read.append(sum(map(count_tokens, texts)))
         before = sum(any(fact in text for text in texts) for fact in facts)
@@ -211,7 +211,7 @@ def measure_planted(report: Report, harness: ToolHarness) -> None:
     for question, notes in PLANTED.items():
         facts = [fact for sections in notes.values() for fact in sections.values()]
         answer = harness.text("context", question=question)
-        paths = [note.path for note in harness.engine.ask.rank(question, limit=READ).notes]
+        paths = [note.path for note in harness.engine.queries.rank(question, limit=READ).notes]
         texts = [harness.text("search", query=question)]
         texts += [harness.text("read_note", name=path) for path in paths]
         held = sum(fact in answer for fact in facts)
@@ -258,7 +258,7 @@ def measure_speed(report: Report, harness: ToolHarness, notes: Path) -> None:
         words = [word for word in path.read_text("utf-8").split() if word.isalpha()]
         questions.append(" ".join(rng.sample(words, min(len(words), rng.randint(*WORDS)))))
     gather(engine, questions[0])
-    ranked = [timed(partial(engine.ask.rank, question)) for question in questions]
+    ranked = [timed(partial(engine.queries.rank, question)) for question in questions]
     gathered = [timed(partial(gather, engine, question)) for question in questions]
     report.add("context on a large vault, median", statistics.median(gathered) * 1000, None, "ms of CPU")
     ratio = statistics.median(gathered) / statistics.median(ranked)

@@ -290,7 +290,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.refresh()
         hub = VaultPath(HUB)
-        places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
+        places = sorted({engine.root.locate(link.source) for link in engine.queries.backlinks(hub)})
         turns = rounds * 2  # An even number, so that the vault ends as it started.
         bare, ours = best(
             turns,
@@ -307,7 +307,9 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.refresh()
-        places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(VaultPath(HUB))})
+        places = sorted(
+            {engine.root.locate(link.source) for link in engine.queries.backlinks(VaultPath(HUB))}
+        )
         rename(engine, next(turn))
         ours = sorted(timed(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
         bare = sorted(timed(lambda: bare_rewrite(places)) for _ in range(rounds * 2 + 1))
@@ -319,7 +321,7 @@ def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> No
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.start()
         engine.index_sync.wait_complete()
-        paths = [file.path for file in engine.ask.files() if file.path.endswith(".md")][:200]
+        paths = [file.path for file in engine.queries.files() if file.path.endswith(".md")][:200]
         bare, ours = [], []
         for turn in range(rounds * len(paths)):
             path = paths[turn % len(paths)]

@@ -59,7 +59,7 @@ def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]
     folder = place / "vault"
     with open_engine(place) as engine:
         engine.index_sync.refresh()
-        table = engine.ask.table()
+        table = engine.queries.table()
     notes = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
     texts = {path: (folder / path).read_bytes().decode("utf-8", "replace") for path in notes}
     leads = {path: links_of(path, texts[path], table) for path in notes}

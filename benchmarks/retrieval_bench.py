@@ -82,17 +82,17 @@ Answer = Callable[[Engine, str], list[str]]
 
 
 def by_rank(engine: Engine, question: str) -> list[str]:
-    return [str(note.path) for note in engine.ask.rank(question, limit=SHOWN).notes]
+    return [str(note.path) for note in engine.queries.rank(question, limit=SHOWN).notes]
 
 
 def by_all_words(engine: Engine, question: str) -> list[str]:
     words = " ".join(dict.fromkeys(split_words(question)))
-    return [str(hit.path) for hit in engine.ask.search(words, limit=SHOWN).hits] if words else []
+    return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
 
 def by_any_word(engine: Engine, question: str) -> list[str]:
     words = " OR ".join(f'"{word}"' for word in dict.fromkeys(split_words(question)))
-    return [str(hit.path) for hit in engine.ask.search(words, limit=SHOWN).hits] if words else []
+    return [str(hit.path) for hit in engine.queries.search(words, limit=SHOWN).hits] if words else []
 
 
 WAYS: dict[str, Answer] = {"all": by_all_words, "any": by_any_word, "rank": by_rank}
@@ -170,7 +170,7 @@ def hide_links(vault: Path, copy: Path, most: int) -> dict[str, list[Asked]]:
     shutil.copytree(vault, copy, ignore=shutil.ignore_patterns(".git", "node_modules"))
     asked: dict[str, list[Asked]] = {"title": [], "anchor": [], "passage": []}
     with Opened(vault) as engine:
-        notes = [note for note in engine.ask.notes() if note.file.kind == "note"]
+        notes = [note for note in engine.queries.notes() if note.file.kind == "note"]
     rng = random.Random(SEED)
     rng.shuffle(notes)
     for indexed in notes:

@@ -85,8 +85,8 @@ class Opened:
         for name, (tool, arguments) in QUESTIONS.items():
             yield name, partial(self._catalog.call, tool, arguments, self._context)
         yield "resources/list", lambda: vault_resources.list_page(self._engines, "")
-        yield "files of each kind", self.engine.ask.counts
-        yield "recent files", self.engine.ask.recent
+        yield "files of each kind", self.engine.queries.counts
+        yield "recent files", self.engine.queries.recent
         yield "an append", lambda: self.engine.apply([Append(note="Appended", content="x")])
 
 

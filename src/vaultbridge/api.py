@@ -239,10 +239,10 @@ class Vault:
                     section.matches[0].line if section.matches else section.line,
                     section.matches[0].text if section.matches else "",
                 )
-                for note in self._engine.ask.rank(query, limit=limit).notes
+                for note in self._engine.queries.rank(query, limit=limit).notes
                 for section in note.sections[:1]
             ]
-        found = self._engine.ask.search(query, limit=limit, matches_per_note=1)
+        found = self._engine.queries.search(query, limit=limit, matches_per_note=1)
         return [
             Hit(
                 hit.path,
@@ -285,31 +285,32 @@ class Vault:
         """The paths of all notes, or of those in a folder, sorted."""
         self._engine.index_sync.refresh()
         prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        yield from (path for path in self._engine.ask.paths_of_kind("note") if path.startswith(prefix))
+        yield from (path for path in self._engine.queries.paths_of_kind("note") if path.startswith(prefix))
 
     def links(self, note: str) -> list[Link]:
         """The links that a note contains."""
         self._engine.index_sync.refresh()
         path = self._engine.find(note)
         return [
-            Link(path, link.line, link.raw, link.resolved or "") for link in self._engine.ask.outgoing(path)
+            Link(path, link.line, link.raw, link.resolved or "")
+            for link in self._engine.queries.outgoing(path)
         ]
 
     def backlinks(self, note: str) -> list[Link]:
         """The links that lead to a note."""
         self._engine.index_sync.refresh()
         path = self._engine.find(note)
-        return [Link(link.source, link.line, link.raw, path) for link in self._engine.ask.backlinks(path)]
+        return [Link(link.source, link.line, link.raw, path) for link in self._engine.queries.backlinks(path)]
 
     def tags(self) -> dict[str, int]:
         """Every tag with the number of notes that have it."""
         self._engine.index_sync.refresh()
-        return {tag.name: tag.notes for tag in self._engine.ask.tags()}
+        return {tag.name: tag.notes for tag in self._engine.queries.tags()}
 
     def tasks(self, *, status: str = "open", text: str = "", tag: str = "") -> list[Task]:
         """The tasks of the vault, those due first: `open`, `done`, `any`, or the character."""
         self._engine.index_sync.refresh()
-        found = self._engine.ask.tasks(status=status, text=text, tag=tag)
+        found = self._engine.queries.tasks(status=status, text=text, tag=tag)
         return [Task(task.path, task.line, task.status, task.text) for task in found.tasks]
 
     def edit(self, *, dry_run: bool = False, label: str = "", expected: dict[str, str] | None = None) -> Edit:

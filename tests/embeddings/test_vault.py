@@ -84,7 +84,7 @@ def sent(engine: Engine) -> Embeddings:
 def change(engine: Engine, *operations: Operation) -> None:
     """Change notes, and wait until the index knows."""
     assert engine.apply(operations).files
-    engine.ask.fresh_status()
+    engine.queries.fresh_status()
 
 
 def best(engine: Engine, question: str) -> list[str]:
@@ -217,7 +217,7 @@ def test_a_failing_endpoint_is_left_alone_and_then_used_again(
     with caplog.at_level(logging.WARNING):
         engine = opened(NOTES)
         model.wait_for(1)
-        assert engine.ask.search("honey").total == 1
+        assert engine.queries.search("honey").total == 1
         ranked = of(engine).rank("honey", limit=5)
         assert ranked.problem == "it failed (HTTP 503)"
     asked = len(model.requests)
@@ -238,7 +238,7 @@ def test_a_slow_endpoint_delays_nothing(opened: Open, model: ModelServer) -> Non
     narrow = opened(start=False, wait_ms=20)
     assert of(narrow).rank("honey", limit=5).problem == "the endpoint did not answer in time"
     change(engine, Append(note="Bees", content="wax"))
-    assert engine.ask.search("wax").total == 1
+    assert engine.queries.search("wax").total == 1
     model.wait_for(asked + 2)
     model.hold.set()
     sent(engine)
@@ -290,7 +290,7 @@ def test_a_caller_sees_only_its_own_notes(opened: Open) -> None:
     engine = opened(NOTES)
     sent(engine)
     narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
-    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.ask.shown())
+    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.shown())
     assert ranked.passages
     assert "Bees.md" not in {near.path for near in ranked.passages}
 
@@ -317,11 +317,11 @@ def test_a_question_without_a_common_word_is_answered_by_meaning(opened: Open, m
     model.synonyms = {"apiculture": "honey hive"}
     engine = opened(NOTES)
     sent(engine)
-    page = engine.ask.rank("apiculture", explain=True)
+    page = engine.queries.rank("apiculture", explain=True)
     assert page.notes[0].path == "Bees.md"
     assert page.notes[0].views["meaning"] > 0
     narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
-    assert "Bees.md" not in {note.path for note in narrow.ask.rank("apiculture").notes}
+    assert "Bees.md" not in {note.path for note in narrow.queries.rank("apiculture").notes}
     model.status = 500
-    assert engine.ask.rank("sails", explain=True).notes[0].path == "Ships.md"
+    assert engine.queries.rank("sails", explain=True).notes[0].path == "Ships.md"
     assert of(engine).status().problem == "it failed (HTTP 500)"

@@ -81,7 +81,7 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
     for name in ("A.md", "B.md"):
         # Old enough to be trusted: what was saved a moment ago is read again at every comparison.
         os.utime(engine.root.folder / name, (10**9, 10**9))
-    assert engine.ask.search("alpha").total == 1
+    assert engine.queries.search("alpha").total == 1
     engine.apply([Append(note="B", content="x")])
     os.utime(engine.root.folder / "B.md", (10**9, 10**9))
     engine.index_sync.refresh()
@@ -94,11 +94,11 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
             engine.apply([operation])
     assert contents(engine) == before
     engine.index_sync.refresh()
-    assert engine.ask.search("alpha").total == 1
+    assert engine.queries.search("alpha").total == 1
     assert engine.view("B").text == "beta\nx"
     (cache_disk / "filling").unlink()
     engine.apply([Append(note="A", content="y")])
-    assert engine.ask.search("alpha y").total == 1
+    assert engine.queries.search("alpha y").total == 1
 
 
 def test_a_read_only_disk_is_reported_and_blocks_nothing_once_it_is_writable(
@@ -152,7 +152,7 @@ def test_a_vault_can_be_read_while_an_interrupted_change_cannot_be_rolled_back(
 
 def test_nothing_is_written_where_an_unmounted_disk_was(make_vault: MakeVault, disk: DiskCommand) -> None:
     engine = make_vault({"A.md": "alpha", "F/B.md": "beta"})
-    assert engine.ask.counts()["notes"] == 2
+    assert engine.queries.counts()["notes"] == 2
     disk("umount", "-l")
     for ask in (
         lambda: engine.view("A"),
@@ -195,7 +195,7 @@ try:
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
         print(said(what))
-    print(engine.ask.search("secret").total, len(engine.transactor.journal.pending()))
+    print(engine.queries.search("secret").total, len(engine.transactor.journal.pending()))
 finally:
     closed.chmod(0o700)
 """

@@ -28,7 +28,7 @@ PROGRAM = textwrap.dedent(
             (Path(sys.argv[1]) / "a.md").write_text(line)
             engine.index_sync.refresh()
             status = engine.index_sync.index.status().state
-            found = engine.ask.notes()
+            found = engine.queries.notes()
             print(status, len(list(found)), len(engine.history(limit=5)), flush=True)
     print("closed", flush=True)
     """

@@ -223,7 +223,7 @@ def test_a_denied_note_does_not_exist(make_vault: MakeVault) -> None:
         with pytest.raises(NoteNotFound) as caught:
             engine.view(name)
         assert "Diary" not in str(caught.value.closest)
-    assert engine.ask.search("secret").total == 0
+    assert engine.queries.search("secret").total == 0
     with pytest.raises(PermissionDenied):
         engine.apply([Create(note="Private/New", content="x")])
     with pytest.raises(NoteNotFound):

@@ -42,7 +42,7 @@ def test_a_folder_in_the_place_of_a_note_that_the_index_still_knows_is_not_chang
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "a"})
-    assert engine.ask.counts()["notes"] == 1
+    assert engine.queries.counts()["notes"] == 1
     note = engine.root.folder / "A.md"
     note.unlink()
     note.mkdir()

@@ -64,8 +64,8 @@ def test_a_vault_that_is_only_read_has_no_such_thread() -> None:
 @pytest.mark.parametrize("count", [1, 40])
 def test_a_query_finds_every_edit_that_was_answered_before_it(make_vault: MakeVault, count: int) -> None:
     engine: Engine = make_vault({f"N{number}.md": "text\n" for number in range(count)})
-    assert engine.ask.search("text").total == count
+    assert engine.queries.search("text").total == count
     for number in range(count):
         engine.apply([Append(note=f"N{number}.md", content=f"marker word{number}")])
-    assert engine.ask.search("marker").total == count
-    assert engine.ask.search(f"word{count - 1}").total == 1
+    assert engine.queries.search("marker").total == count
+    assert engine.queries.search(f"word{count - 1}").total == 1

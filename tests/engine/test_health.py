@@ -26,13 +26,13 @@ def test_problems_duplicates_and_conflicts_are_found(make_vault: MakeVault) -> N
             "Bad.md": "---\na: [\n---\n",
         }
     )
-    ask = engine.ask
-    assert [(one.path, one.code) for one in ask.problems().rows] == [
+    queries = engine.queries
+    assert [(one.path, one.code) for one in queries.problems().rows] == [
         ("Bad.md", "bad-yaml"),
         ("a/N.md", "duplicate-block-id"),
     ]
-    assert ask.duplicates().rows == (("a/N.md", "b/n.md"),)
-    assert [(path, conflict.original) for path, conflict in ask.conflicts().rows] == [
+    assert queries.duplicates().rows == (("a/N.md", "b/n.md"),)
+    assert [(path, conflict.original) for path, conflict in queries.conflicts().rows] == [
         ("b/N (conflicted copy 2026-01-02 101010).md", "b/N.md")
     ]
     found = check_health(engine)
@@ -70,7 +70,7 @@ def test_names_that_are_not_utf8_are_reported_once_and_within_the_scope(
     assert reasons(hidden) == {"caf\\xe9.md": "bad-name", "old\\xfe/": "bad-name"}
     Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
     engine.index_sync.refresh()
-    assert engine.ask.left_out()[0] == 2
+    assert engine.queries.left_out()[0] == 2
 
 
 def test_what_has_the_name_of_another_or_is_too_deep_is_reported_too(make_vault: MakeVault) -> None:
@@ -94,6 +94,6 @@ def test_what_has_the_name_of_another_or_is_too_deep_is_reported_too(make_vault:
 
 
 def reasons(engine: Engine) -> dict[str, str]:
-    count, left_out = engine.ask.left_out()
+    count, left_out = engine.queries.left_out()
     assert count == len(left_out)
     return {one.path: one.why for one in left_out}

@@ -54,29 +54,29 @@ def refused(action: Callable[[], object]) -> VaultbridgeError:
 
 def test_no_query_reveals_a_hidden_note(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT, scope=SCOPE)
-    ask = engine.ask
+    queries = engine.queries
     answers = {
-        "search": ask.search("open OR hush OR shared"),
-        "path": ask.search("path:Private"),
-        "tags": ask.tags(),
-        "properties": ask.properties(),
-        "values": ask.property_values("HushProperty"),
-        "tasks": ask.tasks(),
-        "files": ask.files(),
-        "recent": ask.recent(),
-        "backlinks": ask.backlinks(engine.find("Open")),
-        "unresolved": ask.unresolved(),
-        "orphans": ask.orphans(attachments=True),
-        "dead ends": ask.dead_ends(),
-        "around": ask.neighbourhood(engine.find("Open"), 3),
-        "tagged": ask.notes_with_tag("shared"),
+        "search": queries.search("open OR hush OR shared"),
+        "path": queries.search("path:Private"),
+        "tags": queries.tags(),
+        "properties": queries.properties(),
+        "values": queries.property_values("HushProperty"),
+        "tasks": queries.tasks(),
+        "files": queries.files(),
+        "recent": queries.recent(),
+        "backlinks": queries.backlinks(engine.find("Open")),
+        "unresolved": queries.unresolved(),
+        "orphans": queries.orphans(attachments=True),
+        "dead ends": queries.dead_ends(),
+        "around": queries.neighbourhood(engine.find("Open"), 3),
+        "tagged": queries.notes_with_tag("shared"),
         **{name: "".join(form(engine)) for name, form in FORMATS.items()},
     }
     for question, answer in answers.items():
         assert SECRET.lower() not in told(answer).lower(), question
-    assert ask.counts() == {"notes": 2, "canvases": 0, "bases": 0, "attachments": 0}
-    assert ask.search("shared").total == 2
-    assert [tag.notes for tag in ask.tags()] == [2]
+    assert queries.counts() == {"notes": 2, "canvases": 0, "bases": 0, "attachments": 0}
+    assert queries.search("shared").total == 2
+    assert [tag.notes for tag in queries.tags()] == [2]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
             lambda name=name: engine.apply([Append(note=name, content="x")]),
         ):
             assert isinstance(refused(action), NoteNotFound | PermissionDenied), name
-    assert not engine.ask.search("file:app").hits
+    assert not engine.queries.search("file:app").hits
     refused(lambda: engine.apply([Create(note="config/new", content="")]))
     refused(lambda: engine.apply([Create(note="way/new", content="")]))
 
@@ -230,19 +230,19 @@ def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_rebuilt(make_vau
     """Which files are such links is cached for one state of the index; a new file must not seem to belong to
     that state."""
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
-    before = [file.path for file in engine.ask.files()]
+    before = [file.path for file in engine.queries.files()]
     engine.index_sync.index.rebuild()
     (engine.root.folder / "L.md").symlink_to("Private/S.md")
-    assert [file.path for file in engine.ask.files()] == before
-    assert engine.ask.search("Hush").total == 0
-    assert not [note for note in engine.ask.notes() if note.file.path == "L.md"]
+    assert [file.path for file in engine.queries.files()] == before
+    assert engine.queries.search("Hush").total == 0
+    assert not [note for note in engine.queries.notes() if note.file.path == "L.md"]
 
 
 def test_a_link_to_a_hidden_note_that_comes_in_the_middle_of_a_question_is_hidden(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
-    exists = engine.ask.existing()
+    exists = engine.queries.existing()
     (engine.root.folder / "L.md").symlink_to("Private/S.md")
     (engine.root.folder / "M.md").symlink_to("A.md")
     engine.index_sync.refresh()
@@ -260,7 +260,7 @@ def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(make_vault: Make
         with pytest.raises(NoteNotFound):
             engine.find("Link")
         assert engine.find("A") == "F/A.md"
-        assert not engine.ask.status.complete
+        assert not engine.queries.status.complete
 
 
 @pytest.mark.parametrize("spelled", ["private", "PRIVATE", "Private"])

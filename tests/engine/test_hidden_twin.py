@@ -87,23 +87,23 @@ def attempt(engine: Engine, batch: list[Operation], *, dry_run: bool) -> str:
 
 
 def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
-    ask = engine.ask
-    paths = [file.path for file in ask.files()]
+    queries = engine.queries
+    paths = [file.path for file in queries.files()]
     yield "files", paths
-    yield "counts", ask.counts()
-    yield "unresolved", ask.unresolved()
-    yield "unresolved count", ask.unresolved_count()
-    yield "unresolved places", ask.unresolved_places()
-    yield "problems", ask.problem_counts()
-    yield "orphans", ask.orphans(attachments=True)
-    yield "dead ends", ask.dead_ends()
-    yield "tags", ask.tags()
+    yield "counts", queries.counts()
+    yield "unresolved", queries.unresolved()
+    yield "unresolved count", queries.unresolved_count()
+    yield "unresolved places", queries.unresolved_places()
+    yield "problems", queries.problem_counts()
+    yield "orphans", queries.orphans(attachments=True)
+    yield "dead ends", queries.dead_ends()
+    yield "tags", queries.tags()
     # By path: relevance counts words in all notes (SECURITY.md).
-    yield "search", [hit.path for hit in ask.search("deep OR diary OR plan", sort="path").hits]
+    yield "search", [hit.path for hit in queries.search("deep OR diary OR plan", sort="path").hits]
     for path in paths:
-        yield f"outgoing {path}", ask.outgoing(path)
-        yield f"backlinks {path}", ask.backlinks(path)
-        yield f"around {path}", ask.neighbourhood(path, 2)
+        yield f"outgoing {path}", queries.outgoing(path)
+        yield f"backlinks {path}", queries.backlinks(path)
+        yield f"around {path}", queries.neighbourhood(path, 2)
         yield f"link to {path}", make_link(engine, path, VaultPath("Pub/plan.md"))
     for name in (*NAMES, "Sub/deep", "dee", "A/deep", "Private/deep"):
         yield f"find {name}", _found(engine, name)

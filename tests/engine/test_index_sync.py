@@ -76,7 +76,7 @@ def leading(engine: Engine) -> Engine:
         engine.index_sync.start()
         while not engine.index_sync.watching:
             told.get(timeout=BOUND)
-    while not engine.ask.status.complete:
+    while not engine.queries.status.complete:
         assert ready.wait(BOUND)
         ready.clear()
     stop()
@@ -86,8 +86,8 @@ def leading(engine: Engine) -> Engine:
 def test_an_outside_edit_is_found_without_asking_for_a_refresh(make_vault: MakeVault) -> None:
     engine = leading(make_vault({"A.md": "alpha"}))
     note = engine.root.folder / "A.md"
-    when_announced(engine, lambda: note.write_text("beta"), lambda: engine.ask.search("beta").total == 1)
-    assert engine.ask.search("alpha").total == 0
+    when_announced(engine, lambda: note.write_text("beta"), lambda: engine.queries.search("beta").total == 1)
+    assert engine.queries.search("alpha").total == 0
 
 
 def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVault) -> None:
@@ -96,23 +96,23 @@ def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVau
     when_announced(
         engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_found(engine, "G/A.md"))
     )
-    assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved == "G/A.md"
-    when_announced(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.ask.files()) == 1)
-    assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved is None
+    assert engine.queries.outgoing(VaultPath("C.md"))[0].resolved == "G/A.md"
+    when_announced(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.queries.files()) == 1)
+    assert engine.queries.outgoing(VaultPath("C.md"))[0].resolved is None
 
 
 def _found(engine: Engine, path: str) -> bool:
-    return any(file.path == path for file in engine.ask.files())
+    return any(file.path == path for file in engine.queries.files())
 
 
 def test_an_own_write_is_in_the_index_before_the_next_query(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "alpha", "B.md": "[[A]]"})
-    engine.ask.search("alpha")
+    engine.queries.search("alpha")
     engine.apply([Append(note="A", content="gamma")])
     assert engine.index_sync.index.status().generation
-    assert engine.ask.search("gamma").total == 1
+    assert engine.queries.search("gamma").total == 1
     engine.apply([Move(note="A", to="Z")])
-    assert engine.ask.backlinks(VaultPath("Z.md"))[0].source == "B.md"
+    assert engine.queries.backlinks(VaultPath("Z.md"))[0].source == "B.md"
 
 
 def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_first_goes(
@@ -122,7 +122,7 @@ def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_firs
     second = make_vault()
     second.index_sync.start()
     assert first.index_sync.is_leader and not second.index_sync.is_leader
-    assert second.ask.search("alpha").total == 1
+    assert second.queries.search("alpha").total == 1
     first.close()
     note = second.root.folder / "A.md"
     when_announced(second, lambda: note.write_text("delta"), lambda: _leads_and_finds(second, "delta"))
@@ -130,7 +130,7 @@ def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_firs
 
 def _leads_and_finds(engine: Engine, word: str) -> bool:
     """Not queried before it leads: a query would make it claim the lock."""
-    return engine.index_sync.is_leader and engine.ask.search(word).total == 1
+    return engine.index_sync.is_leader and engine.queries.search(word).total == 1
 
 
 @contextlib.contextmanager
@@ -249,7 +249,7 @@ def test_indexing_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": b"\xef\xbb\xbfalpha\r\n", "bad.md": b"\xff\xfe", "y.md": "---\na: [\n---\n"})
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")}
     engine.index_sync.refresh()
-    engine.ask.search("alpha")
+    engine.queries.search("alpha")
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")} == before
 
 
@@ -257,18 +257,18 @@ def test_a_new_leaders_first_query_knows_what_changed_while_nobody_watched(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "old"})
-    assert engine.ask.search("old").total == 1
+    assert engine.queries.search("old").total == 1
     engine.close()
     (engine.root.folder / "A.md").write_text("entirely new")
     again = make_vault()
     again.index_sync.start()
-    assert again.ask.search("entirely").total == 1
+    assert again.queries.search("entirely").total == 1
 
 
 def test_a_query_waits_for_another_process_that_compares(make_vault: MakeVault, tmp_path: Path) -> None:
     """Two commands at once: the second must not answer from before the first one's comparison."""
     engine = make_vault({"A.md": "old"})
-    assert engine.ask.search("old").total == 1
+    assert engine.queries.search("old").total == 1
     other = IndexLeader(engine.cache)
     assert other.claim()
     (engine.root.folder / "A.md").write_text("entirely new")
@@ -278,7 +278,7 @@ def test_a_query_waits_for_another_process_that_compares(make_vault: MakeVault, 
 
     def ask() -> None:
         asked.set()
-        answers.append(second.ask.search("entirely").total)
+        answers.append(second.queries.search("entirely").total)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -294,12 +294,12 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
     engine.index_sync._watcher.stop()
     engine.index_sync._follow(VaultLost("the system allows no more watches"))
     (engine.root.folder / "B.md").write_text("entirely new")
-    assert engine.ask.search("entirely").total == 1
+    assert engine.queries.search("entirely").total == 1
 
 
 def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_vault: MakeVault) -> None:
     engine = leading(make_vault({"A.md": "alpha"}))
-    when_announced(engine, engine.index_sync.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
+    when_announced(engine, engine.index_sync.index.rebuild, lambda: engine.queries.search("alpha").total == 1)
 
 
 def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
@@ -328,7 +328,7 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
             assert old.exists()
         engine.index_sync.refresh()
         assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
-        assert engine.ask.search("half").total == 0
+        assert engine.queries.search("half").total == 0
 
 
 def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
@@ -345,7 +345,7 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
         while told.get(timeout=BOUND):
             pass
         for ask in (
-            lambda: engine.ask.search("alpha"),
+            lambda: engine.queries.search("alpha"),
             lambda: engine.view("A"),
             lambda: engine.find("B"),
             lambda: engine.apply([Append(note="A", content="lost?")]),
@@ -361,7 +361,7 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
         away.rename(folder)
         while not told.get(timeout=BOUND):
             pass
-    assert engine.ask.search("alpha").total == 1
+    assert engine.queries.search("alpha").total == 1
     engine.apply([Append(note="A", content="found")])
     assert (folder / "A.md").read_text().endswith("more\nfound")
 
@@ -379,7 +379,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     engine.apply([Append(note="A", content="again")])
     if kept:
         leading(engine)
-    assert engine.ask.search("again").total == 1
+    assert engine.queries.search("again").total == 1
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
     # What was done since is seen by others, and can be undone.
@@ -392,7 +392,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
         assert engine.index_sync.is_leader
         change = engine.root.folder / "New.md"
         when_announced(
-            engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1
+            engine, lambda: change.write_text("gamma"), lambda: engine.queries.search("gamma").total == 1
         )
 
 
@@ -414,8 +414,8 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
             while told.get(timeout=BOUND):
                 pass
             engine.apply([Create(note="C", content="gamma")])
-        assert engine.ask.search("beta").total == 1
-        assert engine.ask.search("gamma").total == 1
+        assert engine.queries.search("beta").total == 1
+        assert engine.queries.search("gamma").total == 1
         # The leader catches up, now and not in ten seconds, and then its watch is trusted again.
         engine.index_sync._incomplete.set()
         while engine.index_sync._behind or not engine.index_sync._watching:
@@ -439,9 +439,11 @@ def test_an_unforeseen_failure_does_not_end_the_watch(
         broken.setattr(Synchroniser, "paths", fail)
         (engine.root.folder / "B.md").write_text("beta")
         assert failed.wait(BOUND)
-    assert engine.ask.search("beta").total == 1
+    assert engine.queries.search("beta").total == 1
     change = engine.root.folder / "New.md"
-    when_announced(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
+    when_announced(
+        engine, lambda: change.write_text("gamma"), lambda: engine.queries.search("gamma").total == 1
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
@@ -449,14 +451,14 @@ def test_queries_do_not_trust_a_stopped_leader(make_vault: MakeVault) -> None:
     """For example with Ctrl-Z in its terminal: it still holds the lock, but follows nothing."""
     engine = make_vault({"A.md": "alpha"})
     with leader_process(engine) as child:
-        assert engine.ask.search("alpha").total == 1
+        assert engine.queries.search("alpha").total == 1
         child.send_signal(signal.SIGSTOP)
         try:
             (engine.root.folder / "B.md").write_text("beta")
             old = time.time() - STALLED_SECONDS
             os.utime(engine.cache / "keeper.watches", (old, old))
             assert not engine.index_sync.is_leader
-            assert engine.ask.search("beta").total == 1
+            assert engine.queries.search("beta").total == 1
             engine.apply([Move(note="B", to="C")])
         finally:
             child.send_signal(signal.SIGCONT)
@@ -466,9 +468,9 @@ def test_an_index_replaced_right_after_a_comparison_is_filled_before_it_is_queri
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "[[B]]", "B.md": "beta"})
-    assert engine.ask.search("beta").total == 1
+    assert engine.queries.search("beta").total == 1
     engine.index_sync.index.rebuild()
-    assert engine.ask.search("beta").total == 1
+    assert engine.queries.search("beta").total == 1
     engine.index_sync.index.rebuild()
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]]"

@@ -58,7 +58,7 @@ def test_links_of_the_merged_note_keep_their_meaning_elsewhere(make_vault: MakeV
         }
     )
     merge(engine, "A/Old", "B/New")
-    outgoing = engine.ask.outgoing(engine.find("B/New.md"))
+    outgoing = engine.queries.outgoing(engine.find("B/New.md"))
     assert [link.resolved for link in outgoing] == ["A/Near.md", "A/Near.md", "B/New.md", "B/New.md"]
 
 
@@ -147,7 +147,7 @@ def test_every_link_leads_where_it_did(make_vault: MakeVault, seed: int) -> None
     before = contents(engine)
 
     def leads() -> dict[str, list[str | None]]:
-        return {note.file.path: list(note.resolved) for note in engine.ask.notes()}
+        return {note.file.path: list(note.resolved) for note in engine.queries.notes()}
 
     old = leads()
     outcome = engine.apply([Merge(note=source, to=target)])

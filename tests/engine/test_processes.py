@@ -54,7 +54,7 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
             wanted = 2 if int(mark.partition("-")[2][:-1]) % 5 == 0 else 1
             assert texts.split().count(mark) == wanted, mark
     engine.index_sync.refresh()
-    assert [target.target for target in engine.ask.unresolved().rows] == []
+    assert [target.target for target in engine.queries.unresolved().rows] == []
     assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / "rebuilt")
 
 

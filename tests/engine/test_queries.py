@@ -15,9 +15,9 @@ from .conftest import MakeVault
 def test_the_first_question_may_need_every_link(make_vault: MakeVault) -> None:
     """Each of these waits for a complete index, which nobody else would build here."""
     files = {"A.md": "[[B]] #t", "B.md": "text"}
-    assert make_vault(files).ask.notes_with_tag("t") == ["A.md"]
-    assert make_vault(files).ask.sources_of([VaultPath("B.md")]) == ["A.md"]
-    assert make_vault(files).ask.sources_naming(["b.md"]) == ["A.md"]
+    assert make_vault(files).queries.notes_with_tag("t") == ["A.md"]
+    assert make_vault(files).queries.sources_of([VaultPath("B.md")]) == ["A.md"]
+    assert make_vault(files).queries.sources_naming(["b.md"]) == ["A.md"]
 
 
 def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(make_vault: MakeVault) -> None:
@@ -31,17 +31,21 @@ def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(m
     (folder / "Open" / "Alias.md").symlink_to("../Private/Diary.md")
     (folder / "Open" / "Fine.md").symlink_to("Real.md")
     everything = make_vault()
-    assert [hit.path for hit in everything.ask.search("secret").hits] == ["Private/Diary.md"]
+    assert [hit.path for hit in everything.queries.search("secret").hits] == ["Private/Diary.md"]
     engine = make_vault(scope=Scope(deny=("Private/",)))
-    assert engine.ask.search("secret").total == 0
-    assert [file.path for file in engine.ask.files()] == ["Open/A.md", "Open/Fine.md", "Open/Real.md"]
-    assert [indexed.file.path for indexed in engine.ask.notes()] == [
+    assert engine.queries.search("secret").total == 0
+    assert [file.path for file in engine.queries.files()] == ["Open/A.md", "Open/Fine.md", "Open/Real.md"]
+    assert [indexed.file.path for indexed in engine.queries.notes()] == [
         "Open/A.md",
         "Open/Fine.md",
         "Open/Real.md",
     ]
-    assert (engine.ask.tags(), engine.ask.tasks().total, engine.ask.counts()["notes"]) == ([], 0, 3)
-    assert engine.ask.outgoing(VaultPath("Open/A.md"))[0].resolved is None
+    assert (engine.queries.tags(), engine.queries.tasks().total, engine.queries.counts()["notes"]) == (
+        [],
+        0,
+        3,
+    )
+    assert engine.queries.outgoing(VaultPath("Open/A.md"))[0].resolved is None
     assert '"resolved":"Open/Alias.md"' not in "".join(export_jsonl(engine))
     with pytest.raises(NoteNotFound) as caught:
         engine.find("Alias")

@@ -38,7 +38,7 @@ def make_unindexed(make_vault: MakeVault) -> Iterator[MakeVault]:
 )
 def test_a_note_in_a_folder_is_found_as_a_link_would_find_it(make_unindexed: MakeVault, name: str) -> None:
     engine = make_unindexed({"Some/Folder/Deep.md": "deep"})
-    assert not engine.ask.status.complete
+    assert not engine.queries.status.complete
     assert engine.find(name) == "Some/Folder/Deep.md"
 
 
@@ -63,7 +63,7 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
     files = {"A/Same.md": "1", "B/Same.md": "2", "C/Deep.md": "---\naliases: Other name\n---\n"}
     for name, expected in (("Deep", "C/Deep.md"), ("Other name", "C/Deep.md"), ("Same", None)):
         engine = make_vault(files)
-        find = engine.ask.find
+        find = engine.queries.find
         other = ExitStack()
 
         def asked(
@@ -78,15 +78,15 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
                 other.close()
                 engine.index_sync.refresh()
 
-        monkeypatch.setattr(engine.ask, "find", asked)
+        monkeypatch.setattr(engine.queries, "find", asked)
         other.enter_context(another_leader(engine.cache))
-        assert not engine.ask.status.complete
+        assert not engine.queries.status.complete
         if expected is None:
             with pytest.raises(AmbiguousName):
                 engine.find(name)
         else:
             assert engine.find(name) == expected
-        assert engine.ask.status.complete
+        assert engine.queries.status.complete
         engine.close()
         shutil.rmtree(engine.cache)
 
@@ -109,7 +109,7 @@ def built_when_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("built_when_waited_for")
 def test_a_rename_during_a_first_build_finds_every_link(make_vault: MakeVault) -> None:
     engine = make_vault({"A/Plan.md": "x", "B/Other.md": "[[Plan]] [[Plan#^a|p]]", "C.md": "[[A/Plan]]"})
-    assert not engine.ask.status.complete
+    assert not engine.queries.status.complete
     engine.apply([Move(note="Plan", to="Idea")])
     folder = engine.root.folder
     assert (folder / "B/Other.md").read_text() == "[[Idea]] [[Idea#^a|p]]"
@@ -145,7 +145,7 @@ def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(
     assert (engine.root.folder / "F/Plan.md").read_text() == "last"
     with pytest.raises(EditRefused, match=r"F/Plan\.md exists already"):
         engine.apply([Create(note="F/Plan", content="x")])
-    assert not engine.ask.status.complete
+    assert not engine.queries.status.complete
 
 
 def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(
@@ -161,8 +161,8 @@ def test_an_edit_by_path_does_not_wait_for_the_index(make_vault: MakeVault) -> N
     engine.apply(
         [Append(note="Some/Note", content="first"), Append(note="Some/Note.md", content="second line")]
     )
-    assert not engine.ask.status.complete
-    assert [hit.path for hit in engine.ask.search("second").hits] == ["Some/Note.md"]
-    assert engine.ask.status.complete
+    assert not engine.queries.status.complete
+    assert [hit.path for hit in engine.queries.search("second").hits] == ["Some/Note.md"]
+    assert engine.queries.status.complete
     engine.apply([Move(note="Some/Note.md", to="Renamed"), Append(note="Renamed", content="third")])
     assert engine.read_bytes(VaultPath("Other.md")) == b"[[Renamed]]\n"

@@ -51,7 +51,7 @@ def related(engine: Engine, name: str, limit: int = 60) -> dict[str, Related]:
 
 def linked_pairs(engine: Engine) -> set[tuple[str, str]]:
     pairs = set()
-    for indexed in engine.ask.notes():
+    for indexed in engine.queries.notes():
         for to in indexed.resolved:
             if to is not None:
                 pairs |= {(indexed.file.path, to), (to, indexed.file.path)}

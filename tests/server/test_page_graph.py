@@ -50,11 +50,11 @@ def degrees(graph: dict[str, Any]) -> dict[str, int]:
 def expected(folder: Path) -> set[tuple[str, str]]:
     """The links of each note, asked one by one."""
     with open_engine(folder, environ=make_environ(folder.parent)) as engine:
-        notes = [file.path for file in engine.ask.files() if file.path.endswith(".md")]
+        notes = [file.path for file in engine.queries.files() if file.path.endswith(".md")]
         return {
             (note, link.resolved)
             for note in notes
-            for link in engine.ask.outgoing(note)
+            for link in engine.queries.outgoing(note)
             if link.resolved and link.resolved.endswith(".md") and link.resolved != note
         }
 

@@ -202,4 +202,4 @@ def test_an_index_that_completes_meanwhile_is_still_reported_as_incomplete(
 
     monkeypatch.setattr(Queries, "_index", complete_for_the_second_question)
     assert harness.rows(tool, **arguments)[0].startswith("The index is still being built: ")
-    assert harness.engine.ask.status.complete
+    assert harness.engine.queries.status.complete

@@ -184,7 +184,7 @@ def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Sm
     assert harness.read("Wiki.md").splitlines() == [f"[[{composed(target)}]]" for target in targets]
     for number, (word, target) in enumerate(zip(words, targets, strict=True)):
         assert harness.text("links", name=target).count("Wiki.md") == 1, (ascii(word), ascii(target))
-        assert harness.engine.ask.backlinks(harness.engine.find(target)), number
+        assert harness.engine.queries.backlinks(harness.engine.find(target)), number
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -189,7 +189,7 @@ def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, s
         if not is_plain(query):
             continue
         places = rng.choice((1, 2, 5))
-        page = harness.engine.ask.rank(query, limit=10, sections_per_note=places)
+        page = harness.engine.queries.rank(query, limit=10, sections_per_note=places)
         whole = harness.text("search", query=query, matches=places)
         for note in page.notes:
             assert not note.path.startswith("g/")

@@ -48,7 +48,7 @@ def test_a_new_file_gets_the_stored_spelling_of_its_folder(
     assert path in on_disk
     (told,) = (change.paths[-1] for change in harness.engine.history(limit=1))
     assert path == told or path.startswith(told + "/"), "the folder, when a folder was moved"
-    listed = [file.path for file in harness.engine.ask.files()]
+    listed = [file.path for file in harness.engine.queries.files()]
     assert sorted(listed) == sorted(on_disk), "the index knows it by that path, and by no other"
     if name == "Second.md":
         assert path in harness.text("search", query="zebra")
@@ -69,7 +69,7 @@ def test_folders_created_in_one_batch_share_their_spelling(small: Small) -> None
     harness.call("batch", operations=[{"op": "create", "name": name, "content": "x"} for name in names])
     made = ["New/B.md", "New/Deep/A.md", "New/Deep/C.md"]
     assert sorted(harness.files()) == made
-    assert [file.path for file in harness.engine.ask.files()] == made
+    assert [file.path for file in harness.engine.queries.files()] == made
 
 
 async def test_a_note_in_another_spelling_is_found_at_once_over_stdio(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def _index(args: argparse.Namespace) -> int:
         if args.rebuild:
             engine.index_sync.index.rebuild()
         report = refresh(engine)
-        counts = engine.ask.counts()
-        total, left_out = engine.ask.left_out()
+        counts = engine.queries.counts()
+        total, left_out = engine.queries.left_out()
     seconds = time.perf_counter() - started
     if args.json:
         emit(

@@ -66,7 +66,7 @@ def _search(args: argparse.Namespace) -> int:
             if ranked.total:
                 _show_ranked(engine, ranked, args)
                 return OK
-        found = engine.ask.search(
+        found = engine.queries.search(
             query,
             limit=EXACT_NOTES if args.limit is None else args.limit,
             offset=args.offset,
@@ -84,7 +84,7 @@ def _search(args: argparse.Namespace) -> int:
 
 
 def _rank(engine: Engine, query: str, args: argparse.Namespace) -> RankedPage:
-    return engine.ask.rank(
+    return engine.queries.rank(
         query,
         limit=RANKED_NOTES if args.limit is None else args.limit,
         offset=args.offset,

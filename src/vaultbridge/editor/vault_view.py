@@ -189,7 +189,7 @@ class EngineView:
         try:
             return self._engine.find(name)
         except NoteNotFound:
-            if self._engine.ask.status.complete:
+            if self._engine.queries.status.complete:
                 raise
         self._wait_for_first_build()
         return self._engine.find(name)
@@ -258,11 +258,11 @@ class EngineView:
 
     def _file_count(self) -> int:
         self._wait_for_first_build()
-        return sum(self._engine.ask.counts().values())
+        return sum(self._engine.queries.counts().values())
 
     def _paths(self) -> list[VaultPath]:
         self._wait_for_first_build()
-        return [file.path for file in self._engine.ask.files()]
+        return [file.path for file in self._engine.queries.files()]
 
     def _wait_for_first_build(self) -> None:
         """Wait, because these answers cannot say that they are partial. Raises TimedOut."""
@@ -275,9 +275,9 @@ class EngineView:
     def _findings(self, path: VaultPath | None) -> list[NoteFindings]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
-        complete = self._engine.ask.fresh_status().complete
+        complete = self._engine.queries.fresh_status().complete
         # While half of the files are still unknown, half of the links would look broken.
-        table: FileTable | None = self._engine.ask.visible_table() if complete else None
+        table: FileTable | None = self._engine.queries.visible_table() if complete else None
         found_in = []
         for one in paths:
             read = self._note_of(one)
@@ -292,7 +292,7 @@ class EngineView:
     def _suspects(self, deadline: float) -> list[VaultPath]:
         """Notes in which the index knows of a problem."""
         suspects = []
-        for indexed in self._engine.ask.notes():
+        for indexed in self._engine.queries.notes():
             if indexed.note.problems or None in indexed.resolved:
                 suspects.append(indexed.file.path)
             if len(suspects) >= NOTES_WITH_FINDINGS or time.monotonic() > deadline:

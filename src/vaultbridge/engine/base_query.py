@@ -63,7 +63,7 @@ def run_base_query(
         why = base.problems[0].message if base.problems else "it cannot be read"
         raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
     rows = _rows(engine, progress, with_birth="ctime" in text)
-    table = engine.ask.visible_table()
+    table = engine.queries.visible_table()
 
     def resolved(target: str, source: str) -> str | None:
         found = resolve(target, source, table)
@@ -83,11 +83,11 @@ def run_base_query(
 
 
 def _rows(engine: Engine, progress: Progress, *, with_birth: bool) -> dict[str, FileRow]:
-    files = engine.ask.files()
+    files = engine.queries.files()
     rows: dict[str, FileRow] = {
         file.path: _row(engine, file, Note(), (), with_birth=with_birth) for file in files
     }
-    for number, indexed in enumerate(engine.ask.notes(), 1):
+    for number, indexed in enumerate(engine.queries.notes(), 1):
         rows[indexed.file.path] = _row(
             engine, indexed.file, indexed.note, indexed.resolved, with_birth=with_birth
         )
@@ -123,7 +123,7 @@ def _row(
         tags=tuple(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
         links=tuple(dict.fromkeys(target for embed, target in leads if not embed)),
         embeds=tuple(dict.fromkeys(target for embed, target in leads if embed)),
-        backlinks=lambda: tuple(dict.fromkeys(link.source for link in engine.ask.backlinks(file.path))),
+        backlinks=lambda: tuple(dict.fromkeys(link.source for link in engine.queries.backlinks(file.path))),
         properties=note.properties.values if note.properties is not None else {},
         aliases=note.aliases,
     )

@@ -143,14 +143,14 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
     """Passages for a question. Rendered by `render`, all of it takes at most `max_chars` characters."""
     page = _rank(engine, question)
     hub, alone = _find_hub(engine, page, question)
-    links = {} if hub is None else {hub.path: engine.ask.outgoing(hub.path)}
+    links = {} if hub is None else {hub.path: engine.queries.outgoing(hub.path)}
     room = max_chars - _ENDING - max_chars // (10 if hub is None else HUB_ROOM)
     whole = hub if alone else None
     most = max_chars if alone else max_chars // HUB_ROOM - _ENDING
     passages = _cut(_list_candidates(engine, page, whole), room, None if whole is None else whole.path)
     for path in {passage.path for passage in passages}:
         if path not in links:
-            links[path] = engine.ask.outgoing(path)
+            links[path] = engine.queries.outgoing(path)
     return _fit(
         Gathered(
             passages=tuple(passages),
@@ -169,9 +169,9 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
 def _rank(engine: Engine, question: str) -> RankedPage:
     """The best notes. A canvas is no text to quote from, so where many rank high, more are asked for."""
     # `explain` says whether the question is a note's name or alias.
-    page = engine.ask.rank(question, limit=NOTES, sections_per_note=SECTIONS, explain=True)
+    page = engine.queries.rank(question, limit=NOTES, sections_per_note=SECTIONS, explain=True)
     if sum(_is_note(note.path) for note in page.notes) < len(page.notes) // 2:
-        page = engine.ask.rank(question, limit=MORE_NOTES, sections_per_note=SECTIONS, explain=True)
+        page = engine.queries.rank(question, limit=MORE_NOTES, sections_per_note=SECTIONS, explain=True)
     return replace(page, notes=tuple(note for note in page.notes if _is_note(note.path))[:NOTES])
 
 
@@ -305,7 +305,7 @@ def _find_hub(engine: Engine, page: RankedPage, question: str) -> tuple[RankedNo
 
 
 def _is_map(engine: Engine, path: VaultPath) -> bool:
-    links = len(engine.ask.outgoing(path))
+    links = len(engine.queries.outgoing(path))
     if links < HUB_LINKS:
         return False
     try:

@@ -146,10 +146,10 @@ class Engine:
             self.transactor.close()
             raise
         self._model = OwnModel(
-            embeddings, self.cache, index=lambda: self.index_sync.index, shown=lambda: self.ask.shown()
+            embeddings, self.cache, index=lambda: self.index_sync.index, shown=lambda: self.queries.shown()
         )
-        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
-        self._files = Finder(self.root, self.scope, self.ask)
+        self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
+        self._files = Finder(self.root, self.scope, self.queries)
 
     def __enter__(self) -> Engine:
         return self
@@ -371,9 +371,9 @@ class Engine:
             self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
             self.index_sync.compare_since(asked)
-        existing = None if self.scope.unrestricted else self.ask.existing
+        existing = None if self.scope.unrestricted else self.queries.existing
         draft = make_draft(
-            operations, self._read, self.ask.table, context, existing=existing, numbered=not label
+            operations, self._read, self.queries.table, context, existing=existing, numbered=not label
         )
         steps = draft.steps()
         outcome = describe(draft, steps, self.scope.visible, dry_run=dry_run)
@@ -384,7 +384,12 @@ class Engine:
 
             check(
                 describe_plan(
-                    draft, steps, outcome, table=self.ask.table(), visible=self.scope.visible, read=self._read
+                    draft,
+                    steps,
+                    outcome,
+                    table=self.queries.table(),
+                    visible=self.scope.visible,
+                    read=self._read,
                 )
             )
         try:
@@ -413,9 +418,9 @@ class Engine:
             check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,
-            notes_with_tag=self.ask.notes_with_tag,
-            find_tasks=lambda text: self.ask.tasks(text=text, limit=TASKS_FOUND).tasks,
-            sources=self.ask,
+            notes_with_tag=self.queries.notes_with_tag,
+            find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
+            sources=self.queries,
             settings=settings,
             scope=self.scope,
         )

@@ -84,7 +84,7 @@ FORMATS = {"jsonl": export_jsonl, "csv": export_csv, "graphml": export_graphml}
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
     """Yields every visible note and canvas with the targets of its links, sorted by path."""
-    for indexed in engine.ask.notes():
+    for indexed in engine.queries.notes():
         yield indexed.file.path, indexed.note, list(indexed.resolved)
 
 

@@ -43,7 +43,7 @@ def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) ->
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Checked before looking for a free name: a number would reveal that a hidden file has the name.
     engine.scope.check_write(wanted, new=True)
-    return _find_free_path(engine.root.match_spelling(wanted), engine.ask.table(), engine.root)
+    return _find_free_path(engine.root.match_spelling(wanted), engine.queries.table(), engine.root)
 
 
 def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
@@ -61,7 +61,7 @@ def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
 def make_link(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
     """Writes the embed of the file as the app would, for `note` or for a note at the top of the vault."""
     # Of visible files only: a link longer than they need would reveal a hidden file of the same name.
-    table = engine.ask.visible_table()
+    table = engine.queries.visible_table()
     return write_link(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
 
 

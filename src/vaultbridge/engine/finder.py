@@ -44,10 +44,10 @@ def find_unindexed(root: Root, name: str, visible: Callable[[str], bool]) -> Vau
 
 
 class Finder:
-    def __init__(self, root: Root, scope: LinkedScope, ask: Queries) -> None:
+    def __init__(self, root: Root, scope: LinkedScope, queries: Queries) -> None:
         self._root = root
         self._scope = scope
-        self._ask = ask
+        self._queries = queries
 
     def find(self, name: str) -> VaultPath:
         """See `Engine.find`."""
@@ -60,20 +60,20 @@ class Finder:
         found = self.find_exact(name)
         if found is not None:
             return found
-        complete = self._ask.fresh_status().complete
+        complete = self._queries.fresh_status().complete
         try:
-            return self._ask.find(name)
+            return self._queries.find(name)
         except NoteNotFound:
             # The index may not know it yet. Tried last: finding another spelling means reading whole folders.
             if (found := self.on_disk(name)) is not None:
                 return found
             # It was incomplete before the lookup, or was rebuilt during it.
-            if not complete or not self._ask.status.complete:
-                if (found := find_unindexed(self._root, name, self._ask.existing())) is not None:
+            if not complete or not self._queries.status.complete:
+                if (found := find_unindexed(self._root, name, self._queries.existing())) is not None:
                     return found
-                if self._ask.status.complete:
+                if self._queries.status.complete:
                     # Perhaps by an alias.
-                    return self._ask.find(name)
+                    return self._queries.find(name)
             raise
 
     def find_exact(self, name: str) -> VaultPath | None:

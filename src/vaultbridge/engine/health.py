@@ -35,11 +35,11 @@ class Health(Struct, frozen=True):
 
 
 def check_health(engine: Engine) -> Health:
-    broken, missing = engine.ask.unresolved_count()
+    broken, missing = engine.queries.unresolved_count()
     return Health(
-        problems=engine.ask.problem_counts(),
+        problems=engine.queries.problem_counts(),
         broken=broken,
         missing=missing,
-        duplicates=engine.ask.duplicates(limit=0).total,
-        conflicts=engine.ask.conflicts(limit=0).total,
+        duplicates=engine.queries.duplicates(limit=0).total,
+        conflicts=engine.queries.conflicts(limit=0).total,
     )

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def read_links(
-    ask: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
+    queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
 ) -> tuple[LinkMap, bool]:
     """All notes and their links, and whether the answer depends on the index alone. If it does, `known`, an
     earlier answer to the same question, is given again as long as the index stays the same. What a limited
     reader may see can change while it does."""
-    index = ask.index()
-    shown, exists = ask.visibility()
+    index = queries.index()
+    shown, exists = queries.visibility()
     status = index.status()
     now = (status.generation, status.complete)
     if known is not None and shown is None and now == (known.generation, known.complete):

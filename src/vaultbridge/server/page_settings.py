@@ -122,14 +122,14 @@ class SettingsRoutes:
 
         def read() -> dict[str, Any]:
             engine: Engine = call.grant.engines[vault.name]
-            status = engine.ask.status
+            status = engine.queries.status
             return {
                 "name": vault.name,
                 "folder": str(vault.folder),
                 **_render_scope(described),
                 "outsideLinks": described.outside_links,
                 "review": described.review,
-                "counts": engine.ask.counts(),
+                "counts": engine.queries.counts(),
                 "index": {"complete": status.complete, "done": status.done, "total": status.total},
                 "advice": engine.cache_problem,
             }

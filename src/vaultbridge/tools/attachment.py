@@ -96,7 +96,7 @@ def run(context: VaultContext, arguments: Attachment) -> Answer:
     size, kind = get_file_size(context.engine, path), guess_media_type(path)
     if arguments.action == "info":
         notes = wait_for_index(context)
-        links = len({link.source for link in context.engine.ask.backlinks(path)})
+        links = len({link.source for link in context.engine.queries.backlinks(path)})
         return answer_text("\n".join((*notes, f"{path}  {kind}  {size} bytes  linked from {links} notes")))
     if kind.startswith("text/") or kind in _TEXTS:
         return _read_text(context, path, arguments)

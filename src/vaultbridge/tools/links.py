@@ -45,14 +45,14 @@ class Links(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: Links) -> Answer:
-    ask = context.engine.ask
+    queries = context.engine.queries
     unfinished = wait_for_index(context)
     limit, offset = arguments.limit, arguments.offset
     shown: Iterable[str]
     match arguments.kind:
         case "backlinks":
             path = _find_note(context, arguments)
-            links = [(link.source, f"{link.line}: {link.raw}") for link in ask.backlinks(path)]
+            links = [(link.source, f"{link.line}: {link.raw}") for link in queries.backlinks(path)]
             shown, total = group_rows(links[offset : offset + limit]), len(links)
             what, head = "backlinks", f"[to {path}]"
         case "outgoing":
@@ -61,23 +61,23 @@ def run(context: VaultContext, arguments: Links) -> Answer:
             open_to_all = context.engine.scope.unrestricted
             rows = [
                 _render_outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
-                for link in ask.outgoing(path)
+                for link in queries.outgoing(path)
             ]
             shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             what, head = "links", f"[from {path}]"
         case "unresolved":
-            names = ask.unresolved(limit=limit, offset=offset, sources=SOURCES_SHOWN)
+            names = queries.unresolved(limit=limit, offset=offset, sources=SOURCES_SHOWN)
             shown = map(_render_unresolved, names.rows)
             total, what, head = names.total, "unresolved names", ""
         case "orphans":
-            orphans = ask.orphans(limit=limit, offset=offset)
+            orphans = queries.orphans(limit=limit, offset=offset)
             shown, total, what, head = orphans.rows, orphans.total, "notes without backlinks", ""
         case "dead_ends":
-            ends = ask.dead_ends(limit=limit, offset=offset)
+            ends = queries.dead_ends(limit=limit, offset=offset)
             shown, total, what, head = ends.rows, ends.total, "notes without links", ""
         case "neighbourhood":
             path = _find_note(context, arguments)
-            around = ask.neighbourhood(path, arguments.depth)
+            around = queries.neighbourhood(path, arguments.depth)
             rows = [f"{steps}  {other}" for other, steps in around.distances.items() if steps]
             shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             cut = "; cut, there are more" if around.truncated else ""
@@ -125,7 +125,7 @@ def _find_path(context: VaultContext, arguments: Links) -> list[str]:
     if not arguments.to:
         raise InvalidArgument("to is missing: path needs two notes.", argument="to")
     goal = context.engine.find(arguments.to)
-    match context.engine.ask.path_between(start, goal):
+    match context.engine.queries.path_between(start, goal):
         case Path(notes=notes):
             return [*notes, f"({len(notes) - 1} steps)"]
         case none:

@@ -51,7 +51,7 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
 
     notes = wait_for_index(context)
     folder = vault_folder(arguments.folder)
-    rows, total, what = _find_page(context.engine.ask, folder, arguments)
+    rows, total, what = _find_page(context.engine.queries, folder, arguments)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)
     return answer_text(
@@ -66,18 +66,18 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
     )
 
 
-def _find_page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
+def _find_page(queries: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
     """The rows of one page, the number of all rows, and what they are."""
     what = "folders" if arguments.kind == "folder" else "entries" if arguments.depth else "files"
     if not arguments.pattern:
         if arguments.kind == "folder":
-            return _slice(_list_folders(ask.folders(), folder, arguments.depth), arguments, what)
+            return _slice(_list_folders(queries.folders(), folder, arguments.depth), arguments, what)
         if arguments.kind == "any" and 0 < arguments.depth <= LEVELS and arguments.sort == "path":
-            return _slice(_list_levels(ask, folder, arguments.depth), arguments, what)
+            return _slice(_list_levels(queries, folder, arguments.depth), arguments, what)
         if arguments.kind in ("any", "note", "canvas", "base") and not (
             arguments.depth and arguments.sort == "path"
         ):
-            found = ask.files_page(
+            found = queries.files_page(
                 folder,
                 kind="" if arguments.kind == "any" else arguments.kind,
                 order=arguments.sort,
@@ -85,7 +85,7 @@ def _find_page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[S
                 offset=arguments.offset,
             )
             return [_render_row(file, arguments.sort) for file in found.rows], found.total, what
-    files = _choose_files(ask, folder, arguments)
+    files = _choose_files(queries, folder, arguments)
     if arguments.kind == "folder":
         return _slice(_list_folders(_count_by_folder(files), folder, arguments.depth), arguments, what)
     return _slice(_render_rows(files, folder, arguments), arguments, what)
@@ -98,33 +98,33 @@ def _slice(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[s
 def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> None:
     """Raises NoteNotFound if the folder does not exist; an existing folder may be empty."""
     engine = context.engine
-    known = engine.ask.folders()
+    known = engine.queries.folders()
     if folder not in known and not (engine.scope.visible(folder) and engine.is_folder(folder)):
         raise NoteNotFound(written, what="folder", closest=_find_closest(folder, known))
 
 
-def _choose_files(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
+def _choose_files(queries: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
     """The files of a kind that match a pattern, by path."""
     if arguments.pattern:
         from vaultbridge.vault.scope import compile_file_pattern
 
-        files = ask.find_files(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
+        files = queries.find_files(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
     else:
         kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
         kinds["untagged"] = ("note",)
         stored = kinds.get(arguments.kind, ("attachment", "other"))
-        files = [file for kind in stored for file in ask.files_page(folder, kind=kind).rows]
+        files = [file for kind in stored for file in queries.files_page(folder, kind=kind).rows]
         files.sort(key=lambda file: file.path)
     if arguments.kind in ("any", "folder"):
         return files
     if arguments.kind in ("untagged", "unused"):
-        return _choose_by_use(ask, files, arguments.kind)
+        return _choose_by_use(queries, files, arguments.kind)
     return [file for file in files if arguments.kind == name_kind(file)]
 
 
-def _choose_by_use(ask: Queries, files: list[IndexedFile], kind: str) -> list[IndexedFile]:
+def _choose_by_use(queries: Queries, files: list[IndexedFile], kind: str) -> list[IndexedFile]:
     """Notes without a tag, or attachments that nothing links to."""
-    chosen = ask.untagged() if kind == "untagged" else ask.unused_files()
+    chosen = queries.untagged() if kind == "untagged" else queries.unused_files()
     own = ("note", "canvas", "base")
     return [
         file
@@ -165,15 +165,15 @@ def _render_rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFil
     return [_render_row(file, arguments.sort) for file in files]
 
 
-def _list_levels(ask: Queries, folder: VaultPath, depth: int) -> list[str]:
+def _list_levels(queries: Queries, folder: VaultPath, depth: int) -> list[str]:
     """The files of the first levels, and the folders below them with the number of their files."""
     level = depth + (folder.count("/") + 1 if folder else 0)
     closed = {
         f"{path}/": count
-        for path, count in ask.folders().items()
+        for path, count in queries.folders().items()
         if path.count("/") + 1 == level and path and (not folder or path.startswith(f"{folder}/"))
     }
-    rows = sorted([*ask.shallow_paths(folder, depth), *closed])
+    rows = sorted([*queries.shallow_paths(folder, depth), *closed])
     return [f"{row}  files {closed[row]}" if row in closed else row for row in rows]
 
 

@@ -69,7 +69,7 @@ def _move_found(context: VaultContext, arguments: MoveNote, to: str) -> Answer:
     if unfinished:
         raise TimedOut(unfinished[0], hint="Some notes would be missed. Try again in a moment.")
     folder = vault_folder(to.rstrip("/"))
-    found = engine.ask.search(arguments.query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
+    found = engine.queries.search(arguments.query, limit=BATCH_OPERATIONS + 1, matches_per_note=0)
     if found.total > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{found.total} notes match; at most {BATCH_OPERATIONS} can be moved at once.",

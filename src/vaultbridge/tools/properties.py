@@ -37,7 +37,7 @@ def run(context: VaultContext, arguments: Properties) -> Answer:
         return _list_of_note(context, arguments)
     notes = wait_for_index(context)
     if arguments.property:
-        found = context.engine.ask.property_values(
+        found = context.engine.queries.property_values(
             arguments.property, limit=arguments.limit, offset=arguments.offset
         )
         values = (f"{one.path}: {_encode(one.value)}" for one in found.rows)
@@ -98,7 +98,7 @@ def _list_of_note(context: VaultContext, arguments: Properties) -> Answer:
 def _list_all(context: VaultContext) -> list[str]:
     types = context.engine.settings.property_types
     rows = []
-    for summary in context.engine.ask.properties():
+    for summary in context.engine.queries.properties():
         kind = types.get(summary.name.lower()) or "|".join(summary.types)
         examples = ", ".join(list(summary.values)[:EXAMPLES])
         shown = f"  e.g. {examples}" if examples else ""

@@ -82,7 +82,7 @@ def run(context: VaultContext, arguments: Search) -> Answer:
 
 
 def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
-    return context.engine.ask.search(
+    return context.engine.queries.search(
         arguments.query,
         limit=arguments.limit or EXACT,
         offset=arguments.offset,
@@ -93,7 +93,7 @@ def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
 
 
 def _find_ranked(context: VaultContext, arguments: Search) -> RankedPage:
-    return context.engine.ask.rank(
+    return context.engine.queries.rank(
         arguments.query,
         limit=arguments.limit or RANKED,
         offset=arguments.offset,

@@ -61,7 +61,7 @@ def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Give the tag whose notes you want.")
     notes = wait_for_index(context)
-    found = context.engine.ask.search(
+    found = context.engine.queries.search(
         f"tag:#{parse_tag_name(arguments.tag)}",
         limit=arguments.limit,
         offset=arguments.offset,
@@ -88,7 +88,7 @@ def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
     under = arguments.tag.strip("# ").lower().rstrip("/")
     found = [
         tag
-        for tag in context.engine.ask.tags()
+        for tag in context.engine.queries.tags()
         if not under or tag.name.lower() == under or tag.name.lower().startswith(under + "/")
     ]
     if arguments.sort == "count":

@@ -47,7 +47,7 @@ def run(context: VaultContext, arguments: Tasks) -> Answer:
     check_filters(arguments)
     notes = wait_for_index(context)
     links_to = _find_linked(context.engine, arguments.text)
-    found = context.engine.ask.tasks(
+    found = context.engine.queries.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
         text="" if links_to else arguments.text,
         links_to=links_to,

@@ -48,7 +48,7 @@ def _list(context: VaultContext, arguments: Template) -> Answer:
     if not folder:
         return answer_text("(the vault has no templates folder; any note can serve as a template)")
     notes = wait_for_index(context)
-    files = context.engine.ask.files(vault_folder(folder))
+    files = context.engine.queries.files(vault_folder(folder))
     rows = [file.path for file in files if file.kind == "note"]
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(

@@ -60,7 +60,7 @@ def run(context: VaultContext, arguments: VaultInfo) -> Answer:
         settings = _list_settings(engine.settings, engine.scope.visible)
         rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
-        rows, total, what = _list_section(engine.ask, arguments)
+        rows, total, what = _list_section(engine.queries, arguments)
     return answer_text(
         render_page(
             rows,
@@ -73,22 +73,22 @@ def run(context: VaultContext, arguments: VaultInfo) -> Answer:
     )
 
 
-def _list_section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
+def _list_section(queries: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
     """The rows of one page, the number of all rows, and what they are."""
     here = {"limit": arguments.limit, "offset": arguments.offset}
     match arguments.section:
         case "links":
-            broken = ask.unresolved_places(**here)
+            broken = queries.unresolved_places(**here)
             return [f"{path}: [[{target}]]" for path, target in broken.rows], broken.total, "broken links"
         case "problems":
-            found = ask.problems(**here)
+            found = queries.problems(**here)
             rows = [f"{one.path}:{one.line}: {one.code}: {one.message}" for one in found.rows]
             return rows, found.total, "problems"
         case "duplicates":
-            groups = ask.duplicates(**here)
+            groups = queries.duplicates(**here)
             return [" | ".join(group) for group in groups.rows], groups.total, "duplicate names"
         case _:
-            copies = ask.conflicts(**here)
+            copies = queries.conflicts(**here)
             rows = [
                 f"{path}  a copy of {one.original}, {'' if one.certain else 'perhaps '}by {one.maker}"
                 for path, one in copies.rows
@@ -102,12 +102,13 @@ def _summarize(context: VaultContext) -> list[str]:
 
     engine = context.engine
     unfinished = wait_for_index(context)
-    counts, found = engine.ask.counts(), check_health(engine)
+    counts, found = engine.queries.counts(), check_health(engine)
     other = found.count_others(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
-    tasks = engine.ask.tasks(status="open", limit=1).total
+    tasks = engine.queries.tasks(status="open", limit=1).total
     lines = [
         f"Vault {engine.name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()),
-        f"{len(engine.ask.tags())} tags, {len(engine.ask.properties())} properties, {tasks} open tasks",
+        f"{len(engine.queries.tags())} tags, {len(engine.queries.properties())} properties, "
+        f"{tasks} open tasks",
         "Health: "
         f"{found.broken} broken links to {found.missing} names (section links), "
         f"{found.count(*PROPERTY_PROBLEMS)} notes with unreadable properties, "
@@ -129,7 +130,7 @@ def _summarize(context: VaultContext) -> list[str]:
 def _list_left_out(engine: Engine) -> Iterator[str]:
     from vaultbridge.vault.walk import LEFT_OUT
 
-    total, left_out = engine.ask.left_out()
+    total, left_out = engine.queries.left_out()
     more = total - len(left_out)
     for why, reason in LEFT_OUT.items():
         paths = [one.path for one in left_out if one.why == why]

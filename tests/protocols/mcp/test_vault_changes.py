@@ -51,7 +51,7 @@ async def followed(
         engine = wire.engines["Notes"]
         loop, told = asyncio.get_running_loop(), asyncio.Event()
         stop = engine.index_sync.listen(lambda _: loop.call_soon_threadsafe(told.set))
-        while not engine.ask.status.complete:
+        while not engine.queries.status.complete:
             await told.wait()
             told.clear()
         stop()

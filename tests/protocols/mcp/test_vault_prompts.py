@@ -51,7 +51,7 @@ def test_prompt_notes_are_found_without_an_index_and_as_they_are_now(tmp_path: P
     assert names(prompts) == {"a", "sub_folder_b_ü"}
     (vault / "Prompts" / "A.md").write_text("new")
     assert said(prompts.get("a", {})) == "new"
-    assert engines["Notes"].ask.status.state == "empty"
+    assert engines["Notes"].queries.status.state == "empty"
     engines.close()
 
 

@@ -31,7 +31,7 @@ def test_every_visible_file_is_listed_once_by_path(tmp_path: Path, indexed: bool
     engines = engines_of(tmp_path, vault, scope=Scope(deny=("Garden",)))
     if indexed:
         engines["Sample Vault"].index_sync.refresh()
-    assert engines["Sample Vault"].ask.status.complete is indexed
+    assert engines["Sample Vault"].queries.status.complete is indexed
     there = sorted(
         place.relative_to(vault).as_posix()
         for place in vault.rglob("*")

@@ -40,27 +40,27 @@ def _links(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         refresh(engine)
         if args.unresolved:
-            for target in engine.ask.unresolved().rows:
+            for target in engine.queries.unresolved().rows:
                 _row(args, target, f"{target.target}  ({target.count}: {', '.join(target.sources)})")
             return OK
         if whole_vault:
-            listed = engine.ask.orphans() if args.orphans else engine.ask.dead_ends()
+            listed = engine.queries.orphans() if args.orphans else engine.queries.dead_ends()
             for path in listed.rows:
                 _row(args, {"path": path}, path)
             return OK
         path = engine.find(args.note)
         if args.depth is not None:
-            around = engine.ask.neighbourhood(path, args.depth)
+            around = engine.queries.neighbourhood(path, args.depth)
             for other, distance in around.distances.items():
                 _row(args, {"path": other, "distance": distance}, f"{distance}  {other}")
             return OK
         if args.to:
-            return _way(args, engine.ask.path_between(path, engine.find(args.to)))
+            return _way(args, engine.queries.path_between(path, engine.find(args.to)))
         if not args.outgoing:
-            for link in engine.ask.backlinks(path):
+            for link in engine.queries.backlinks(path):
                 _row(args, {"direction": "in", **_fields(link)}, f"<- {link.source}:{link.line}: {link.raw}")
         if not args.backlinks:
-            for out in engine.ask.outgoing(path):
+            for out in engine.queries.outgoing(path):
                 leads = out.resolved or "(unresolved)"
                 _row(args, {"direction": "out", **_fields(out)}, f"-> {leads}  {path}:{out.line}: {out.raw}")
     return OK

@@ -38,12 +38,12 @@ def _properties(args: argparse.Namespace) -> int:
             return OK
         refresh(engine)
         if args.name:
-            for one in engine.ask.property_values(args.name).rows:
+            for one in engine.queries.property_values(args.name).rows:
                 shown = terminal.link_note(terminal.style(one.path, "path"), engine.name, one.path)
                 _show(args, {"path": one.path, "value": one.value}, f"{shown}: {_render(one.value)}")
             return OK
         types = engine.settings.property_types
-        for summary in engine.ask.properties():
+        for summary in engine.queries.properties():
             kind = types.get(summary.name.lower()) or "|".join(summary.types)
             _show(
                 args,

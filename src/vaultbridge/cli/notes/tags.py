@@ -25,7 +25,7 @@ def _tags(args: argparse.Namespace) -> int:
         if args.tag.strip("# "):
             from vaultbridge.markdown.edits.tags import parse_tag_name
 
-            paths = engine.ask.notes_with_tag(parse_tag_name(args.tag))
+            paths = engine.queries.notes_with_tag(parse_tag_name(args.tag))
             for path in paths:
                 if args.json:
                     emit({"path": path})
@@ -34,7 +34,7 @@ def _tags(args: argparse.Namespace) -> int:
             if not args.json:
                 sys.stderr.write(f"{len(paths)} note{'s' if len(paths) != 1 else ''}\n")
             return OK
-        found = list(engine.ask.tags())
+        found = list(engine.queries.tags())
     if args.sort == "count":
         found.sort(key=lambda tag: (-tag.notes, tag.name.lower()))
     width = max((len(str(tag.notes)) for tag in found), default=1)

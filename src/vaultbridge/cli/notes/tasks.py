@@ -55,7 +55,7 @@ def _tasks(args: argparse.Namespace) -> int:
     check_filters(filters)
     with open_vault(args.vault) as engine:
         refresh(engine)
-        found = engine.ask.tasks(
+        found = engine.queries.tasks(
             status=args.status,
             text=args.text,
             tag=args.tag,

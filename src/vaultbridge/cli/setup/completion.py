@@ -249,7 +249,7 @@ def _complete_place(current: str, vault: str | None) -> list[str]:
 
 def _list_tags(current: str, vault: str | None) -> list[str]:
     with open_vault(vault or find_default_vault()) as engine:
-        return choose(current.lstrip("#"), sorted(tag.name for tag in engine.ask.tags()))
+        return choose(current.lstrip("#"), sorted(tag.name for tag in engine.queries.tags()))
 
 
 def _list_bases(current: str, vault: str | None) -> list[str]:
@@ -259,8 +259,8 @@ def _list_bases(current: str, vault: str | None) -> list[str]:
 
 def _list_paths(engine: Engine, kind: str) -> list[str]:
     """From the index if there is a whole one, otherwise from as much of the disk as can be listed at once."""
-    if engine.ask.status.complete:
-        return list(engine.ask.paths_of_kind(kind))
+    if engine.queries.status.complete:
+        return list(engine.queries.paths_of_kind(kind))
     from vaultbridge.vault.walk import FileEntry, walk
 
     listed = islice(walk(engine.root), LISTED)

@@ -184,7 +184,7 @@ def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     yield Finding("Index", "cache folder", "good", str(cache))
     try:
         with open_vault(args.vault) as engine:
-            status = engine.ask.status
+            status = engine.queries.status
             recovered = len(engine.history(limit=1))
     except VaultbridgeError as error:
         yield Finding("Index", "index", "bad", str(error), "Build it anew: vaultbridge index --rebuild")

@@ -290,7 +290,7 @@ def suggest_question(vault: Path) -> str:
     try:
         with open_vault(str(vault)) as engine:
             refresh(engine)
-            newest = engine.ask.recent(limit=1, kinds=("note",))
+            newest = engine.queries.recent(limit=1, kinds=("note",))
     except VaultbridgeError:
         newest = []
     if not newest:

@@ -128,8 +128,8 @@ class Finding:
         self.engine = engine
         self.index = index
         self.db = db
-        self.shown = engine.ask.shown()
-        self.table: FileTable = engine.ask.visible_table()
+        self.shown = engine.queries.shown()
+        self.table: FileTable = engine.queries.visible_table()
         self.paths = index.paths(db)
         self.ids: dict[str, int] = {path: id_ for id_, path in self.paths.items()}
         self.visible: Collection[int] | None = None
@@ -137,14 +137,14 @@ class Finding:
             self.visible = {id_ for id_, path in self.paths.items() if self.shown(path)}
         searchable = index.searchable(db)
         self.count = len(searchable if self.visible is None else searchable & set(self.visible))
-        self.around: Neighbours = engine.ask.around(db)
+        self.around: Neighbours = engine.queries.around(db)
         self._aliases = self._load_aliases()
         self._shared: tuple[Asked, dict[int, SharedWords]] | None = None
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, engine: Engine) -> Iterator[Finding]:
-        index = engine.ask.index()
+        index = engine.queries.index()
         with index.reading() as db:
             yield cls(engine, index, db)
 

@@ -84,8 +84,8 @@ class VaultLook(Struct, frozen=True):
 
 def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> VaultLook:
     """Look at the notes from `offset` on, changed last first; each list has at most `limit` entries."""
-    notes = engine.ask.files_page(kind="note", order="modified", limit=NOTES_LOOKED, offset=offset)
-    shown = engine.ask.shown()
+    notes = engine.queries.files_page(kind="note", order="modified", limit=NOTES_LOOKED, offset=offset)
+    shown = engine.queries.shown()
     links: dict[tuple[str, str], tuple[str, str, Evidence, Asked]] = {}
     alike: dict[tuple[str, str], Duplicate] = {}
     looked = 0
@@ -154,7 +154,7 @@ def _place_orphans(
     settings = engine.settings.links
     placed: list[MissingLink] = []
     homeless: list[VaultPath] = []
-    rows = engine.ask.orphans(limit=ORPHANS_LOOKED, offset=offset).rows
+    rows = engine.queries.orphans(limit=ORPHANS_LOOKED, offset=offset).rows
     for path in rows:
         if len(placed) == limit or time.monotonic() > ends:
             break

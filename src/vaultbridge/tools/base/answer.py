@@ -225,12 +225,12 @@ def wait_for_index(context: VaultContext) -> list[str]:
     """Wait for the first build of the index, as long as the context allows, and return the notes for the
     answer: a warning if the index is still incomplete, else nothing. Call it before querying; `fresh_status`
     says why."""
-    status = context.engine.ask.fresh_status()
+    status = context.engine.queries.fresh_status()
     if not status.complete and context.tool_context.index_wait:
         deadline = time.monotonic() + context.tool_context.index_wait
-        while not context.engine.ask.status.complete and time.monotonic() < deadline:
+        while not context.engine.queries.status.complete and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        status = context.engine.ask.fresh_status()
+        status = context.engine.queries.fresh_status()
     if status.complete:
         return []
     return [describe_incomplete_index(status.done, status.total)]

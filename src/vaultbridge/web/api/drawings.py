@@ -158,7 +158,7 @@ def run_base(
     result = run_base_query(engine, base, text, view or None, origin)
     from vaultbridge.bases.parse import View
 
-    return _Shown(base, shown or View(name=result.view), result, engine.ask.visible_table(), link)
+    return _Shown(base, shown or View(name=result.view), result, engine.queries.visible_table(), link)
 
 
 def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[s
         raise InvalidArgument("path is missing.", argument="path", hint="The path of a canvas.")
     view = view_canvas(engine, name)
     canvas = read_canvas(view.text)
-    table = engine.ask.visible_table()
+    table = engine.queries.visible_table()
     return {
         "path": replace_surrogates(view.path),
         "hash": view.hash,

@@ -45,13 +45,13 @@ async def list_files(call: PageCall) -> web.StreamResponse:
     given = {tag.value for tag in call.request.if_none_match or ()}
 
     def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
-        status = engine.ask.fresh_status()
+        status = engine.queries.fresh_status()
         what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}"
         # Hashed: a vault's name may have blanks and letters that no ETag may have.
         tag = hashlib.blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         if tag in given:
             return tag, None
-        files = engine.ask.files()
+        files = engine.queries.files()
         return tag, {
             "complete": status.complete,
             "paths": [replace_surrogates(file.path) for file in files],
@@ -70,15 +70,15 @@ async def show_home(call: PageCall) -> Any:
     name, names = call.vault, list(call.grant.engines)
 
     def work(engine: Engine) -> dict[str, Any]:
-        status = engine.ask.fresh_status()
-        recent = engine.ask.recent(limit=limit, kinds=("note", "canvas", "base"))
-        visible = engine.ask.existing()
+        status = engine.queries.fresh_status()
+        recent = engine.queries.recent(limit=limit, kinds=("note", "canvas", "base"))
+        visible = engine.queries.existing()
         return {
             "vault": name,
             "vaults": names,
             "owner": call.grant.owner,
             "readOnly": engine.scope.read_only,
-            "counts": engine.ask.counts(),
+            "counts": engine.queries.counts(),
             "index": {"complete": status.complete, "done": status.done, "total": status.total},
             "recent": [
                 {"path": replace_surrogates(file.path), "modified": file.modified_ns / 1e9} for file in recent
@@ -86,7 +86,9 @@ async def show_home(call: PageCall) -> Any:
             "bookmarks": [
                 {"path": mark.target, "title": mark.title}
                 for mark in engine.settings.bookmarks[:BOOKMARKS]
-                if mark.kind == "file" and visible(mark.target) and engine.ask.table().same_path(mark.target)
+                if mark.kind == "file"
+                and visible(mark.target)
+                and engine.queries.table().same_path(mark.target)
             ],
         }
 
@@ -111,7 +113,7 @@ async def search(call: PageCall) -> Any:
 
 
 def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
-    page = engine.ask.rank(query, limit=limit, offset=offset)
+    page = engine.queries.rank(query, limit=limit, offset=offset)
     hits = [
         {
             "path": replace_surrogates(note.path),
@@ -132,7 +134,7 @@ def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]
 
 
 def _search_exactly(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
-    page = engine.ask.search(query, limit=limit, offset=offset, matches_per_note=LINES_PER_HIT)
+    page = engine.queries.search(query, limit=limit, offset=offset, matches_per_note=LINES_PER_HIT)
     hits = [
         {
             "path": replace_surrogates(hit.path),

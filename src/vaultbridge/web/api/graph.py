@@ -69,7 +69,7 @@ class GraphRoutes:
         kept = self._known.setdefault(engine, {})
         known = kept.get((attachments, unresolved))
         earlier = None if known is None else known[0]
-        map_, lasts = read_links(engine.ask, earlier, attachments=attachments, unresolved=unresolved)
+        map_, lasts = read_links(engine.queries, earlier, attachments=attachments, unresolved=unresolved)
         if known is not None and map_ is known[0]:
             return known
         drawn = map_, msgspec.json.encode(render(map_, draw_all(map_)))

@@ -213,7 +213,7 @@ def _plain(value: Any) -> Any:
 def resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) -> dict[str, Any]:
     """Where each link leads, by its target as written. A browser has neither the rules nor the names of all
     files."""
-    table = engine.ask.visible_table()
+    table = engine.queries.visible_table()
     found: dict[str, Any] = {}
     pictures = 0
     for target in dict.fromkeys(link.target for link in note.links):
@@ -249,12 +249,12 @@ async def show_links(call: PageCall) -> Any:
 
 def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
     sources: dict[VaultPath, dict[int, str]] = {}
-    for link in engine.ask.backlinks(path):
+    for link in engine.queries.backlinks(path):
         if link.source != path:
             sources.setdefault(link.source, {}).setdefault(link.line, link.raw)
     outgoing: dict[str, int] = {}
     unresolved: dict[str, int] = {}
-    for leading in engine.ask.outgoing(path):
+    for leading in engine.queries.outgoing(path):
         if leading.resolved is None:
             unresolved.setdefault(leading.target, leading.line)
         elif leading.resolved != path:

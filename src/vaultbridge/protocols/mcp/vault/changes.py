@@ -180,7 +180,7 @@ class VaultChanges:
         differ = False
         for name, engine in engines.items():
             before = self._files.get(name)
-            if not engine.ask.status.complete:
+            if not engine.queries.status.complete:
                 # Until then files are listed from disk, so a complete index counts as a change.
                 self._files[name] = (UNKNOWN, UNKNOWN)
                 continue
@@ -188,7 +188,7 @@ class VaultChanges:
             if before is not None and before[0] == version:
                 continue
             # Only visible files are compared: clients must not learn about hidden notes.
-            seen = hash(tuple(file.path for file in engine.ask.files()))
+            seen = hash(tuple(file.path for file in engine.queries.files()))
             self._files[name] = (version, seen)
             differ |= before is not None and before[1] != seen
         return differ
@@ -200,7 +200,7 @@ class VaultChanges:
                 if engine.index_sync.is_leader:
                     continue
                 try:
-                    now = await self._workers.run(lambda engine=engine: engine.ask.status.generation)  # type: ignore[misc]
+                    now = await self._workers.run(lambda engine=engine: engine.queries.status.generation)  # type: ignore[misc]
                 except VaultbridgeError as error:
                     log.debug("the index cannot be asked: %s", error)
                     continue

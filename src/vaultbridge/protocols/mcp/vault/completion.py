@@ -72,8 +72,8 @@ class Completions:
     def _choices(self, vault: str, kind: str) -> _Choices:
         engine = self._engines[vault]
         # An edit may change tags and properties, but not the names of files.
-        named = kind in ("note", "path", "folder") and engine.ask.status.complete
-        version = read_files_version(engine) if named else engine.ask.status.generation
+        named = kind in ("note", "path", "folder") and engine.queries.status.complete
+        version = read_files_version(engine) if named else engine.queries.status.generation
         cached = self._cache.get((vault, kind))
         if cached is None or cached.version != version:
             cached = _folded(version, _READERS[kind](engine))
@@ -113,7 +113,7 @@ def _best(choices: _Choices, typed: str) -> Completion:
 
 def _newest(engine: Engine, choices: _Choices) -> Completion:
     """The notes that were changed last, for somebody who has not typed anything."""
-    paths = (file.path[:-3] for file in engine.ask.recent(limit=SUGGESTIONS, kinds=("note",)))
+    paths = (file.path[:-3] for file in engine.queries.recent(limit=SUGGESTIONS, kinds=("note",)))
     known = frozenset(choices.values)
     values = tuple(path if path in known else path.rpartition("/")[2] for path in paths)
     return Completion(values, len(choices.values), len(choices.values) > len(values))
@@ -146,11 +146,11 @@ def _folders(engine: Engine) -> tuple[str, ...]:
 
 
 def _tags(engine: Engine) -> tuple[str, ...]:
-    return tuple(tag.name for tag in sorted(engine.ask.tags(), key=lambda tag: (-tag.notes, tag.name)))
+    return tuple(tag.name for tag in sorted(engine.queries.tags(), key=lambda tag: (-tag.notes, tag.name)))
 
 
 def _properties(engine: Engine) -> tuple[str, ...]:
-    ordered = sorted(engine.ask.properties(), key=lambda one: (-one.notes, one.name))
+    ordered = sorted(engine.queries.properties(), key=lambda one: (-one.notes, one.name))
     return tuple(one.name for one in ordered)
 
 

@@ -190,15 +190,15 @@ def _files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile
     if not after.startswith(prefix) and after > prefix:
         return ()
     path = after.removeprefix(prefix) if after.startswith(prefix) else ""
-    if engine.ask.status.complete:
-        return engine.ask.files_page(after=path, limit=PAGE_ITEMS + 1).rows
+    if engine.queries.status.complete:
+        return engine.queries.files_page(after=path, limit=PAGE_ITEMS + 1).rows
     return [file for file in list_files(engine) if file.path > path]
 
 
 def list_files(engine: Engine) -> list[IndexedFile]:
     """Every visible file by path: from the index, or from the disk as long as the index does not know all."""
-    if engine.ask.status.complete:
-        return engine.ask.files()
+    if engine.queries.status.complete:
+        return engine.queries.files()
     from vaultbridge.index.files import IndexedFile
     from vaultbridge.vault.walk import FileEntry, walk
 
