@@ -9,8 +9,9 @@ import pytest
 
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.sync.compare import Snapshot, StoredFile, compare, scan_path, scan_vault
+from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import FileEntry, Unreadable, kind_of
+from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
 def row(path: str, *, mtime: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredFile:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from vaultbridge.tools.attachment import SHOWN_IMAGES, guess_media_type
+from vaultbridge.tools.attachment import SHOWN_IMAGES
 from vaultbridge.tools.base.answer import Answer, ImagePart, TextPart, answer_data, answer_text
+from vaultbridge.vault.file_types import media_type
 
 
 def test_reading_answers_in_text_alone() -> None:
@@ -23,7 +24,9 @@ def test_the_text_of_an_answer_leaves_pictures_out() -> None:
 
 
 def test_media_types_by_suffix() -> None:
-    assert guess_media_type("a/b.PNG") == "image/png"
-    assert guess_media_type("x.md") == "text/markdown"
-    assert guess_media_type("noending") == "application/octet-stream"
-    assert guess_media_type("i.jpg") in SHOWN_IMAGES
+    assert media_type("a/b.PNG") == "image/png"
+    assert media_type("x.md") == "text/markdown"
+    assert media_type("noending") == "application/octet-stream"
+    # A name without a dot has no suffix, whatever it says.
+    assert [media_type(name) for name in ("png", "a.png/md")] == ["application/octet-stream"] * 2
+    assert media_type("i.jpg") in SHOWN_IMAGES

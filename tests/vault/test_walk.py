@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import NoteNotFound
+from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, kind_of, walk
+from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, walk
 
 
 def entries(root: Root, folder: str = "") -> dict[str, FileEntry]:

@@ -1,7 +1,4 @@
-"""`attachment` returns pictures and other files; `add_attachment` adds one to the vault.
-
-The media types are those of the file formats that the app accepts, by suffix.
-"""
+"""`attachment` returns pictures and other files; `add_attachment` adds one to the vault."""
 
 from __future__ import annotations
 
@@ -27,45 +24,8 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
-_TYPES: Final = {
-    "md": "text/markdown",
-    "canvas": "application/json",
-    "base": "application/yaml",
-    "avif": "image/avif",
-    "bmp": "image/bmp",
-    "gif": "image/gif",
-    "jpeg": "image/jpeg",
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "webp": "image/webp",
-    "flac": "audio/flac",
-    "m4a": "audio/mp4",
-    "mp3": "audio/mpeg",
-    "ogg": "audio/ogg",
-    "wav": "audio/wav",
-    "3gp": "audio/3gpp",
-    "mkv": "video/x-matroska",
-    "mov": "video/quicktime",
-    "mp4": "video/mp4",
-    "ogv": "video/ogg",
-    "webm": "video/webm",
-    "pdf": "application/pdf",
-    "txt": "text/plain",
-    "csv": "text/csv",
-    "json": "application/json",
-    "html": "text/html",
-    "css": "text/css",
-    "js": "text/javascript",
-    "zip": "application/zip",
-}
-
 SHOWN_IMAGES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 """The pictures that assistants can look at; others are returned as files."""
-
-
-def guess_media_type(path: str) -> str:
-    return _TYPES.get(path.rpartition(".")[2].lower(), "application/octet-stream")
 
 
 FILE_BYTES: Final = 7 * MIB
@@ -91,9 +51,10 @@ class AddAttachment(Arguments, frozen=True, kw_only=True):
 
 def run(context: VaultContext, arguments: Attachment) -> Answer:
     from vaultbridge.engine.files import get_file_size
+    from vaultbridge.vault.file_types import media_type
 
     path = context.engine.find(arguments.name)
-    size, kind = get_file_size(context.engine, path), guess_media_type(path)
+    size, kind = get_file_size(context.engine, path), media_type(path)
     if arguments.action == "info":
         notes = wait_for_index(context)
         links = len({link.source for link in context.engine.queries.backlinks(path)})

@@ -137,12 +137,9 @@ def name_kind(file: IndexedFile) -> str:
     """The kind as callers name it: attachments by their content."""
     if file.kind in ("note", "canvas", "base"):
         return file.kind
-    from vaultbridge.tools.attachment import guess_media_type
+    from vaultbridge.vault.file_types import media_kind
 
-    main, _, sub = guess_media_type(file.path).partition("/")
-    if sub == "pdf":
-        return "pdf"
-    return main if main in ("image", "audio", "video") else "other"
+    return media_kind(file.path) or "other"
 
 
 def _render_row(file: IndexedFile, sort: str) -> str:

@@ -19,32 +19,14 @@ from msgspec import Struct
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import icloud_original_name, is_placeholder
+from vaultbridge.vault.file_types import KINDS, FileKind, kind_of
 from vaultbridge.vault.paths import Root, VaultPath, normalize_name
-
-FileKind = Literal["note", "canvas", "base", "attachment", "other"]
 
 WALK_DEPTH: Final = 64
 """The deepest nesting that is followed: far beyond any vault, and below PATH_MAX with one-letter names."""
 
 TEMPORARY_PREFIX: Final = ".vaultbridge-"
 TEMPORARY_SUFFIX: Final = ".tmp"
-
-_ATTACHMENTS: Final = (
-    *("avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"),
-    *("flac", "m4a", "mp3", "ogg", "wav", "webm", "3gp", "mkv", "mov", "mp4", "ogv", "pdf"),
-)
-
-KINDS: Final[dict[str, FileKind]] = {
-    "md": "note",
-    "canvas": "canvas",
-    "base": "base",
-    **dict.fromkeys(_ATTACHMENTS, "attachment"),
-}
-
-
-def kind_of(name: str) -> FileKind:
-    """The kind of a file, which Obsidian decides by its extension."""
-    return KINDS.get(name.rpartition(".")[2].lower(), "other") if "." in name else "other"
 
 
 class FileEntry(Struct, frozen=True, gc=False):

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.vault.file_types import media_kind, media_type
 from vaultbridge.vault.read import content_hash
 from vaultbridge.web.page import BASE, HEADERS
 
@@ -41,37 +42,6 @@ TICKETS: Final = 10_000
 TICKET_SECONDS: Final = 3600.0
 """How long a ticket lasts: a page that was open longer asks for the note again."""
 
-IMAGES: Final = {
-    "avif": "image/avif",
-    "bmp": "image/bmp",
-    "gif": "image/gif",
-    "jpeg": "image/jpeg",
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "webp": "image/webp",
-}
-SOUNDS: Final = {
-    "flac": "audio/flac",
-    "m4a": "audio/mp4",
-    "mp3": "audio/mpeg",
-    "ogg": "audio/ogg",
-    "wav": "audio/wav",
-    "3gp": "audio/3gpp",
-}
-VIDEOS: Final = {
-    "mkv": "video/x-matroska",
-    "mov": "video/quicktime",
-    "mp4": "video/mp4",
-    "ogv": "video/ogg",
-    "webm": "video/webm",
-}
-DOCUMENTS: Final = {"pdf": "application/pdf"}
-SHOWN: Final = {**IMAGES, **SOUNDS, **VIDEOS, **DOCUMENTS}
-"""What a browser shows in place. Anything else is offered for saving, as bytes."""
-
-_KINDS: Final = (("image", IMAGES), ("audio", SOUNDS), ("video", VIDEOS), ("pdf", DOCUMENTS))
-
 _RANGE: Final = re.compile(r"bytes=(\d{1,15})?-(\d{1,15})?")
 
 NOTHING_RUNS: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
@@ -79,16 +49,6 @@ NOTHING_RUNS: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ance
 
 _SANDBOX: Final = "; sandbox"
 """Added for all but PDF files, whose viewer Chromium does not start in a sandbox."""
-
-
-def suffix_of(path: str) -> str:
-    return path.rpartition(".")[2].lower()
-
-
-def media_kind(path: str) -> str:
-    """`image`, `audio`, `video` or `pdf`; "" for a file that a browser cannot show."""
-    suffix = suffix_of(path)
-    return next((kind for kind, types in _KINDS if suffix in types), "")
 
 
 class _Ticket(Struct, frozen=True):
@@ -150,8 +110,8 @@ def _read(ticket: _Ticket) -> bytes:
 
 
 def _serve(request: web.Request, path: str, data: bytes) -> web.Response:
-    media_type = SHOWN.get(suffix_of(path))
-    sandbox = "" if media_type == "application/pdf" else _SANDBOX
+    kind = media_kind(path)
+    sandbox = "" if kind == "pdf" else _SANDBOX
     headers = {
         **HEADERS,
         "Content-Security-Policy": NOTHING_RUNS + sandbox,
@@ -159,21 +119,22 @@ def _serve(request: web.Request, path: str, data: bytes) -> web.Response:
         "Cache-Control": "private, no-cache",
         "Accept-Ranges": "bytes",
     }
-    if media_type is None:
+    if kind is None:
+        # Anything that a browser does not show in place is offered for saving, as bytes.
         name = quote(path.rpartition("/")[2], safe="")
         headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-    response = _cut(request, data, headers, media_type or "application/octet-stream")
+    response = _cut(request, data, headers, "application/octet-stream" if kind is None else media_type(path))
     response.etag = ETag(content_hash(data))
     return response
 
 
-def _cut(request: web.Request, data: bytes, headers: dict[str, str], media_type: str) -> web.Response:
+def _cut(request: web.Request, data: bytes, headers: dict[str, str], content_type: str) -> web.Response:
     """The whole file, the range that the request asks for, or nothing when the browser has the file."""
     if any(tag.value == content_hash(data) for tag in request.if_none_match or ()):
         return web.Response(status=304, headers=headers)
     asked = _RANGE.fullmatch(request.headers.get("Range", ""))
     if asked is None or not any(asked.groups()):
-        return web.Response(body=data, content_type=media_type, headers=headers)
+        return web.Response(body=data, content_type=content_type, headers=headers)
     size = len(data)
     if asked[1] is None:
         first, last = max(0, size - int(asked[2])), size - 1
@@ -182,7 +143,7 @@ def _cut(request: web.Request, data: bytes, headers: dict[str, str], media_type:
     if first > last or first >= size:
         return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
     headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-    return web.Response(status=206, body=data[first : last + 1], content_type=media_type, headers=headers)
+    return web.Response(status=206, body=data[first : last + 1], content_type=content_type, headers=headers)
 
 
 def _text(status: int, text: str) -> web.Response:

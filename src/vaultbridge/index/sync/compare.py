@@ -22,8 +22,9 @@ from vaultbridge.index.sync.build import FileJob
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
+from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, Skipped, Unreadable, kind_of, walk
+from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Found, Skipped, Unreadable, walk
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):

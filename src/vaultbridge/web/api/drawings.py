@@ -10,9 +10,10 @@ from vaultbridge.canvas.parse import FileCard, GroupCard, LinkCard, TextCard, re
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.vault.file_types import media_kind
 from vaultbridge.web.api.notes import resolve_links, resolve_target
 from vaultbridge.web.api.routes import PageApi, PageCall
-from vaultbridge.web.media import MediaLinks, media_kind
+from vaultbridge.web.media import MediaLinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,7 +209,7 @@ def _card(card: Card, source: str, table: FileTable, link: Callable[[str], str])
         case FileCard():
             found = resolve_target(card.file, source, table, link)
             about = {"file": replace_surrogates(card.file), "subpath": replace_surrogates(card.subpath)}
-            return {**shown, "type": "file", "media_kind": media_kind(card.file), **about, **found}
+            return {**shown, "type": "file", "media_kind": media_kind(card.file) or "", **about, **found}
         case LinkCard():
             return {**shown, "type": "link", "url": replace_surrogates(card.url)}
         case GroupCard():

@@ -16,10 +16,11 @@ from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.line_ends import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
+from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.web.api.routes import PageApi, PageCall
-from vaultbridge.web.media import MediaLinks, media_kind, suffix_of
+from vaultbridge.web.media import MediaLinks
 from vaultbridge.web.pictures import START_BYTES, measure_picture
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ MEASURED: Final = 200
 LINE_CHARS: Final = 300
 """How much of a linking line is shown."""
 
-KINDS: Final = {"md": "note", "canvas": "canvas", "base": "base"}
+TEXT_KINDS: Final = ("note", "canvas", "base")
 
 
 class Save(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,15 +98,16 @@ def _require_path(call: PageCall) -> str:
     return path
 
 
-def kind_of(path: str) -> str:
+def name_kind(path: str) -> str:
     """What a file is to the page: a note, canvas, base, something a browser shows, text, or just a file."""
-    return KINDS.get(suffix_of(path)) or media_kind(path) or "file"
+    kind = kind_of(path)
+    return kind if kind in TEXT_KINDS else media_kind(path) or "file"
 
 
 def show_file(engine: Engine, name: str, subpath: str, link_media: Any) -> dict[str, Any]:
     path = engine.find(name)
-    kind = kind_of(path)
-    if kind in KINDS.values():
+    kind = name_kind(path)
+    if kind in TEXT_KINDS:
         return _show_text(engine, engine.view(path), kind, subpath, link_media)
     size, modified = _measure(engine, path)
     shown = {
@@ -273,7 +275,7 @@ def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
 def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> list[dict[str, Any]]:
     """The lines that hold the links; the link itself for a source that has changed since, or is no note."""
     lines: list[str] = []
-    if suffix_of(source) == "md":
+    if kind_of(source) == "note":
         try:
             lines = re.split(r"\r\n?|\n", decode(engine.read_bytes(source)).text)
         except (EngineFailure, PermissionDenied):

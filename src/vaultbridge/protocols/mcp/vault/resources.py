@@ -40,7 +40,7 @@ from vaultbridge.protocols.mcp.values import (
     TemplateInfo,
     TextResource,
 )
-from vaultbridge.tools.attachment import guess_media_type
+from vaultbridge.vault.file_types import media_type
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -220,7 +220,7 @@ def _info(vault: str, file: IndexedFile) -> ResourceInfo:
         uri=make_uri(vault, file.path),
         name=file.path,
         title=name.removesuffix(".md"),
-        mime_type=guess_media_type(file.path),
+        mime_type=media_type(file.path),
         size=file.size,
         annotations=Annotations(last_modified=changed.strftime("%Y-%m-%dT%H:%M:%SZ")),
     )
@@ -251,7 +251,7 @@ def read_resource(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]
             hint="Read a part of it with the tools." if found.path.endswith(".md") else "",
         )
     data = found.engine.read_bytes(found.path)
-    kind = guess_media_type(found.path)
+    kind = media_type(found.path)
     if kind.startswith(_TEXTUAL):
         from vaultbridge.markdown.text import decode, replace_surrogates
 
