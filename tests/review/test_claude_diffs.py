@@ -10,7 +10,7 @@ import pytest
 
 from server.conftest import BOUND, Serving
 from server.conftest import serving as serving
-from support.editor import Client
+from support.editor import Client, Failed
 from support.reviewer import claude_code, journal, person, read
 
 pytestmark = pytest.mark.timeout(120)
@@ -150,3 +150,153 @@ async def test_a_write_by_the_client_itself_is_reviewed(serving: Serving) -> Non
             await page.request("decide", id=second["id"], hash=second["hash"], action="accept")
             assert await client.end(call) == {"success": True, "path": "Hello.md"}
         assert read(served.vault) == "again\n"
+
+
+async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Serving) -> None:
+    """In one list, whoever looks, also after a restart; what was written can be undone from there."""
+    async with serving('[tools]\nreview = "all"\n') as served:
+        async with person(served.vault, "obsidian") as app, claude_code(served.vault) as client:
+            tool = asyncio.ensure_future(
+                served.call("edit_note", name="Hello", op="append", content="by a tool")
+            )
+            first = await app.next("proposalOpened")
+            await app.request("decide", id=first["id"], hash=first["hash"], action="accept")
+            await asyncio.wait_for(tool, BOUND)
+            text = read(served.vault)
+
+            call = await propose(client, served.vault, text + "by Claude\n")
+            diff = await app.next("proposalOpened")
+            listed = await app.request("proposals", status="all")
+            assert [(one["id"], one["status"]) for one in listed["proposals"]] == [
+                (diff["id"], "waiting"),
+                (first["id"], "accepted"),
+            ]
+            files = [{"path": "Hello.md", "text": text + "by Claude and me\n"}]
+            decision = await app.begin(
+                "decide", id=diff["id"], hash=diff["hash"], action="accept", files=files
+            )
+            _, final = await answer(client, call)
+            (served.vault / "Hello.md").write_text(final, "utf-8")
+            await app.end(decision)
+            closed = await app.next("proposalClosed")
+            while not closed["change"]:
+                closed = await app.next("proposalClosed")
+            assert (closed["id"], closed["status"], closed["by"]) == (diff["id"], "edited", "obsidian")
+
+            await propose(client, served.vault, "no\n")
+            refused = await app.next("proposalOpened")
+            await app.request("decide", id=refused["id"], action="reject", reason="Too short.")
+            await propose(client, served.vault, "never mind\n")
+            dropped = await app.next("proposalOpened")
+            await client.tool("close_tab", tab_name="tab 1")
+        async with person(served.vault) as page:
+            while True:  # The note shows only after a while that it was not accepted in the terminal.
+                listed = (await page.request("proposals", status="all"))["proposals"]
+                if listed[0]["id"] == dropped["id"]:
+                    break
+                await asyncio.sleep(0.05)
+            told = [(one["id"], one["kind"], one["status"], one["decided"]["by"]) for one in listed]
+            assert told == [
+                (dropped["id"], "diff", "withdrawn", ""),
+                (refused["id"], "diff", "rejected", "obsidian"),
+                (diff["id"], "diff", "edited", "obsidian"),
+                (first["id"], "tool", "accepted", "obsidian"),
+            ]
+            assert listed[1]["decided"]["reason"] == "Too short."
+            assert listed[2]["decided"]["change"] == closed["change"]
+            with pytest.raises(Failed, match="has changed nothing"):
+                await page.request("undoProposal", id=refused["id"])
+            await page.request("undoProposal", id=diff["id"])
+            assert read(served.vault) == text
+            listed = (await page.request("proposals", status="all"))["proposals"]
+            assert [one["decided"]["undone"] for one in listed] == [False, False, True, False]
+    async with serving() as again, person(again.vault) as page:
+        after = (await page.request("proposals", status="all"))["proposals"]
+        assert [one["id"] for one in after] == [one["id"] for one in listed]
+        async with claude_code(again.vault) as client:
+            await propose(client, again.vault, "one more\n")
+            assert (await page.next("proposalOpened"))["id"] not in {one["id"] for one in after}
+
+
+async def test_what_became_of_a_diff_of_a_denied_note_is_not_told(serving: Serving) -> None:
+    async with serving() as served, person(served.vault) as page, claude_code(served.vault) as client:
+        await propose(client, served.vault, "other\n", "Private/Diary.md")
+        shown = await page.next("proposalOpened")
+        await page.request("decide", id=shown["id"], action="reject")
+        assert len((await page.request("proposals", status="all"))["proposals"]) == 1
+    async with serving('[scope]\ndeny = ["Private/"]\n') as served, person(served.vault) as page:
+        assert (await page.request("proposals", status="all"))["proposals"] == []
+        with pytest.raises(Failed, match="There is no proposal"):
+            await page.request("undoProposal", id=shown["id"])
+
+
+async def test_a_preview_shows_what_an_edit_would_write(serving: Serving) -> None:
+    """The hunks of a person's own text, and that text on a note that has changed meanwhile."""
+    text = "".join(f"line {n}\n" for n in range(20))
+    async with serving('[tools]\nreview = "all"\n') as served:
+        (served.vault / "Hello.md").write_text(text, "utf-8")
+        async with person(served.vault) as page, claude_code(served.vault) as client:
+            await propose(client, served.vault, text.replace("line 2\n", "LINE 2\n"))
+            diff = await page.next("proposalOpened")
+            arguments = {"name": "Hello", "op": "replace_text", "old": "line 2\n", "new": "LINE 2\n"}
+            call = asyncio.ensure_future(served.call("edit_note", **arguments))
+            tool = await page.next("proposalOpened")
+            for shown in (diff, tool):
+                files = [{"path": "Hello.md", "text": text.replace("line 2\n", "mine\n")}]
+                asked = {"id": shown["id"], "hash": shown["hash"], "files": files}
+                found = await page.request("preview", **asked)
+                assert found["outcome"] == "fits"
+                assert found["proposal"]["hash"] == shown["hash"]
+                (hunk,) = found["proposal"]["files"][0]["hunks"]
+                assert [line for line in hunk["lines"] if line[0] != " "] == ["-line 2", "+mine"]
+            (served.vault / "Hello.md").write_text(text.replace("line 15\n", "elsewhere\n"), "utf-8")
+            for shown in (diff, tool):
+                asked = {"id": shown["id"], "hash": shown["hash"], "files": files}
+                found = await page.request("preview", **asked)
+                assert found["outcome"] == "fits"
+                assert "elsewhere\n" in found["proposal"]["files"][0]["newText"]
+                assert found["proposal"]["hash"] != shown["hash"]
+            (served.vault / "Hello.md").write_text(text.replace("line 2\n", "the same line\n"), "utf-8")
+            for shown in (diff, tool):
+                asked = {"id": shown["id"], "hash": shown["hash"], "files": files}
+                found = await page.request("preview", **asked)
+                assert found["outcome"] == "shown-again"
+                assert "in the same lines" in found["proposal"]["conflict"]
+                # A text for the note as it is now is what the person wants, whatever was proposed.
+                asked["hash"] = found["proposal"]["hash"]
+                found = await page.request("preview", **asked)
+                assert (found["outcome"], found["proposal"]["conflict"]) == ("fits", "")
+                (hunk,) = found["proposal"]["files"][0]["hunks"]
+                assert "-the same line" in hunk["lines"]
+            assert read(served.vault) == text.replace("line 2\n", "the same line\n")
+            await page.request("decide", id=tool["id"], action="reject")
+            await asyncio.wait_for(call, BOUND)
+            with pytest.raises(Failed, match="is over: rejected"):
+                await page.request("preview", id=tool["id"])
+
+
+async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> None:
+    async with serving() as served, person(served.vault, "obsidian") as app:
+        await served.call("read_note", name="Hello")
+        await served.call("edit_note", name="Hello", op="append", content="more")
+        found = await app.request("activity", limit=1)
+        (entry,) = found["entries"]
+        assert entry["kind"] == "change"
+        assert "Hello.md" in entry["words"]
+        found = await app.request("activity", before=found["next"])
+        assert [one["kind"] for one in found["entries"]] == ["read"]
+        assert await app.request("activity", kinds=["search"]) | {"newest": 0, "remembers": 0} == {
+            "entries": [],
+            "next": None,
+            "newest": 0,
+            "remembers": 0,
+        }
+        for wrong in ({"limit": 0}, {"limit": 201}, {"kinds": ["poetry"]}, {"before": "x"}):
+            with pytest.raises(Failed) as refused:
+                await app.request("activity", **wrong)
+            assert refused.value.code == -32602
+        undone = await app.request("undoChange", change=entry["change"])
+        assert undone["change"] > entry["change"]
+        assert read(served.vault) == HELLO
+        with pytest.raises(Failed, match="has already been undone"):
+            await app.request("undoChange", change=entry["change"])

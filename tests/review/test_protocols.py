@@ -426,6 +426,11 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
         code, _, err = await machine.command("diffs", vault, second, "--accept")
         assert code == 1
         assert f"{second} is over: rejected" in err
+        assert (await machine.command("diffs", vault, "--decided"))[1] == (
+            f"{second}  Hello.md  (mcp: append)\n    rejected (terminal): Once is enough.\n"
+            f"{first}  Hello.md  (mcp: append)\n    accepted (terminal), change 1\n"
+        )
+        assert (await machine.command("diffs", vault, second, "--decided"))[0] == 2
 
 
 PLUGIN = """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, find_cache, run, say
 
@@ -18,10 +18,18 @@ if TYPE_CHECKING:
     from vaultbridge.errors import EditRefused
 
 
+DECIDED: Final = 100
+"""The most that --decided lists."""
+
+
 class Desk(Protocol):
     """Where proposals are listed and decided. They have the form of the editor protocol."""
 
     def list_waiting(self) -> list[dict[str, Any]]: ...
+
+    def list_decided(self) -> list[dict[str, Any]]:
+        """Newest first."""
+        ...
 
     def show(self, id_: str) -> dict[str, Any]:
         """Raises InvalidArgument when it does not wait."""
@@ -37,6 +45,10 @@ class _BridgeDesk:
     def list_waiting(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = ask_bridge(self._vault, "proposals", {})["proposals"]
         return found
+
+    def list_decided(self) -> list[dict[str, Any]]:
+        listed = ask_bridge(self._vault, "proposals", {"status": "all", "limit": DECIDED})["proposals"]
+        return [one for one in listed if one["status"] != "waiting"]
 
     def show(self, id_: str) -> dict[str, Any]:
         found: dict[str, Any] = ask_bridge(self._vault, "proposal", {"id": id_})["proposal"]
@@ -62,6 +74,10 @@ class _StoreDesk:
 
     def list_waiting(self) -> list[dict[str, Any]]:
         return [self._encode(one, texts=False) for one in self._store.waiting()]
+
+    def list_decided(self) -> list[dict[str, Any]]:
+        listed = [one for one in self._store.latest(DECIDED) if self._decider.may_show(one)]
+        return [self._encode(one, texts=False) for one in listed if not one.waits]
 
     def show(self, id_: str) -> dict[str, Any]:
         from vaultbridge.review.gate import parse_id
@@ -114,6 +130,7 @@ def main(argv: list[str]) -> int:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", action="store_true", help="let it be written")
     decision.add_argument("--reject", action="store_true", help="refuse it")
+    decision.add_argument("--decided", action="store_true", help="list what became of earlier ones")
     decision.add_argument("--watch", action="store_true", help="show each change as it arrives, and ask")
     parser.add_argument(
         "--seen", metavar="HASH", default="", help="with --accept: the hash of what you were shown"
@@ -142,14 +159,36 @@ def _diffs(args: argparse.Namespace) -> int:
         return watch_diffs(args.vault, as_json=args.json)
     if (args.accept or args.reject) and not args.id:
         raise InvalidArgument("Which change? Give its ID.", argument="usage")
+    if args.decided and args.id:
+        raise InvalidArgument("--decided lists all of them: give no ID.", argument="usage")
     desk = open_desk(args.vault)
     if args.id:
         return _show_or_decide(args, desk)
+    if args.decided:
+        return _list_decided(args, desk)
     waiting = desk.list_waiting()
     for proposal in waiting:
         emit(proposal) if args.json else say(render_heading(proposal))
     if not waiting and not args.json:
         say("No change is waiting.")
+    return OK
+
+
+def _list_decided(args: argparse.Namespace, desk: Desk) -> int:
+    from vaultbridge.review.decide import SAID
+
+    decided = desk.list_decided()
+    for proposal in decided:
+        if args.json:
+            emit(proposal)
+            continue
+        end = proposal["decided"] or {"by": "", "change": 0, "undone": False, "reason": ""}
+        by = f" ({end['by']})" if end["by"] else ""
+        change = f", change {end['change']}{' (undone)' if end['undone'] else ''}" if end["change"] else ""
+        reason = f": {end['reason']}" if end["reason"] else ""
+        say(f"{render_heading(proposal)}\n    {SAID[proposal['status']]}{by}{change}{reason}")
+    if not decided and not args.json:
+        say("Nothing has been decided yet.")
     return OK
 
 

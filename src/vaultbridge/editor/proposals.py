@@ -78,7 +78,7 @@ class Diff(Struct, frozen=True):
     """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes.
     `software` and `pid` say which program asks. `conflict` says why the change does not fit the note any
     more. `elsewhere` are the times and authors of changes since. `change` is the number in the journal of
-    what the client wrote."""
+    what the client wrote. `by` says where a person decided, and `comment` is what they said to it."""
 
     id: str
     client: str
@@ -93,6 +93,10 @@ class Diff(Struct, frozen=True):
     rebased: int = 0
     elsewhere: tuple[tuple[float, str], ...] = ()
     change: int = 0
+    decided_at: float = 0.0
+    by: str = ""
+    comment: str = ""
+    edited: bool = False
 
     @property
     def is_new(self) -> bool:
@@ -138,6 +142,18 @@ class NoteJournal(Protocol):
 
     async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
         """Who changed the file from `before` to `now`; a change by another program is recorded."""
+        ...
+
+
+class DiffArchive(Protocol):
+    """Keeps what became of diffs (`editor.reviews`), in one list with every other proposal."""
+
+    async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
+        """The number of a diff that is shown now. Raises VaultbridgeError when it cannot be stored."""
+        ...
+
+    async def close_diff(self, diff: Diff, reason: CloseReason) -> None:
+        """Called again when the client wrote it later."""
         ...
 
 
@@ -190,6 +206,13 @@ class PendingDiffs:
         self._pending: dict[str, _Pending] = {}
         self._front_ends: dict[str, FrontEnd] = {}
         self._numbers = itertools.count(1)
+        self._open: set[str] = set()
+        """Diffs that are not over yet."""
+        self._kept: set[str] = set()
+        """Diffs that have a place in the archive."""
+        self._archiving: dict[str, asyncio.Task[None]] = {}
+        """Diffs whose end is being stored."""
+        self.archive: DiffArchive | None = None
         self._give_up: asyncio.TimerHandle | None = None
 
     # for clients
@@ -219,14 +242,19 @@ class PendingDiffs:
             raise InvalidArgument(f"{PENDING_DIFFS} diffs are already waiting.", hint="Decide on some first.")
         # The same tab opened again replaces the older diff, on which nobody will decide now.
         self.close_tab(client, tab_name)
-        id_ = f"d{next(self._numbers)}"
+        key = f"unnumbered {next(self._numbers)}"
         loop = asyncio.get_running_loop()
         pending = _Pending(client, tab_name, loop.create_future(), loop.create_future(), read, journal)
-        self._pending[id_] = pending
+        self._pending[key] = pending
         try:
             old_text = await read()
             pending.before = await _snapshot(journal)
+            id_ = await self._number(path, old_text, software or client, pid, tab_name)
             if not pending.decision.done():
+                del self._pending[key]
+                key = id_
+                self._pending[key] = pending
+                self._open.add(id_)
                 now = time.time()
                 pending.diff = pending.original = Diff(
                     id_, client, tab_name, path, old_text, new_text, software, pid, now
@@ -242,7 +270,7 @@ class PendingDiffs:
                     pending.check = _OutcomeCheck(decision.text, "accepted", "accepted")
             return decision
         finally:
-            self._pending.pop(id_, None)
+            self._pending.pop(key, None)
             if pending.diff is not None and pending.check is not None:
                 # The client writes the note, or does not, once it has this answer.
                 looking = loop.create_task(self._look(pending, pending.check))
@@ -250,6 +278,19 @@ class PendingDiffs:
                 looking.add_done_callback(self._looking.discard)
             else:
                 self._over(pending, pending.reason)
+
+    async def _number(self, path: VaultPath, old_text: str, actor: str, pid: int, tab_name: str) -> str:
+        if self.archive is not None:
+            try:
+                is_new = not old_text
+                number = await self.archive.open_diff(
+                    path, is_new=is_new, actor=actor, pid=pid, label=tab_name
+                )
+                self._kept.add(f"d{number}")
+                return f"d{number}"
+            except VaultbridgeError as error:
+                log.warning("The diff of %s is decided on, but not kept: %s", path, error)
+        return f"d{next(self._numbers)}"
 
     async def look(self, diff_id: str) -> tuple[Diff, tuple[Diff, ...]]:
         """The diff on the note as it is now, and what was shown before it, newest first. Raises
@@ -317,6 +358,7 @@ class PendingDiffs:
             return
         pending.diff = replace(pending.diff, change=number)
         if pending.outcome.done():
+            self._keep(pending.diff, pending.outcome.result())
             for front_end in tuple(self._front_ends.values()):
                 front_end.recorded(pending.diff, pending.outcome.result())
 
@@ -325,9 +367,36 @@ class PendingDiffs:
             return
         pending.outcome.set_result(reason)
         if pending.diff is not None:
+            pending.diff = replace(pending.diff, decided_at=time.time())
             log.info("The change to %s was %s", pending.diff.path, OUTCOMES[reason])
+            self._open.discard(pending.diff.id)
+            self._keep(pending.diff, reason)
             for front_end in tuple(self._front_ends.values()):
                 front_end.closed(pending.diff, reason)
+
+    def _keep(self, diff: Diff, reason: CloseReason) -> None:
+        """Store what became of a diff, without waiting for it."""
+        if self.archive is None or diff.id not in self._kept:
+            return
+        before = self._archiving.get(diff.id)
+
+        async def store(archive: DiffArchive) -> None:
+            if before is not None:
+                await asyncio.wait((before,))
+            try:
+                await archive.close_diff(diff, reason)
+            except VaultbridgeError as error:
+                log.warning("What became of the diff of %s is not kept: %s", diff.path, error)
+            if self._archiving.get(diff.id) is task:
+                del self._archiving[diff.id]
+
+        self._archiving[diff.id] = task = asyncio.get_running_loop().create_task(store(self.archive))
+
+    async def archived(self) -> frozenset[str]:
+        """Wait until what became of closed diffs is stored. Returns the ids of those that are not over."""
+        if self._archiving:
+            await asyncio.wait(tuple(self._archiving.values()))
+        return frozenset(self._open)
 
     def close_tab(self, client: str, tab_name: str) -> bool:
         """`client` withdraws its diff of that name; False when it has none. The note shows whether a person
@@ -351,10 +420,15 @@ class PendingDiffs:
             if pending.diff is not None and not pending.decision.done()
         )
 
-    def decide(self, diff_id: str, decision: Decision) -> asyncio.Future[CloseReason]:
+    def decide(
+        self, diff_id: str, decision: Decision, *, by: str = "", comment: str = ""
+    ) -> asyncio.Future[CloseReason]:
         """Record a person's decision. Returns what becomes of the diff, which may take OUTCOME_SECONDS when
         the note has changed. Raises InvalidArgument when no such diff is waiting (any more)."""
         pending = self._find(diff_id)
+        assert pending.diff is not None
+        edited = isinstance(decision, Accepted) and decision.text != pending.diff.new_text
+        pending.diff = replace(pending.diff, by=by, comment=comment, edited=edited)
         pending.reason = "accepted" if isinstance(decision, Accepted) else "rejected"
         pending.decision.set_result(decision)
         return pending.outcome

@@ -16,11 +16,12 @@ from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
 
+from vaultbridge.editor.proposals import CloseReason, Diff
 from vaultbridge.engine import Engine
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, FileDecision, Result
-from vaultbridge.review.model import Proposal
+from vaultbridge.review.model import Decided, FileRow, Proposal, Status, Version
 from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, strictest
 from vaultbridge.review.rebase import Reopen
 from vaultbridge.review.store import ReviewStore, store_of
@@ -33,6 +34,9 @@ microseconds."""
 RELOAD_SECONDS: Final = 3.0
 """How long an editor that is gone counts as open: a page that is reloaded comes back within a moment, and a
 call that comes in between should wait for it."""
+
+NAME_CHARS: Final = 200
+"""What is kept of the names that a client gives itself and its tabs."""
 
 LISTED: Final = 500
 """The most proposals in one list."""
@@ -124,8 +128,31 @@ class Reviews:
     async def reject(self, number: int, *, by: str, reason: str) -> Result:
         return await self._then_compare(lambda: self._decider.reject(number, by=by, reason=reason))
 
-    async def undo(self, number: int, *, by: str) -> Outcome:
-        return await asyncio.to_thread(self._decider.undo, number, by=by)
+    async def preview(
+        self, number: int, *, seen: str, files: Sequence[FileDecision]
+    ) -> tuple[Proposal, Version]:
+        """Raises Differs and InvalidArgument as `Decider.preview` does."""
+        return await self._then_compare(lambda: self._decider.preview(number, seen, files))
+
+    async def undo(self, number: int, *, by: str, diff: bool = False) -> Outcome:
+        return await asyncio.to_thread(self._decider.undo, number, by=by, diff=diff)
+
+    async def undo_change(self, number: int, *, by: str) -> Outcome:
+        """Undo any change of the vault. Raises EditRefused when the notes have changed since."""
+        return await asyncio.to_thread(self._engine.undo, number, actor=by)
+
+    # Diffs of Claude Code (`editor.proposals.DiffArchive`).
+
+    async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
+        row = FileRow(path, "created" if is_new else "changed")
+        return await asyncio.to_thread(
+            self._store.add_diff, actor=actor[:NAME_CHARS], pid=pid, label=label[:NAME_CHARS], row=row
+        )
+
+    async def close_diff(self, diff: Diff, reason: CloseReason) -> None:
+        status: Status = "edited" if reason == "accepted" and diff.edited else reason
+        decided = Decided(diff.decided_at, diff.by, diff.comment, diff.change)
+        await asyncio.to_thread(self._store.settle, int(diff.id[1:]), status, decided)
 
     async def find_undone(self, proposals: Iterable[Proposal]) -> frozenset[int]:
         """The numbers of those whose accepted change was reverted since."""

@@ -50,6 +50,9 @@ SAID = {
     "expired": "not decided in time",
     "waiting": "waiting for a decision",
     "deciding": "being decided",
+    "withdrawn": "withdrawn by the assistant",
+    "accepted-in-terminal": "accepted in the terminal",
+    "note-changed": "accepted but not written, because the note had changed",
 }
 """What became of a proposal, in words."""
 
@@ -141,13 +144,27 @@ class Decider:
         text += f"written as change {change}." if change else "the notes are like this already."
         return Result("accepted", text, self._store.get(number), change)
 
-    def undo(self, number: int, *, by: str) -> Outcome:
+    def undo(self, number: int, *, by: str, diff: bool = False) -> Outcome:
         """Undo an accepted change. Raises EditRefused when there is nothing to undo, or the notes have
         changed since."""
-        decided = self._store.get(number).decided
+        proposal = self._store.get(number, diff=diff)
+        if not self.may_show(proposal):
+            raise InvalidArgument(f"There is no proposal {proposal.id}.", argument="id")
+        decided = proposal.decided
         if decided is None or not decided.change:
-            raise EditRefused(f"p{number} has changed nothing, so there is nothing to undo.")
+            raise EditRefused(f"{proposal.id} has changed nothing, so there is nothing to undo.")
         return self._engine.undo(decided.change, actor=by)
+
+    def preview(self, number: int, seen: str, files: Sequence[FileDecision]) -> tuple[Proposal, Version]:
+        """What an acceptance would write now. Raises Differs when that is not what the person saw, and
+        InvalidArgument as `accept` does."""
+        proposal = self.show(number)
+        if proposal.body is None:
+            raise InvalidArgument(f"{proposal.id} is over: {describe_decision(proposal)}.", argument="id")
+        shown = proposal.body.seen(seen)
+        if shown is None:
+            raise Differs
+        return proposal, choose_version(proposal.body.version, shown, files)
 
     def _claim(self, number: int) -> None:
         proposal = self._store.get(number)
@@ -209,6 +226,13 @@ def describe_decision(proposal: Proposal) -> str:
     change = f" as change {decided.change}" if decided.change else ""
     reason = f": {decided.reason}" if decided.reason else ""
     return f"{said} by a person ({decided.by}){change}{reason}"
+
+
+def choose_version(version: Version, shown: Version, files: Sequence[FileDecision]) -> Version:
+    """The version with what the person wants of it. Raises as `choose_files` does."""
+    chosen = choose_files(version, shown, files)
+    left = {path: why for path, why in version.conflicts.items() if path not in {one.path for one in files}}
+    return Version(chosen, version.more, version.notices, version.conflict if left else "", left)
 
 
 def choose_files(version: Version, shown: Version, files: Sequence[FileDecision]) -> tuple[PlannedFile, ...]:

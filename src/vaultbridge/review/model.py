@@ -21,9 +21,12 @@ from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.review.policy import Reason
 from vaultbridge.vault.read import content_hash
 
-Status = Literal["waiting", "deciding", "accepted", "edited", "rejected", "expired"]
+Status = Literal[
+    "waiting", "deciding", "accepted", "edited", "rejected", "expired", "withdrawn", "accepted-in-terminal",
+    "note-changed",
+]  # fmt: skip
 """`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes of the
-person."""
+person. The last three are of Claude Code's diffs (`editor.proposals.CloseReason`)."""
 
 VERSIONS_KEPT: Final = 4
 """How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""
@@ -134,8 +137,13 @@ class Proposal(Struct, frozen=True, kw_only=True):
     decided: Decided | None = None
 
     @property
+    def is_diff(self) -> bool:
+        """Whether it was a diff of Claude Code: only what became of it is kept."""
+        return self.why == "diff"
+
+    @property
     def id(self) -> str:
-        return f"p{self.number}"
+        return f"{'d' if self.is_diff else 'p'}{self.number}"
 
     @property
     def waits(self) -> bool:

@@ -136,24 +136,36 @@ class ReviewStore:
             )  # fmt: skip
             number = cursor.lastrowid
             assert number is not None
-            db.execute(
-                "DELETE FROM proposals WHERE status NOT IN ('waiting', 'deciding') AND number <="
-                " (SELECT max(number) FROM proposals) - ?",
-                (KEPT_PROPOSALS,),
-            )
+            self._prune(db)
         return self.get(number)
 
-    def get(self, number: int) -> Proposal:
-        """Raises InvalidArgument for an unknown one."""
+    def add_diff(self, *, actor: str, pid: int, label: str, row: FileRow) -> int:
+        """Give a diff of Claude Code its number; `settle` records what became of it. Until then it counts as
+        withdrawn, which is what becomes of it when this process ends."""
+        now = self._clock()
+        with self._writing() as db:
+            cursor = db.execute(
+                "INSERT INTO proposals (status, at, expires, actor, token, pid, tool, label, why, rows, more)"
+                " VALUES ('withdrawn', ?, ?, ?, '', ?, 'openDiff', ?, 'diff', ?, 0)",
+                (now, now, actor, pid, label, msgspec.json.encode((row,))),
+            )
+            self._prune(db)
+        number = cursor.lastrowid
+        assert number is not None
+        return number
+
+    def get(self, number: int, *, diff: bool = False) -> Proposal:
+        """A change of a tool, or what became of a diff. Raises InvalidArgument for an unknown one."""
+        unknown = _unknown(f"{'d' if diff else 'p'}{number}")
         if not self.exists:
-            raise _unknown(number)
+            raise unknown
         rows = self._select("number = ?", (number,))
         if rows and rows[0].status == "waiting" and rows[0].expires < self._clock():
             with self._writing() as db:
                 self._expire(db, self._clock())
             rows = self._select("number = ?", (number,))
-        if not rows:
-            raise _unknown(number)
+        if not rows or rows[0].is_diff is not diff:
+            raise unknown
         return rows[0]
 
     def waiting(self) -> tuple[Proposal, ...]:
@@ -286,6 +298,13 @@ class ReviewStore:
 
     # The database.
 
+    def _prune(self, db: sqlite3.Connection) -> None:
+        db.execute(
+            "DELETE FROM proposals WHERE status NOT IN ('waiting', 'deciding') AND number <="
+            " (SELECT max(number) FROM proposals) - ?",
+            (KEPT_PROPOSALS,),
+        )
+
     def _expire(self, db: sqlite3.Connection, now: float) -> None:
         self._release_of_dead(db)
         decided = msgspec.json.encode(Decided(now, "nobody"))
@@ -417,9 +436,9 @@ def store_of(folder: Path) -> ReviewStore:
         return _open_stores.setdefault(folder, ReviewStore(folder))
 
 
-def _unknown(number: int) -> InvalidArgument:
+def _unknown(id_: str) -> InvalidArgument:
     return InvalidArgument(
-        f"There is no proposal p{number}.",
+        f"There is no proposal {id_}.",
         argument="id",
         hint="It may be too old: `history` without an id lists the changes that were made.",
     )

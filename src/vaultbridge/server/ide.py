@@ -67,6 +67,7 @@ class _VaultEditor:
         self.hub = EditorHub(engine.scope.visible, share_selection=share_selection)
         self.reviews = Reviews(engine, find_rules, partial(reopen, engine))
         self.hub.reviews = self.reviews
+        self.hub.diffs.archive = self.reviews
         view = EngineView(engine, find_rules)
         self.ide = ClaudeIde(view, self.hub, server, options)
         self.editors = EditorServer(view, self.hub, self.ide, token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
@@ -21,6 +21,13 @@ class ActivitySource(Protocol):
 
     async def list_assistants(self) -> dict[str, Any]:
         """`{assistants, pausedAll}`, as the page's API answers it."""
+        ...
+
+    async def list_entries(
+        self, vault: str, *, limit: int, before: str = "", kinds: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """What was done in a vault, newest first, `{entries, next, …}`, as the page's API answers it. Raises
+        InvalidArgument."""
         ...
 
     async def control_named(self, action: str, name: str, *, revoke: bool) -> dict[str, Any]:

@@ -15,17 +15,17 @@ from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewSta
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
-from vaultbridge.review.decide import Differs, choose_files
+from vaultbridge.review.decide import Differs, choose_files, choose_version
 from vaultbridge.review.gate import parse_id
-from vaultbridge.review.model import Proposal
+from vaultbridge.review.model import Proposal, Version
 
 PLACES = {"cli": "terminal"}
 """What people call an app in which they decide; others are called as they call themselves."""
 
 
 REVIEW_METHODS = (
-    "proposals", "proposal", "decide", "undoProposal", "review", "setReview", "diffs", "acceptDiff",
-    "rejectDiff",
+    "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "review", "setReview",
+    "diffs", "acceptDiff", "rejectDiff",
 )  # fmt: skip
 """The requests that it answers."""
 
@@ -67,6 +67,7 @@ class ReviewMethods:
         asked = wire.parse_params(call.params, review_wire.ListProposals)
         if not 1 <= asked.limit <= LISTED:
             raise InvalidArgument(f"limit is from 1 to {LISTED}.", argument="limit")
+        still_open = await self._hub.diffs.archived()
         found: list[dict[str, Any]] = [
             review_wire.encode_diff_proposal(diff, self._vault, texts=False)
             for diff in self._hub.diffs.waiting()
@@ -75,7 +76,8 @@ class ReviewMethods:
             if asked.status == "waiting":
                 kept = await self._hub.reviews.list_waiting()
             else:
-                kept = await self._hub.reviews.list_all(asked.limit)
+                listed = await self._hub.reviews.list_all(asked.limit)
+                kept = tuple(one for one in listed if one.id not in still_open)
             undone = await self._hub.reviews.find_undone(kept)
             found += [
                 review_wire.encode_proposal(one, self._vault, texts=False, undone=one.number in undone)
@@ -87,7 +89,8 @@ class ReviewMethods:
         asked = wire.parse_params(call.params, review_wire.NamedProposal)
         if asked.id.startswith("d"):
             diff, _ = await self._hub.diffs.look(asked.id)
-            return {"proposal": review_wire.encode_diff_proposal(diff, self._vault)}
+            whole = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
+            return {"proposal": whole}
         proposal = await self._reviews().show(parse_id(asked.id))
         return {"proposal": await self._encode(proposal, whole=True)}
 
@@ -110,10 +113,39 @@ class ReviewMethods:
             "proposal": await self._encode(result.proposal),
         }
 
+    async def preview(self, call: Call) -> dict[str, Any]:
+        """What accepting would write, with the person's choices, hunk by hunk."""
+        asked = wire.parse_params(call.params, review_wire.Preview)
+        files = [choice.decision() for choice in asked.files]
+        if asked.id.startswith("d"):
+            diff, shown = await self._hub.diffs.look(asked.id)
+            now = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
+            try:
+                version, seen = review_wire.find_seen(diff, shown, asked.hash)
+                chosen = choose_version(version, seen, files)
+            except Differs:
+                return _describe_preview(now, None)
+            return _describe_preview(now, chosen)
+        reviews, number = self._reviews(), parse_id(asked.id)
+        try:
+            proposal, chosen = await reviews.preview(number, seen=asked.hash, files=files)
+        except Differs:
+            return _describe_preview(await self._encode(await reviews.show(number), whole=True), None)
+        return _describe_preview(await self._encode(proposal, whole=True), chosen)
+
     async def undo_proposal(self, call: Call) -> dict[str, Any]:
         asked = wire.parse_params(call.params, review_wire.NamedProposal)
-        outcome = await self._reviews().undo(parse_id(asked.id), by=self._by)
+        is_diff = asked.id.startswith("d")
+        if is_diff:
+            await self._hub.diffs.archived()
+        number = parse_id(f"p{asked.id[1:]}" if is_diff else asked.id)
+        outcome = await self._reviews().undo(number, by=self._by, diff=is_diff)
         return {"change": int(outcome.change_id or 0), "text": f"{asked.id} is undone."}
+
+    async def undo_change(self, call: Call) -> dict[str, Any]:
+        asked = wire.parse_params(call.params, review_wire.UndoChange)
+        outcome = await self._reviews().undo_change(asked.change, by=self._by)
+        return {"change": int(outcome.change_id or 0), "text": f"Change {asked.change} is undone."}
 
     async def review(self, call: Call) -> dict[str, Any]:
         return review_wire.encode_review(await self._reviews().policy())
@@ -126,8 +158,10 @@ class ReviewMethods:
         return {
             "proposals": self.list_proposals,
             "proposal": self.show_proposal,
+            "preview": self.preview,
             "decide": self.decide,
             "undoProposal": self.undo_proposal,
+            "undoChange": self.undo_change,
             "review": self.review,
             "setReview": self.set_review,
             "diffs": self.list_diffs,
@@ -138,15 +172,12 @@ class ReviewMethods:
     async def _decide_diff(self, asked: review_wire.DecideOn) -> dict[str, Any]:
         """Decide on a diff of Claude Code: the client writes what is accepted."""
         diff, shown = await self._hub.diffs.look(asked.id)
-        version = review_wire.diff_version(diff)
+        said = {"by": self._by, "comment": asked.reason}
         if asked.action == "reject":
-            reason = await self._hub.diffs.decide(asked.id, Rejected())
+            reason = await self._hub.diffs.decide(asked.id, Rejected(), **said)
             return self._describe_diff(diff, reason)
-        versions = [version, *(review_wire.diff_version(one) for one in shown)]
-        seen = next((one for one in versions if asked.hash in ("", one.hash)), None)
         try:
-            if seen is None:
-                raise Differs
+            version, seen = review_wire.find_seen(diff, shown, asked.hash)
             files = choose_files(version, seen, [choice.decision() for choice in asked.files])
         except Differs:
             what = diff.conflict or "The note has changed since you looked."
@@ -158,7 +189,7 @@ class ReviewMethods:
             }
         # As bytes, not as the text that was shown: that has lost the line ends.
         final = (files[0].after or b"").decode("utf-8", "surrogatepass") if files else diff.old_text
-        return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final)))
+        return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final), **said))
 
     def _describe_diff(self, diff: Diff, reason: CloseReason) -> dict[str, Any]:
         return {
@@ -250,3 +281,11 @@ class ReviewMethods:
             reason: CloseReason = "accepted" if proposal.status in ("accepted", "edited") else "rejected"
             params = {"id": proposal.id, "reason": reason, "text": OUTCOMES[reason]}
             self._peer.notify("diffClosed", params)
+
+
+def _describe_preview(proposal: dict[str, Any], chosen: Version | None) -> dict[str, Any]:
+    """`proposal` is how it is now; `chosen` what would be written, None when that was not seen."""
+    if chosen is None:
+        return {"outcome": "shown-again", "proposal": proposal}
+    files = review_wire.encode_files(chosen, wire.MESSAGE_CHARS)
+    return {"outcome": "fits", "proposal": {**proposal, "files": files, "conflict": chosen.conflict}}

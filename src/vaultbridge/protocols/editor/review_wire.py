@@ -6,6 +6,7 @@ is the reference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from vaultbridge.editor.proposals import OUTCOMES, CloseReason, Diff
@@ -13,12 +14,15 @@ from vaultbridge.editor.reviews import ReviewState
 from vaultbridge.engine.planned import PlannedFile
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.editor.wire import EditorParams
-from vaultbridge.review.decide import FileDecision, describe_decision
+from vaultbridge.review.decide import Differs, FileDecision, describe_decision
 from vaultbridge.review.model import Proposal, Version, has_text, hash_of, hunks_of, texts_of
 
 TEXT_CHARS: Final = 2 * MIB
 """The most text in one proposal that is sent unasked; the texts of further files come when they are asked
 for."""
+
+
+LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."
 
 
 class ListProposals(EditorParams, frozen=True):
@@ -50,6 +54,16 @@ class DecideOn(EditorParams, frozen=True):
     reason: str = ""
 
 
+class Preview(EditorParams, frozen=True):
+    id: str
+    hash: str = ""
+    files: tuple[FileChoice, ...] = ()
+
+
+class UndoChange(EditorParams, frozen=True):
+    change: int
+
+
 class SetReview(EditorParams, frozen=True):
     review: str | None
 
@@ -67,7 +81,7 @@ def encode_proposal(
     decided = proposal.decided
     return {
         "id": proposal.id,
-        "kind": "tool",
+        "kind": "diff" if proposal.is_diff else "tool",
         "status": "waiting" if proposal.status == "deciding" else proposal.status,
         "vault": vault,
         "assistant": proposal.actor,
@@ -181,17 +195,42 @@ def diff_version(diff: Diff) -> Version:
     return Version((file,), conflict=diff.conflict, conflicts=conflicts)
 
 
+def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[Version, Version]:
+    """The diff as it is now, and as the person saw it. Raises Differs when that is not remembered."""
+    version = diff_version(diff)
+    versions = (version, *map(diff_version, shown))
+    seen = next((one for one in versions if hash_ in ("", one.hash)), None)
+    if seen is None:
+        raise Differs
+    return version, seen
+
+
 def encode_diff_proposal(
-    diff: Diff, vault: str, *, status: CloseReason | Literal["waiting"] = "waiting", texts: bool = True
+    diff: Diff,
+    vault: str,
+    *,
+    status: CloseReason | Literal["waiting"] = "waiting",
+    texts: bool = True,
+    limit: int = TEXT_CHARS,
 ) -> dict[str, Any]:
     version = diff_version(diff)
-    files = encode_files(version, TEXT_CHARS)
-    if not texts:
-        files = [{"path": file["path"], "was": "", "change": file["change"]} for file in files]
+    files: list[dict[str, Any]]
+    if texts:
+        files = encode_files(version, limit)
+    else:
+        files = [{"path": file.path, "was": "", "change": file.change} for file in version.files]
+    decided = {
+        "at": diff.decided_at,
+        "by": diff.by,
+        "reason": diff.comment,
+        "change": diff.change,
+        "undone": False,
+        "edited": diff.edited,
+    }
     return {
         "id": diff.id,
         "kind": "diff",
-        "status": status,
+        "status": "edited" if status == "accepted" and diff.edited else status,
         "vault": vault,
         "assistant": diff.software or diff.client,
         "token": "",
@@ -204,19 +243,20 @@ def encode_diff_proposal(
         "hash": version.hash,
         "files": files,
         "moreFiles": 0,
-        "notices": [],
+        # The texts are shown with LF, so a person would not see this.
+        "notices": [LINE_ENDS_NOTICE] if "\r" in diff.new_text else [],
         "rebased": diff.rebased,
         "conflict": diff.conflict,
         "elsewhere": [{"path": diff.path, "at": at, "by": by} for at, by in diff.elsewhere],
-        "decided": None,
+        "decided": None if status == "waiting" else decided,
     }
 
 
 def encode_diff_closed(diff: Diff, reason: CloseReason, vault: str, change: int) -> dict[str, Any]:
     return {
         "id": diff.id,
-        "status": reason,
-        "by": "",
+        "status": "edited" if reason == "accepted" and diff.edited else reason,
+        "by": diff.by,
         "change": change,
         "text": OUTCOMES[reason],
         "proposal": encode_diff_proposal(diff, vault, status=reason, texts=False),

@@ -145,6 +145,7 @@ class _EditorDialect(MethodTable):
                 "shareSelection": _as_request(self._share),
                 "status": self._status,
                 "watchTrace": self._watch_trace,
+                "activity": self._list_activity,
                 "controlAssistants": self._control_assistants,
                 "ping": _empty_result,
             },
@@ -303,6 +304,14 @@ class _EditorDialect(MethodTable):
             raise InvalidArgument("Claim the ability `activity` in hello first.", argument="on")
         self._feed.watch_trace(on=wanted.on, json=wanted.json)
         return {"on": wanted.on, "json": wanted.on and wanted.json}
+
+    async def _list_activity(self, call: Call) -> dict[str, Any]:
+        wanted = wire.parse_params(call.params, wire.ListActivity)
+        if self._server.activity is None:
+            raise InvalidArgument("This bridge does not follow its assistants.", argument="limit")
+        return await self._server.activity.list_entries(
+            self._server.view.name, limit=wanted.limit, before=wanted.before, kinds=wanted.kinds
+        )
 
     async def _control_assistants(self, call: Call) -> dict[str, Any]:
         wanted = wire.parse_params(call.params, wire.ControlAssistants)

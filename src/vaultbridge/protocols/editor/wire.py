@@ -141,6 +141,14 @@ class WatchTrace(EditorParams, frozen=True):
     json: bool = False
 
 
+class ListActivity(EditorParams, frozen=True):
+    """`before` is `next` of an earlier answer; `kinds` as in docs/page.md, none for all."""
+
+    limit: int = 50
+    before: str = ""
+    kinds: tuple[str, ...] = ()
+
+
 class ControlAssistants(EditorParams, frozen=True):
     """`assistant` is an id or a name; empty for all."""
 

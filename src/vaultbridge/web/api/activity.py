@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
@@ -25,6 +25,7 @@ from vaultbridge.web.api.routes import PageApi, PageCall
 from vaultbridge.web.api.view import PATHS_LISTED, Viewer
 
 if TYPE_CHECKING:
+    from vaultbridge.activity.clients import Activity
     from vaultbridge.engine import Engine
     from vaultbridge.engine.history import FileVersions, HistoryEntry
     from vaultbridge.web.api.assistants import AssistantsView
@@ -272,27 +273,7 @@ class ActivityRoutes:
         limit = call.number("limit", 50, least=1, most=LIMIT)
         before, after = (parse_cursor(name, call.text(name)) for name in ("before", "after"))
         viewer = await self._assistants.make_viewer(call)
-        self._activity.settle()
-        calls = list(self._activity.calls)
-
-        def read() -> dict[str, Any]:
-            timeline = Timeline(viewer, calls, wanted)
-            # Before the entries: what is added meanwhile is given again rather than missed.
-            newest = timeline.newest()
-            if after is not None:
-                entries, rest = timeline.newer(after, limit), None
-            else:
-                entries, rest = timeline.older(before, limit)
-            return {
-                "entries": entries,
-                "next": None if rest is None else rest.encode(),
-                "newest": newest.encode(),
-                "remembers": calls[0].at
-                if len(calls) == self._activity.calls.maxlen
-                else self._activity.since,
-            }
-
-        return await asyncio.to_thread(read)
+        return await read_entries(self._activity, viewer, wanted, limit, before=before, after=after)
 
     async def show_change(self, call: PageCall) -> dict[str, Any]:
         number = call.number("change", 0, least=1)
@@ -337,14 +318,51 @@ class ActivityRoutes:
         return await asyncio.to_thread(undo)
 
 
-async def _read_filter(call: PageCall) -> Filter:
-    kinds = frozenset(filter(None, call.text("kind").split(",")))
-    if unknown := kinds.difference(KINDS):
+async def read_entries(
+    activity: Activity,
+    viewer: Viewer,
+    wanted: Filter,
+    limit: int,
+    *,
+    before: Cursor | None = None,
+    after: Cursor | None = None,
+) -> dict[str, Any]:
+    """Entries before or after a place, newest first."""
+    activity.settle()
+    calls = list(activity.calls)
+
+    def read() -> dict[str, Any]:
+        timeline = Timeline(viewer, calls, wanted)
+        # Before the entries: what is added meanwhile is given again rather than missed.
+        newest = timeline.newest()
+        if after is not None:
+            entries, rest = timeline.newer(after, limit), None
+        else:
+            entries, rest = timeline.older(before, limit)
+        return {
+            "entries": entries,
+            "next": None if rest is None else rest.encode(),
+            "newest": newest.encode(),
+            "remembers": calls[0].at if len(calls) == activity.calls.maxlen else activity.since,
+        }
+
+    return await asyncio.to_thread(read)
+
+
+def parse_kinds(kinds: Iterable[str]) -> frozenset[str]:
+    """Raises InvalidArgument for a kind that there is not."""
+    wanted = frozenset(kinds)
+    if unknown := wanted.difference(KINDS):
         raise InvalidArgument(
             f"There is no kind {sorted(unknown)[0][:40]!r}.",
             argument="kind",
             hint=f"There are: {', '.join(KINDS)}.",
         )
+    return wanted
+
+
+async def _read_filter(call: PageCall) -> Filter:
+    kinds = parse_kinds(filter(None, call.text("kind").split(",")))
     note = call.text("note")
     if note:
         note = await call.on_vault(lambda engine: engine.find(note))

@@ -14,6 +14,7 @@ from msgspec import Struct
 from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.activity.pauses import Pauses
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.web.api.activity import LIMIT, Filter, parse_cursor, parse_kinds, read_entries
 from vaultbridge.web.api.feed import ActivityFeed, Notify
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 from vaultbridge.web.api.view import TokenFacts, Viewer, copy_client, copy_clients, open_vaults
@@ -80,6 +81,16 @@ class AssistantsView:
     async def list_assistants(self) -> dict[str, Any]:
         """For `status`: as the owner sees them."""
         return await self.render(await self.make_viewer())
+
+    async def list_entries(
+        self, vault: str, *, limit: int, before: str = "", kinds: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """For a person's editor: what was done in its vault. Raises InvalidArgument."""
+        if not 1 <= limit <= LIMIT:
+            raise InvalidArgument(f"limit is from 1 to {LIMIT}.", argument="limit")
+        wanted = Filter(vault=vault, kinds=parse_kinds(kinds))
+        place = parse_cursor("before", before)
+        return await read_entries(self.activity, await self.make_viewer(), wanted, limit, before=place)
 
     async def list_all(self, call: PageCall) -> dict[str, Any]:
         viewer = await self.make_viewer(call)
