@@ -30,6 +30,13 @@ def test_events_are_read_with_their_names_data_and_ids() -> None:
     assert reader.last_id == "9" and reader.retry == 250
 
 
+@pytest.mark.parametrize("digits", ["²", "٣", "9" * 5000, "-1", "1.5"])
+def test_a_retry_that_is_no_number_of_milliseconds_is_ignored(digits: str) -> None:
+    reader = EventReader(10_000)
+    reader.feed(f"retry: {digits}\ndata: x\n\n".encode())
+    assert reader.retry is None
+
+
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_a_stream_cut_anywhere_gives_the_same_events(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(STREAM)]

@@ -200,9 +200,15 @@ def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
     "variable",
     ["VAULTBRIDGE_HOST", "VAULTBRIDGE_PORT", "VAULTBRIDGE_READ_ONLY", "VAULTBRIDGE_LOG_LEVEL"],
 )
-def test_a_wrong_variable_is_named(variable: str) -> None:
+@pytest.mark.parametrize("value", ["host:99999999", "²"])
+def test_a_wrong_variable_is_named(variable: str, value: str) -> None:
     with pytest.raises(InvalidArgument, match=variable):
-        apply_environment(EMPTY, {variable: "host:99999999"})
+        apply_environment(EMPTY, {variable: value})
+
+
+def test_a_port_of_thousands_of_digits_is_no_port() -> None:
+    with pytest.raises(InvalidArgument, match="VAULTBRIDGE_PORT"):
+        apply_environment(EMPTY, {"VAULTBRIDGE_PORT": "9" * 5000})
 
 
 def test_every_key_is_documented_with_whether_it_is_live() -> None:

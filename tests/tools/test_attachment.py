@@ -84,7 +84,8 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(name="d.pdf", max_bytes=99) == "max_bytes"
     assert argument(name="d.pdf", max_bytes=FILE_BYTES + 1) == "max_bytes"
     assert argument("add_attachment", name="a.png") == "data"
-    assert argument("add_attachment", name="a.png", data="not base64!") == "data"
+    for data in ("not base64!", "Ünter", "日本", "QQ=", "\x00"):
+        assert argument("add_attachment", name="a.png", data=data) == "data"
     assert argument("add_attachment", name="a.md", data=b64(b"a")) == "name"
     assert argument("add_attachment", name="noending", data=b64(b"a")) == "name"
     assert argument("add_attachment", name="a.png", data="") == "data"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
 from support.vault import small_vault, vault_wire
 from support.wire import EVERY_VERSION
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.plugins.decorator import MARK, build_tool, tool
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.claude_ide.tools import TOOLS as IDE_TOOLS
@@ -77,7 +78,9 @@ def test_bounds_and_defaults_are_in_the_schema() -> None:
         whole = msgspec.json.schema(one.arguments)["$defs"][one.arguments.__name__]["properties"]
         for name, shown in schema["properties"].items():
             for key in ("minimum", "maximum", "maxItems"):
-                assert shown.get(key) == whole[name].get(key), (one.name, name, key)
+                bound = whole[name].get(key)
+                listed = None if bound in (LARGEST_INTEGER, -LARGEST_INTEGER) else bound
+                assert shown.get(key) == listed, (one.name, name, key)
             if whole[name].get("default"):
                 assert shown["default"] == whole[name]["default"], (one.name, name)
 
@@ -141,3 +144,12 @@ def test_any_kind_of_argument_gets_types_at_every_depth(hint: Any) -> None:
     schema = add_types(msgspec.json.schema(kind)["$defs"]["Drawn"])
     assert untyped(schema) == []
     jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_whole_number_has_a_bound_that_json_and_sqlite_can_hold() -> None:
+    for one in STANDARD_TOOLS:
+        for arguments in (one.arguments, *getattr(one.arguments, "ITEMS", {}).values()):
+            for place, node in nodes(msgspec.json.schema(arguments)):
+                if node.get("type") == "integer":
+                    assert node.get("maximum", 2**63) <= LARGEST_INTEGER, (one.name, place)
+                    assert node.get("minimum", -(2**63)) >= -LARGEST_INTEGER, (one.name, place)

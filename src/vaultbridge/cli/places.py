@@ -111,14 +111,3 @@ def make_mention(path: str, start: tuple[int, ...], end: tuple[int, ...]) -> dic
     if start:
         params["lineStart"], params["lineEnd"] = start[0] - 1, (end or start)[0] - 1
     return params
-
-
-def parse_lines(text: str) -> tuple[int, int]:
-    """`10-20`, `10-`, `-20` or `10`, as `Part` takes them. Raises InvalidArgument."""
-    first, dash, last = text.partition("-")
-    try:
-        return int(first or 1), int(last) if last else (0 if dash else int(first))
-    except ValueError:
-        raise InvalidArgument(
-            f"--lines {text!r} is not a range of lines.", argument="usage", hint="Write 10-20."
-        ) from None

@@ -21,6 +21,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.limits import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from vaultbridge.engine.draft import Draft
@@ -33,7 +34,7 @@ Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": Tru
 Heading = Annotated[str, Meta(description="Heading, or A#B")]
 CreateHeading = Annotated[bool, Meta(description="Add if missing")]
 Block = Annotated[str, Meta(description="Block id")]
-Line = Annotated[int, Meta(description="Line number")]
+Line = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER, description="Line number")]
 PropertyName = Annotated[str, Meta(description="Its name")]
 TemplateName = Annotated[str, Meta(description="Its name")]
 Tag = Annotated[str, Meta(description="With or without #")]

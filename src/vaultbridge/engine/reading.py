@@ -5,6 +5,7 @@ Pure: text in, an excerpt out. Which note, and whether it may be read, is decide
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -55,6 +56,21 @@ class Part(Struct, frozen=True, kw_only=True, gc=False):
 
 
 WHOLE: Final = Part()
+
+_LINES: Final = re.compile(r"\s*(\d{1,9})?\s*(?:(-)\s*(\d{1,9})?\s*)?")
+
+
+def parse_lines(text: str, argument: str = "lines") -> tuple[int, int]:
+    """Read `10-20`, `10-`, `-20` or `10` as `Part.lines`. Raises InvalidArgument."""
+    found = _LINES.fullmatch(text)
+    if found is None or not (found[1] or found[3]):
+        raise InvalidArgument(
+            f"{text[:40]!r} is not a range of lines.",
+            argument=argument,
+            hint="Write 10-20, 10- for the rest, or 10 for one line.",
+        )
+    first = int(found[1] or 1)
+    return first, int(found[3]) if found[3] else 0 if found[2] else first
 
 
 class Excerpt(Struct, frozen=True, gc=False):

@@ -99,7 +99,6 @@ def run_add(context: VaultContext, arguments: AddAttachment) -> Answer:
 
 def _decode_base64(text: str) -> bytes:
     import base64
-    import binascii
 
     if not text:
         raise InvalidArgument("data is missing.", argument="data", hint="Give the file as base64.")
@@ -107,8 +106,10 @@ def _decode_base64(text: str) -> bytes:
         raise InvalidArgument(f"data is more than {FILE_BYTES} bytes.", argument="data")
     try:
         return base64.b64decode("".join(text.split()), validate=True)
-    except binascii.Error as error:
-        raise InvalidArgument(f"data is not valid base64: {error}.", argument="data") from None
+    except ValueError:
+        raise InvalidArgument(
+            "data is not valid base64.", argument="data", hint="Encode the file's bytes as base64 (RFC 4648)."
+        ) from None
 
 
 ATTACHMENT = Tool(

@@ -9,6 +9,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, answer_text, wait_for_index
 from vaultbridge.tools.base.arguments import parse_reference
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
@@ -23,7 +24,7 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"block", "this", "limit", "max_chars"})
 
     name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
-    block: Annotated[int, Meta(ge=1, description="Which block of the note")] = 1
+    block: Annotated[int, Meta(ge=1, le=LARGEST_INTEGER, description="Which block of the note")] = 1
     base: Annotated[str, Meta(description="Or the YAML itself")] = ""
     view: Annotated[str, Meta(description="Default: the first")] = ""
     this: Annotated[str, Meta(description="Note that `this` means")] = ""

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import fields, replace
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import (
     Answer,
     answer_data,
@@ -28,6 +29,8 @@ _COLOR: Final = re.compile(r"[1-6]|#(?:[0-9A-Fa-f]{3}){1,2}")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]")
 
 CanvasName = Annotated[str, Meta(description="Canvas")]
+
+Pixels = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 
 
 class Canvas(Arguments, frozen=True, kw_only=True):
@@ -51,10 +54,10 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     around: Annotated[tuple[str, ...], Meta(description="New group: ids of its cards")] = ()
     near: Annotated[str, Meta(description="Card id to lie beside")] = ""
     group: Annotated[str, Meta(description="Group id to lie in")] = ""
-    x: Annotated[int, Meta(description="Left")] | UnsetType = UNSET
-    y: Annotated[int, Meta(description="Top")] | UnsetType = UNSET
-    width: Annotated[int, Meta(description="Pixels")] | UnsetType = UNSET
-    height: Annotated[int, Meta(description="Pixels")] | UnsetType = UNSET
+    x: Annotated[Pixels, Meta(description="Left")] | UnsetType = UNSET
+    y: Annotated[Pixels, Meta(description="Top")] | UnsetType = UNSET
+    width: Annotated[Pixels, Meta(description="Pixels")] | UnsetType = UNSET
+    height: Annotated[Pixels, Meta(description="Pixels")] | UnsetType = UNSET
     color: Annotated[str, Meta(description="1-6 or #hex")] | UnsetType = UNSET
     from_id: Annotated[str, Meta(description="connect: card")] = ""
     to_id: Annotated[str, Meta(description="connect: card")] = ""

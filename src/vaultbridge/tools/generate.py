@@ -18,6 +18,7 @@ from msgspec import NODEFAULT, UnsetType
 from msgspec.structs import FieldInfo
 
 from vaultbridge.engine.vocabulary import describe_operations
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema
 from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.edit_note import WORDS
@@ -84,10 +85,11 @@ def _render_type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     kind = str(schema.get("type", "any JSON"))
-    if "maximum" in schema:
-        return f"{kind}, {schema.get('minimum', 0)} to {schema['maximum']}"
-    if "minimum" in schema:
-        return f"{kind}, at least {schema['minimum']}"
+    least, most = schema.get("minimum", -LARGEST_INTEGER), schema.get("maximum", LARGEST_INTEGER)
+    if most != LARGEST_INTEGER:
+        return f"{kind}, {least} to {most}"
+    if least != -LARGEST_INTEGER:
+        return f"{kind}, at least {least}"
     return f"{kind}, at most {schema['maxItems']}" if "maxItems" in schema else kind
 
 

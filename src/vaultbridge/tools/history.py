@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     CHANGED_SCHEMA,
@@ -36,13 +37,13 @@ class History(Arguments, frozen=True, kw_only=True):
     id: Annotated[str, Meta(description="Show this change")] = ""
     name: Annotated[str, Meta(description="Changes of this note")] = ""
     limit: Limit = 20
-    before: Annotated[int, Meta(ge=0, description="Older than this id")] = 0
+    before: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Older than this id")] = 0
     start: Start = 0
     max_chars: MaxChars = 24_000
 
 
 class Undo(Arguments, frozen=True, kw_only=True):
-    id: Annotated[int, Meta(ge=0, description="Default: the last")] = 0
+    id: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Default: the last")] = 0
     force: Annotated[bool, Meta(description="Even if changed since")] = False
 
 

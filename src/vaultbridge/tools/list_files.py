@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import NoteNotFound
+from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -39,7 +40,7 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
     folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
     kind: Annotated[FileKind, Meta(description="Only these")] = "any"
-    depth: Annotated[int, Meta(ge=0, description="Folder levels to open; 0: all")] = 0
+    depth: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Folder levels to open; 0: all")] = 0
     sort: Annotated[Literal["path", "modified", "size"], Meta(description="Order")] = "path"
     limit: Limit = 200
     offset: Offset = 0

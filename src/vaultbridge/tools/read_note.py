@@ -179,29 +179,17 @@ def _require_text(path: str) -> None:
 
 
 def _parse_part(arguments: ReadNote) -> Part:
-    from vaultbridge.engine.reading import Part
+    from vaultbridge.engine.reading import Part, parse_lines
 
     return Part(
         heading=arguments.heading,
         block=arguments.block.removeprefix("^"),
-        lines=_parse_lines(arguments.lines),
+        lines=parse_lines(arguments.lines) if arguments.lines else None,
         outline=arguments.outline,
         properties=arguments.frontmatter,
         start=arguments.start,
         max_chars=arguments.max_chars,
     )
-
-
-def _parse_lines(text: str) -> tuple[int, int] | None:
-    if not text:
-        return None
-    first, dash, last = text.partition("-")
-    if not (first or last).strip().isdecimal() or (last.strip() and not last.strip().isdecimal()):
-        raise InvalidArgument(
-            f"lines is {text!r}.", argument="lines", hint="Write 10-20, 10- for the rest, or 10 for one line."
-        )
-    from_line = int(first) if first.strip() else 1
-    return from_line, int(last) if last.strip() else (0 if dash else from_line)
 
 
 READ_NOTE = Tool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any, Final
 
@@ -11,6 +12,10 @@ from vaultbridge.errors import JSON_ERRORS, InvalidArgument
 from vaultbridge.limits import NOTE_READ_BYTES
 
 STDIN: Final = "-"
+
+# A number must come back as it was written: 01234 is a postal code and 1e3 a name.
+_WHOLE_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,14}")
+_DECIMAL_NUMBER: Final = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
 
 
 def read_text(words: list[str], *, required: bool = True) -> str:
@@ -51,11 +56,9 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 def _parse_value(text: str) -> Any:
     if text[:1] not in ('"', "[") and text not in ("true", "false", "null"):
-        # A number must come back as it was written: 01234 is a postal code and 1e3 a name.
-        if text.lstrip("-").isdecimal() and str(int(text)) == text:
+        if _WHOLE_NUMBER.fullmatch(text):
             return int(text)
-        whole, point, part = text.partition(".")
-        if point and whole.lstrip("-").isdecimal() and part.isdecimal() and repr(float(text)) == text:
+        if _DECIMAL_NUMBER.fullmatch(text) and repr(float(text)) == text:
             return float(text)
         return text
     try:

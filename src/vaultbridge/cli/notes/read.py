@@ -8,7 +8,7 @@ import sys
 from msgspec.structs import replace
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, run
-from vaultbridge.cli.places import FORMS, find_place, parse_lines
+from vaultbridge.cli.places import FORMS, find_place
 
 
 def main(argv: list[str]) -> int:
@@ -28,10 +28,10 @@ def main(argv: list[str]) -> int:
 
 
 def _read(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
+    from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt, parse_lines
     from vaultbridge.markdown.text import replace_surrogates
 
-    lines = parse_lines(args.lines) if args.lines else None
+    lines = parse_lines(args.lines, "usage") if args.lines else None
     with open_vault(args.vault) as engine:
         place = find_place(engine, args.place)
         view = engine.view(place.note)

@@ -52,7 +52,7 @@ class EventReader:
                 self._name = text
             case b"id" if "\0" not in text:
                 self._id = text
-            case b"retry" if text.isdigit() and len(text) < 10:
+            case b"retry" if text.isascii() and text.isdigit() and len(text) < 10:
                 self.retry = int(text)
         return None
 

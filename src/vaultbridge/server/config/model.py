@@ -192,7 +192,7 @@ def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
             raise _wrong("VAULTBRIDGE_HOST", given, "an address, such as 0.0.0.0, without a port")
         server = replace(server, host=given)
     if given := environ.get("VAULTBRIDGE_PORT"):
-        if not (given.isascii() and given.isdigit() and int(given) <= 65535):
+        if not (given.isascii() and given.isdigit() and len(given) <= 5 and int(given) <= 65535):
             raise _wrong("VAULTBRIDGE_PORT", given, "a port from 0 to 65535")
         server = replace(server, port=int(given))
     if given := environ.get("VAULTBRIDGE_READ_ONLY"):

@@ -17,6 +17,8 @@ from typing import Annotated, Any, ClassVar, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from vaultbridge.limits import LARGEST_INTEGER
+
 LIMIT: Final = 500
 """The most rows a caller may ask for at once; the size in characters has a limit of its own."""
 
@@ -40,8 +42,8 @@ Block = Annotated[str, Meta(description="Block id")]
 Expected = Annotated[str, Meta(description="Hash it must have")]
 DryRun = Annotated[bool, Meta(description="Diff only")]
 Limit = Annotated[int, Meta(ge=1, le=LIMIT, description="Most rows")]
-Offset = Annotated[int, Meta(ge=0, description="Rows to skip")]
-Start = Annotated[int, Meta(ge=0, description="Continue here")]
+Offset = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Rows to skip")]
+Start = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Continue here")]
 MaxChars = Annotated[int, Meta(ge=1, le=90_000, description="Most characters")]
 PropertyValues = Annotated[
     dict[str, Any],
@@ -121,6 +123,8 @@ def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
     short: dict[str, Any] = {}
     for key, value in node.items():
         if key in _LEFT_OUT or (key in ("required", "default") and not value):
+            continue
+        if key in ("minimum", "maximum") and abs(value) == LARGEST_INTEGER:
             continue
         if key == "properties":
             short[key] = {name: _shorten(inner, definitions) for name, inner in value.items()}
