@@ -320,11 +320,12 @@ class Vault:
 
     def history(self, note: str = "", *, limit: int = 20) -> list[HistoryEntry]:
         """The changes made through vaultbridge, newest first."""
-        return self._engine.history(note, limit=limit)
+        return self._engine.history.changes(note, limit=limit)
 
     def undo(self, change: int | str | None = None, *, force: bool = False) -> None:
         """Undo one change as a whole; by default the newest that is not undone."""
-        self._engine.undo(int(change) if change is not None else self._engine.last_change(), force=force)
+        number = int(change) if change is not None else self._engine.history.newest_to_undo()
+        self._engine.undo(number, force=force)
 
     def close(self) -> None:
         self._engine.close()

@@ -49,7 +49,7 @@ ErrorCode = Literal[
 
 class VaultbridgeError(Exception):
     """The root. `hint` says what to do instead; `details` are for programs. `paths` are the vault files that
-    the text or the details name, None when that is unknown: `engine.redaction` decides by them whether a
+    the text or the details name, None when that is unknown: `vault.scope` decides by them whether a
     caller may see the error."""
 
     code: ClassVar[ErrorCode] = "SERVER_ERROR"

@@ -227,7 +227,7 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
         await terminal.press_until("Enter", "The tool has answered.")
         closed = await page.next("proposalClosed")
         assert closed["status"] == "accepted-in-terminal"
-        (entry, *_) = engine.history()
+        (entry, *_) = engine.history.changes()
         assert (entry.id, entry.actor, entry.paths) == (closed["change"], "claude-code", ("Yes.md",))
         for name, text in (("Plainly.md", None), ("Edited.md", "changed by hand\n")):
             note = stage.real / name
@@ -241,7 +241,7 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
                 change = (await page.next("proposalClosed"))["change"]
             await terminal.shows("The tool has answered.")
             assert note.read_text().rstrip("\n") == (text or "proposed").rstrip("\n")
-            (entry, *_) = engine.history()
+            (entry, *_) = engine.history.changes()
             assert (entry.id, entry.actor, entry.paths) == (change, "claude-code", (name,))
             engine.undo(change)
             assert not note.exists()

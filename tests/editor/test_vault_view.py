@@ -54,7 +54,7 @@ async def test_missing_and_private_notes_are_the_same(view: VaultView) -> None:
 async def test_a_write_keeps_the_files_form_and_is_journaled(view: VaultView, vault: Path) -> None:
     await view.write_text(vault_path("Note.md"), "one\nthree\n", actor="ide:test")
     assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\r\nthree\r\n"
-    (change,) = view.engine.history("Note.md")
+    (change,) = view.engine.history.changes("Note.md")
     assert change.actor == "ide:test"
     view.engine.undo(change.id)
     assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\r\ntwo\r\n"

@@ -249,5 +249,5 @@ def test_the_longest_name_of_a_file_system_can_be_created_found_and_deleted(
         assert len(trashed) == 3 and all(
             shown.startswith("ééé") and shown.endswith(".md") for shown in trashed
         )
-        engine.undo(engine.last_change())
+        engine.undo(engine.history.newest_to_undo())
         assert engine.view(name).text == "x\ny"

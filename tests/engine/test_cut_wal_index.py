@@ -29,7 +29,7 @@ PROGRAM = textwrap.dedent(
             engine.index_sync.refresh()
             status = engine.index_sync.index.status().state
             found = engine.queries.notes()
-            print(status, len(list(found)), len(engine.history(limit=5)), flush=True)
+            print(status, len(list(found)), len(engine.history.changes(limit=5)), flush=True)
     print("closed", flush=True)
     """
 )

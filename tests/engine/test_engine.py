@@ -199,9 +199,9 @@ def test_undo_refuses_when_the_note_has_changed_since_unless_forced(make_vault: 
 def test_history_says_who_did_what(make_vault: MakeVault) -> None:
     engine = make_vault(VAULT)
     engine.apply([Append(note="Home", content="x")], actor="mcp:someone", label="a note")
-    (entry,) = engine.history()
+    (entry,) = engine.history.changes()
     assert (entry.actor, entry.label, entry.paths) == ("mcp:someone", "a note", ("Home.md",))
-    assert "+x" in engine.diff(entry.id)
+    assert "+x" in engine.history.diff(entry.id)
 
 
 def test_a_read_only_scope_refuses_every_change(make_vault: MakeVault) -> None:
@@ -378,6 +378,6 @@ def test_of_two_notes_whose_paths_differ_in_case_alone_the_one_that_is_named_is_
     engine.apply([Move(note="T", to="U")])
     assert (folder / "A.md").read_text() == "[[U]] new"
     assert (folder / "a.md").read_text() == "[[U]] lower\nx\ny"
-    engine.undo(engine.last_change())
+    engine.undo(engine.history.newest_to_undo())
     engine.apply([Delete(note="F/a.md")])
     assert {place.name: place.read_text() for place in folder.iterdir()} == {"A.md": "[[T]] new"}

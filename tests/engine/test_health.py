@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.health import check_health
+from vaultbridge.tools.vault_info import check_health
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.walk import WALK_DEPTH
 

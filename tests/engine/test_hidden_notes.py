@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from support.index import another_leader
-from vaultbridge.engine.export import FORMATS
+from vaultbridge.cli.notes.export import FORMATS
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -128,15 +128,17 @@ def test_history_and_diffs_leave_hidden_files_out(make_vault: MakeVault) -> None
     both = owner.apply([Append(note="Hush Other", content="Hush"), Append(note="Open", content="seen")])
     hidden = int(owner.apply([SetProperty(note="Hush", name="n", value=9)]).change_id)
     engine = make_vault(scope=SCOPE)
-    entries = engine.history(limit=1)
+    entries = engine.history.changes(limit=1)
     assert [entry.id for entry in entries] == [int(both.change_id)]
     assert [list(entry.paths) for entry in entries] == [["Open.md"]]
-    assert isinstance(refused(lambda: engine.history("Private/Hush.md")), NoteNotFound)
-    assert engine.last_change() == int(both.change_id)
-    assert "Hush" not in engine.diff(int(both.change_id)) and "+seen" in engine.diff(int(both.change_id))
-    unknown = refused(lambda: engine.diff(999))
+    assert isinstance(refused(lambda: engine.history.changes("Private/Hush.md")), NoteNotFound)
+    assert engine.history.newest_to_undo() == int(both.change_id)
+    assert "Hush" not in engine.history.diff(int(both.change_id)) and "+seen" in engine.history.diff(
+        int(both.change_id)
+    )
+    unknown = refused(lambda: engine.history.diff(999))
     assert isinstance(unknown, InvalidArgument)
-    assert str(refused(lambda: engine.diff(hidden))) == str(unknown).replace("999", str(hidden))
+    assert str(refused(lambda: engine.history.diff(hidden))) == str(unknown).replace("999", str(hidden))
     assert str(refused(lambda: engine.undo(hidden))) == str(unknown).replace("999", str(hidden))
 
 

@@ -21,16 +21,16 @@ def change(engine: Engine, *operations: Operation) -> int:
 
 
 def listed(engine: Engine) -> list[int]:
-    return [entry.id for entry in engine.history(limit=100)]
+    return [entry.id for entry in engine.history.changes(limit=100)]
 
 
 def assert_unknown(engine: Engine, *numbers: int) -> None:
     """The answer is the same as for a change that never happened."""
     with pytest.raises(InvalidArgument) as unknown:
-        engine.diff(999)
+        engine.history.diff(999)
     for number in numbers:
         assert number not in listed(engine)
-        for look in (engine.diff, engine.undo):
+        for look in (engine.history.diff, engine.undo):
             with pytest.raises(InvalidArgument) as caught:
                 look(number)
             assert str(caught.value) == str(unknown.value).replace("999", str(number))
@@ -44,15 +44,15 @@ def test_the_public_history_of_a_note_that_is_private_now_is_not_shown(make_vaul
     engine = make_vault(scope=SCOPE)
     assert_unknown(engine, edited, moved)
     assert listed(engine) == [both]
-    assert "seen" in engine.diff(both) and "zebra" not in engine.diff(both)
-    assert engine.history("Pub/plan.md") == []
+    assert "seen" in engine.history.diff(both) and "zebra" not in engine.history.diff(both)
+    assert engine.history.changes("Pub/plan.md") == []
     # Once it is back, changes made while it was public are shown, those made while it was private are not.
     private = change(owner, Append(note="plan", content="secret"))
     back = change(owner, Move(note="Private/plan", to="Pub/plan"))
     assert listed(engine) == [both, edited]
-    assert "zebra" in engine.diff(edited)
+    assert "zebra" in engine.history.diff(edited)
     assert_unknown(engine, moved, private, back)
-    assert [entry.id for entry in engine.history("Pub/plan.md")] == [both, edited]
+    assert [entry.id for entry in engine.history.changes("Pub/plan.md")] == [both, edited]
 
 
 def test_the_private_history_of_a_note_that_is_public_now_is_not_shown(make_vault: MakeVault) -> None:
@@ -63,7 +63,7 @@ def test_the_private_history_of_a_note_that_is_public_now_is_not_shown(make_vaul
     assert_unknown(engine, edited, moved)
     later = change(owner, Append(note="plan", content="public"))
     assert listed(engine) == [later]
-    assert [entry.id for entry in engine.history("Pub/plan.md")] == [later]
+    assert [entry.id for entry in engine.history.changes("Pub/plan.md")] == [later]
 
 
 @pytest.mark.parametrize("folder_first", [True, False])
@@ -115,4 +115,4 @@ def test_what_was_written_through_a_link_is_hidden_after_the_link_is_gone(make_v
     link.write_text("public")
     assert_unknown(engine, through)
     with pytest.raises(NoteNotFound):
-        engine.history("Private/diary.md")
+        engine.history.changes("Private/diary.md")

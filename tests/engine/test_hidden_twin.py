@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from vaultbridge.cli.notes.export import FORMATS
 from vaultbridge.engine import Engine
-from vaultbridge.engine.export import FORMATS
 from vaultbridge.engine.files import choose_attachment_path, make_link
 from vaultbridge.engine.operations import (
     AddFile,
@@ -110,7 +110,7 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     yield "place", choose_attachment_path(engine, "picture.png", None)
     for name, form in FORMATS.items():
         yield name, "".join(form(engine))
-    yield "history", [(change.label, change.paths) for change in engine.history(limit=100)]
+    yield "history", [(change.label, change.paths) for change in engine.history.changes(limit=100)]
 
 
 def _found(engine: Engine, name: str) -> str:

@@ -218,7 +218,7 @@ def test_after_own_and_outside_changes_mixed_the_index_equals_a_rebuilt_one(
             engine.apply([operation])
         if chance.random() < 0.2:
             with contextlib.suppress(VaultbridgeError):
-                engine.undo(engine.last_change())
+                engine.undo(engine.history.newest_to_undo())
         if chance.random() < 0.3:
             _outside_change(folder, chance)
     for engine in engines:
@@ -375,7 +375,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
         leading(engine)
     engine.apply([Append(note="A", content="more")])
     shutil.rmtree(engine.cache)
-    assert engine.history() == []
+    assert engine.history.changes() == []
     engine.apply([Append(note="A", content="again")])
     if kept:
         leading(engine)
@@ -384,8 +384,8 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
     # What was done since is seen by others, and can be undone.
     other = make_vault()
-    assert [change.label for change in other.history()] == ["move", "append"]
-    other.undo(other.last_change())
+    assert [change.label for change in other.history.changes()] == ["move", "append"]
+    other.undo(other.history.newest_to_undo())
     assert (engine.root.folder / "F/B.md").exists()
     if kept:
         engine.index_sync._renew_heartbeat()

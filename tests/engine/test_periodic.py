@@ -11,8 +11,8 @@ import pytest
 from support.files import write_vault
 from support.tools import open_harness
 from vaultbridge.engine import Engine
+from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
 from vaultbridge.engine.operations import Append, Create, Prepend
-from vaultbridge.engine.templates import find_periodic_note, plan_addition
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.settings import Period
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.engine.export import export_jsonl
+from vaultbridge.cli.notes.export import export_jsonl
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Move
-from vaultbridge.engine.redaction import redact
 from vaultbridge.errors import (
     AmbiguousName,
     EditRefused,
@@ -23,7 +22,7 @@ from vaultbridge.errors import (
     StaleWrite,
     VaultbridgeError,
 )
-from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.scope import Scope, redact
 from vaultbridge.vault.write.replace import to_vault_error
 from vaultbridge.vault.write.trash import Trash
 

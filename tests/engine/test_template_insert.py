@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
+from vaultbridge.engine.drafting.templates import find_template, merge_template
 from vaultbridge.engine.operations import Append, Insert, InsertTemplate, NoteEdit, SetProperty
-from vaultbridge.engine.templates import find_template, merge_template
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.vault.paths import VaultPath
 
@@ -66,4 +66,4 @@ def test_inserting_a_template_is_one_change_of_the_note_that_was_seen(make_vault
         engine.apply([InsertTemplate(note="N", template="P", expected="0" * 16)])
     engine.apply([InsertTemplate(note="N", template="P", expected=engine.view(N).hash)])
     assert engine.view(N).text.endswith("---\ntext\nbody N\n")
-    assert engine.history()[0].label == "insert template"
+    assert engine.history.changes()[0].label == "insert template"

@@ -31,7 +31,7 @@ def test_nothing_is_written_before_a_decision(reviewed: Make) -> None:
     vault = reviewed({"A.md": "one\n"})
     number = vault.ask(Append(note="A", content="two"))
     assert vault.read("A.md") == "one\n"
-    assert vault.engine.history() == []
+    assert vault.engine.history.changes() == []
     assert vault.store.get(number).status == "waiting"
 
 
@@ -40,7 +40,7 @@ def test_accepting_writes_as_the_assistant_and_can_be_undone(reviewed: Make) -> 
     number = vault.ask(Append(note="A", content="two"))
     result = vault.decider.accept(number, by="page", seen=vault.seen(number))
     assert (result.outcome, vault.read("A.md")) == ("accepted", "one\ntwo\n")
-    (entry,) = vault.engine.history()
+    (entry,) = vault.engine.history.changes()
     assert (entry.id, entry.actor, entry.label) == (result.change, "robot", "append")
     vault.decider.undo(number, by="page")
     assert vault.read("A.md") == "one\n"
@@ -149,10 +149,10 @@ def test_another_programs_change_to_a_note_under_review_is_recorded(reviewed: Ma
     body = vault.decider.show(number).body
     assert body is not None
     assert [(one.path, one.by) for one in body.elsewhere] == [("A.md", "another program")]
-    (entry,) = vault.engine.history()
+    (entry,) = vault.engine.history.changes()
     assert (entry.actor, entry.label) == ("another program", "changed while under review")
     with pytest.raises(EditRefused, match="no change to undo"):
-        vault.engine.last_change()
+        vault.engine.history.newest_to_undo()
     vault.engine.undo(entry.id)
     assert vault.read("A.md") == NOTE
 
@@ -164,7 +164,7 @@ def test_another_assistants_change_is_named(reviewed: Make) -> None:
     body = vault.decider.show(number).body
     assert body is not None
     assert [(one.path, one.by) for one in body.elsewhere] == [("A.md", "second")]
-    assert len(vault.engine.history()) == 1
+    assert len(vault.engine.history.changes()) == 1
 
 
 def test_another_program_s_change_after_an_assistant_s_is_told_apart(reviewed: Make) -> None:
@@ -174,7 +174,7 @@ def test_another_program_s_change_after_an_assistant_s_is_told_apart(reviewed: M
     between = vault.read("A.md")
     vault.write("A.md", between.replace("line 9\n", "y\n"))
     vault.decider.show(number)
-    newest, older = vault.engine.history()
+    newest, older = vault.engine.history.changes()
     assert [newest.actor, older.actor] == ["another program", "second"]
     vault.engine.undo(newest.id)
     assert vault.read("A.md") == between

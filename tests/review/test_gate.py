@@ -55,7 +55,7 @@ def test_a_destructive_change_waits(reviewed: Make, operation: Operation, why: s
     vault = reviewed(FILES)
     number = vault.ask(operation, review="destructive")
     assert vault.store.get(number).why == why
-    assert vault.engine.history() == []
+    assert vault.engine.history.changes() == []
 
 
 @pytest.mark.parametrize("operation", HARMLESS, ids=lambda one: str(one)[:30])
@@ -119,7 +119,7 @@ def test_a_call_waits_for_the_editor_that_is_open(reviewed: Make) -> None:
     call.join(60)
     (outcome,) = done
     assert outcome == vault.store.outcome(proposal.number)
-    assert vault.engine.history()[0].actor == "robot"
+    assert vault.engine.history.changes()[0].actor == "robot"
 
 
 def test_after_the_wait_the_call_is_pending(reviewed: Make) -> None:

@@ -124,7 +124,7 @@ def test_of_many_deciders_one_decides(reviewed: Make) -> None:
         thread.join(60)
     (outcome,) = outcomes
     assert vault.read("A.md") == ("one\ntwo\n" if outcome == "accepted" else "one\n")
-    assert len(vault.engine.history()) == (outcome == "accepted")
+    assert len(vault.engine.history.changes()) == (outcome == "accepted")
 
 
 @pytest.mark.parametrize("bad", ["p", "p0", "px", "q1", "12", "", "p99999999999999999999", "p1\n"])

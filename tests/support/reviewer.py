@@ -57,7 +57,7 @@ def journal(vault: Path) -> list[tuple[int, str, str]]:
     """The number, actor and label of each change, newest first."""
     environ = {"HOME": str(vault.parent / "home"), "VAULTBRIDGE_CACHE": str(vault.parent / "cache")}
     with open_engine(vault, environ=environ) as engine:
-        return [(entry.id, entry.actor, entry.label) for entry in engine.history()]
+        return [(entry.id, entry.actor, entry.label) for entry in engine.history.changes()]
 
 
 def read(vault: Path, path: str = "Hello.md") -> str:

@@ -18,7 +18,7 @@ from typing import Final
 
 from vaultbridge.editor.model import Finding, NoteFindings, Severity
 from vaultbridge.engine import Engine
-from vaultbridge.engine.naming import is_text_file
+from vaultbridge.engine.drafting.naming import is_text_file
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError

@@ -24,22 +24,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.activity.touched import record_change, record_read
+from vaultbridge.embeddings.own_model import OwnModel
+from vaultbridge.engine.drafting.naming import OperationContext
+from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.history import FileVersions, HistoryEntry, HistoryView, LastWrite, changed_files
+from vaultbridge.engine.history import History, changed_files
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.naming import OperationContext
-from vaultbridge.engine.operate import make_draft
 from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome, describe
-from vaultbridge.engine.own_model import OwnModel
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
-from vaultbridge.engine.redaction import redact
 from vaultbridge.engine.vocabulary import label_operations, with_paths
 from vaultbridge.errors import (
     EngineFailure,
     NoteBusy,
-    NoteNotFound,
     PermissionDenied,
     StaleWrite,
     VaultbridgeError,
@@ -50,10 +48,10 @@ from vaultbridge.markdown.text import decode
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
 from vaultbridge.vault.dates import expand_template
-from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
+from vaultbridge.vault.paths import Root, VaultPath, vault_folder
 from vaultbridge.vault.read import content_hash, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
-from vaultbridge.vault.scope import LinkedScope, Scope
+from vaultbridge.vault.scope import LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
@@ -64,7 +62,7 @@ if TYPE_CHECKING:
 
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
-    from vaultbridge.engine.planned import Gate, Planned
+    from vaultbridge.engine.outcome import Gate, Planned
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -140,7 +138,13 @@ class Engine:
         )
         try:
             self.recovered = self._recover()
-            self._history = HistoryView(self.transactor.journal, self.scope, self.root)
+            self.history = History(
+                self.transactor.journal,
+                self.scope,
+                self.root,
+                find=self.find,
+                make_vault_relative=self.make_vault_relative,
+            )
             self.index_sync = IndexSync(self.root, self.cache, clock=clock)
         except BaseException:
             self.transactor.close()
@@ -380,7 +384,7 @@ class Engine:
         if dry_run or not steps:
             return outcome
         if check is not None:
-            from vaultbridge.engine.planned import describe_plan
+            from vaultbridge.engine.outcome import describe_plan
 
             check(
                 describe_plan(
@@ -443,7 +447,7 @@ class Engine:
             time_format=settings.template_time_format,
         )
 
-    # History.
+    # What was changed: `history` lists it.
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
         """Records in the history what another program has written, so that it is shown and can be undone.
@@ -454,38 +458,6 @@ class Engine:
                 self.index_sync.index_written({path})
             return str(number) if number else ""
 
-    def find_last_write(self, path: VaultPath) -> LastWrite | None:
-        """The newest change in the history that wrote a file; None when that change did something else with
-        it, or there is none."""
-        return self._history.last_write(path)
-
-    def history(self, name: str = "", *, limit: int = 20, before: int | None = None) -> list[HistoryEntry]:
-        """Lists the newest changes first; with `name` those of one file, which may no longer exist. Changes
-        that affected only hidden files do not exist. With `before`, only those with a smaller id."""
-        path: VaultPath | None = None
-        if name:
-            try:
-                path = self.find(name)
-            except NoteNotFound:
-                path = vault_path(self.make_vault_relative(name))
-                # By its name: a link to a hidden file looks like a name that was never used.
-                if not self.scope.names.visible(path):
-                    raise
-        return self._history.changes(path, limit=limit, before=before)
-
-    def change(self, change_id: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:
-        """Returns one change and the files it touched, with their content before and after. Raises
-        InvalidArgument for an unknown one."""
-        return self._history.describe(change_id), self._history.versions(change_id)
-
-    def diff(self, change_id: int) -> str:
-        """Returns a unified diff of one change. Raises InvalidArgument for an unknown one."""
-        return self._history.diff(change_id)
-
-    def last_change(self) -> int:
-        """Returns the newest change that can still be undone. Raises EditRefused when there is none."""
-        return self._history.newest_to_undo()
-
     def undo(self, change_id: int, *, force: bool = False, actor: str = "", dry_run: bool = False) -> Outcome:
         """Undoes one change as a whole; with `dry_run` only says what that would do. Raises EditRefused when
         a file has changed since, unless `force`."""
@@ -493,14 +465,14 @@ class Engine:
 
     def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
         with self._changing:
-            hidden = self._history.check_undo(change_id, force=force)
+            hidden = self.history.check_undo(change_id, force=force)
             with redact(hidden):
                 applied = self.transactor.undo(
                     change_id, actor=actor or self.actor, force=force, dry_run=dry_run
                 )
             files = changed_files(applied.acts, self.scope.visible)
             if dry_run:
-                diff = self._history.diff(change_id, backwards=True)
+                diff = self.history.diff(change_id, backwards=True)
                 return Outcome(files=files, dry_run=True, diff=diff, notices=applied.notices)
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
             files = changed_files(applied.acts, self.scope.visible)

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from vaultbridge.engine.outcome import ChangedFile, FileChange
 from vaultbridge.engine.reading import parse_file
-from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath
-from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, vault_path
+from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
     Departure,
@@ -80,10 +80,21 @@ class LastWrite(Struct, frozen=True):
     image: ContentImage
 
 
-class HistoryView:
-    """The journal, limited to one scope."""
+class History:
+    """The journal, limited to one scope. `find` finds a file by any name; for one that is gone there is
+    `make_vault_relative`."""
 
-    def __init__(self, journal: Journal, scope: Scope, root: Root) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        scope: LinkedScope,
+        root: Root,
+        *,
+        find: Callable[[str], VaultPath],
+        make_vault_relative: Callable[[str], str],
+    ) -> None:
+        self._find = find
+        self._make_vault_relative = make_vault_relative
         self._journal = journal
         self._scope = scope
         self._root = root
@@ -92,11 +103,19 @@ class HistoryView:
         self._read_to = 0
         self._reading = threading.Lock()
 
-    def changes(
-        self, path: VaultPath | None = None, *, limit: int, before: int | None = None
-    ) -> list[HistoryEntry]:
-        """Lists the newest changes first: of the whole vault, or of one file, followed back through its
-        names. With `before`, only those with a smaller id."""
+    def changes(self, name: str = "", *, limit: int = 20, before: int | None = None) -> list[HistoryEntry]:
+        """Lists the newest changes first; with `name` those of one file, which may no longer exist, followed
+        back through its names. Changes that affected only hidden files do not exist. With `before`, only
+        those with a smaller id."""
+        path: VaultPath | None = None
+        if name:
+            try:
+                path = self._find(name)
+            except NoteNotFound:
+                path = vault_path(self._make_vault_relative(name))
+                # By its name: a link to a hidden file looks like a name that was never used.
+                if not self._scope.names.visible(path):
+                    raise
         self._catch_up()
         if path is not None:
             # In one query: a later page would not know the file's older names.
@@ -123,6 +142,8 @@ class HistoryView:
             key = trace_name_back(entry, key)
 
     def last_write(self, path: VaultPath) -> LastWrite | None:
+        """The newest change of a file, if it wrote the file; None if it did something else, or there is
+        none."""
         for entry in self._journal.history(path, limit=1):
             for act in reversed(entry.acts):
                 if isinstance(act, Written) and act.path == path:
@@ -130,8 +151,8 @@ class HistoryView:
         return None
 
     def newest_to_undo(self) -> int:
-        """Raises EditRefused when there is none. A save by another program, which the history shows too, has
-        to be named to be undone."""
+        """The newest change that can still be undone. Raises EditRefused when there is none. A save by
+        another program, which the history shows too, has to be named to be undone."""
         for change in self.changes(limit=HISTORY_LIMIT):
             if change.actor == OUTSIDE_ACTOR:
                 continue
@@ -147,13 +168,14 @@ class HistoryView:
             raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
         return entry
 
-    def describe(self, number: int) -> HistoryEntry:
-        """Raises as `entry` does."""
-        return self._make_entry(self.entry(number))
+    def change(self, number: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:
+        """One change and the files it touched, with their content before and after. Raises as `entry`
+        does."""
+        return self._make_entry(self.entry(number)), self._versions(number)
 
     def diff(self, number: int, *, backwards: bool = False) -> str:
         """A unified diff of every text file that the change touched and the caller may see; `backwards`, of
-        undoing it."""
+        undoing it. Raises as `entry` does."""
         pieces = []
         for version in self._journal.versions(self._visible_part(self.entry(number))):
             if version.path.lower().endswith(TEXT_SUFFIXES):
@@ -162,7 +184,7 @@ class HistoryView:
                 pieces.append(make_diff(old, new, version.path))
         return replace_surrogates("".join(pieces))
 
-    def versions(self, number: int) -> tuple[FileVersions, ...]:
+    def _versions(self, number: int) -> tuple[FileVersions, ...]:
         """Every file that the change touched and the caller may see, with its content before and after."""
         entry = self._visible_part(self.entry(number))
         contents: dict[str, Versions] = {version.path: version for version in self._journal.versions(entry)}

@@ -6,8 +6,9 @@ class here and its test; `make generate` does the rest.
 Its fields become arguments (those without a default are needed), its docstring becomes its line in the
 documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft.
 
-Operations of more than a few lines have their code in `engine.operate`. It is imported when an operation is
-carried out: a client that lists tools loads this module, and should not wait for the rest of the engine.
+Operations of more than a few lines have their code in `engine.drafting.operate`. It is imported when an
+operation is carried out: a client that lists tools loads this module, and should not wait for the rest of
+the engine.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import LARGEST_INTEGER
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.draft import Draft
-    from vaultbridge.engine.naming import OperationContext
+    from vaultbridge.engine.drafting.draft import Draft
+    from vaultbridge.engine.drafting.naming import OperationContext
     from vaultbridge.markdown.edits.change import Change
     from vaultbridge.markdown.model import Note
 
@@ -87,7 +88,7 @@ class NoteEdit(_NamedOperation, frozen=True, kw_only=True):
     """An operation that changes the text of one note and nothing else."""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import writable_note
+        from vaultbridge.engine.drafting.operate import writable_note
 
         path = writable_note(draft, self.note, context)
         file = draft.open(path, expected=self.expected)
@@ -114,12 +115,12 @@ class Create(_NamedOperation, frozen=True, kw_only=True, tag="create"):
     properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = {}
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import create_note
+        from vaultbridge.engine.drafting.operate import create_note
 
         create_note(draft, self, context)
 
     def needs_index(self, context: OperationContext) -> bool:
-        from vaultbridge.engine.naming import new_note_path
+        from vaultbridge.engine.drafting.naming import new_note_path
 
         try:
             return context.stored(new_note_path(self.note, context.settings)) is None
@@ -135,7 +136,7 @@ class Write(_NamedOperation, frozen=True, kw_only=True, tag="write"):
     content: Content
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import write_text
+        from vaultbridge.engine.drafting.operate import write_text
 
         write_text(draft, self, context)
 
@@ -324,7 +325,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
         if self.note:
             super().apply(draft, context)
             return
-        from vaultbridge.engine.operate import find_task_anywhere
+        from vaultbridge.engine.drafting.operate import find_task_anywhere
 
         path, line = find_task_anywhere(self, context)
         # An earlier operation of the same batch may have moved the line.
@@ -367,7 +368,7 @@ class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
     expected: str = ""
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import rename_tag
+        from vaultbridge.engine.drafting.operate import rename_tag
 
         rename_tag(draft, self, context)
 
@@ -392,7 +393,7 @@ class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_headin
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import rename_target
+        from vaultbridge.engine.drafting.operate import rename_target
         from vaultbridge.links.heading_rename import plan_heading_rename
 
         rename_target(draft, self, self.heading, self.to, context, plan=plan_heading_rename)
@@ -405,7 +406,7 @@ class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import rename_target
+        from vaultbridge.engine.drafting.operate import rename_target
         from vaultbridge.links.heading_rename import plan_block_rename
 
         rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
@@ -422,7 +423,7 @@ class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template")
     line: Line = 0
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import insert_template
+        from vaultbridge.engine.drafting.operate import insert_template
 
         insert_template(draft, self, context)
 
@@ -438,7 +439,7 @@ class Move(_NamedOperation, frozen=True, kw_only=True, tag="move"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import move_named
+        from vaultbridge.engine.drafting.operate import move_named
 
         move_named(draft, self, context)
 
@@ -456,7 +457,7 @@ class Merge(_NamedOperation, frozen=True, kw_only=True, tag="merge"):
     to: NewName
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.merge import merge_notes
+        from vaultbridge.engine.drafting.operate import merge_notes
 
         merge_notes(draft, self, context)
 
@@ -474,7 +475,7 @@ class Delete(_NamedOperation, frozen=True, kw_only=True, tag="delete"):
     OFFERED = frozenset({"batch", "edit"})
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import delete_named
+        from vaultbridge.engine.drafting.operate import delete_named
 
         delete_named(draft, self, context)
 
@@ -496,6 +497,6 @@ class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
     data: bytes
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.operate import add_file
+        from vaultbridge.engine.drafting.operate import add_file
 
         add_file(draft, self, context)

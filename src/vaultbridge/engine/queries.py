@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.redaction import hidden_links
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -29,7 +28,7 @@ from vaultbridge.links.graph import (
 )
 from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.scope import Scope, hidden_links
 from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:

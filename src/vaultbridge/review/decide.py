@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
-from vaultbridge.engine.outcome import ChangedFile, Outcome
-from vaultbridge.engine.planned import Planned, PlannedFile
+from vaultbridge.engine.outcome import ChangedFile, Outcome, Planned, PlannedFile
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.markdown.edits.merge import (
     apply_hunks,

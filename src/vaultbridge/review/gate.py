@@ -15,8 +15,7 @@ from typing import Any, Final, Literal, Protocol
 from vaultbridge.activity.touched import record_change, record_proposal
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Operation
-from vaultbridge.engine.outcome import Outcome
-from vaultbridge.engine.planned import Planned
+from vaultbridge.engine.outcome import Outcome, Planned
 from vaultbridge.engine.vocabulary import label_operations
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff

@@ -14,8 +14,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.engine.outcome import FileChange
-from vaultbridge.engine.planned import PlannedFile
+from vaultbridge.engine.outcome import FileChange, PlannedFile
 from vaultbridge.markdown.edits.merge import Hunk, find_hunks, list_changed_lines
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.review.policy import Reason

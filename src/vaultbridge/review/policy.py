@@ -15,7 +15,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from vaultbridge.engine.operations import Operation
-    from vaultbridge.engine.planned import Planned, PlannedFile
+    from vaultbridge.engine.outcome import Planned, PlannedFile
 
 Review = Literal["off", "destructive", "all"]
 REVIEWS: Final[tuple[Review, ...]] = get_args(Review)

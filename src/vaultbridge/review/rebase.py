@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Operation
-from vaultbridge.engine.planned import Planned, PlannedFile
+from vaultbridge.engine.outcome import Planned, PlannedFile
 from vaultbridge.engine.vocabulary import OPERATIONS
 from vaultbridge.errors import NoteNotFound, VaultbridgeError
 from vaultbridge.limits import MIB
@@ -95,7 +95,7 @@ def tell_writer(
     is recorded in the history."""
     if now is None:
         return OUTSIDE_ACTOR
-    last = engine.find_last_write(path)
+    last = engine.history.last_write(path)
     if last is not None and last.image.hash == hash_of(now):
         return last.actor
     if last is not None and last.at > since:

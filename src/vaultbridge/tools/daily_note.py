@@ -13,7 +13,7 @@ from vaultbridge.tools.base.schema import Arguments, CreateHeading, Heading, Max
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.templates import PeriodicNote
+    from vaultbridge.engine.drafting.templates import PeriodicNote
 
 
 PeriodName = Annotated[
@@ -43,7 +43,7 @@ class WriteDailyNote(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: DailyNote) -> Answer:
-    from vaultbridge.engine.templates import find_periodic_note
+    from vaultbridge.engine.drafting.templates import find_periodic_note
 
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
     if arguments.action == "path":
@@ -64,7 +64,7 @@ def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNote) -> An
 
 
 def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
-    from vaultbridge.engine.templates import find_periodic_note, plan_addition
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
 
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"

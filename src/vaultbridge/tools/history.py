@@ -53,7 +53,7 @@ def run(context: VaultContext, arguments: History) -> Answer:
         return answer_text(_list(context, arguments))
     if arguments.id.strip().startswith("p"):
         return _tell_decision(context, arguments.id.strip())
-    diff = engine.diff(_parse_number(arguments.id)) or "(no text was changed)"
+    diff = engine.history.diff(_parse_number(arguments.id)) or "(no text was changed)"
     return answer_text(cut_text(diff, start=arguments.start, max_chars=arguments.max_chars))
 
 
@@ -94,7 +94,7 @@ def _tell_decision(context: VaultContext, wanted: str) -> Answer:
 
 
 def run_undo(context: VaultContext, arguments: Undo) -> Answer:
-    number = arguments.id or context.engine.last_change()
+    number = arguments.id or context.engine.history.newest_to_undo()
     outcome = context.engine.undo(number, force=arguments.force, actor=context.tool_context.actor)
     return answer_outcome(outcome, undone=number)
 
@@ -105,7 +105,7 @@ def _list(context: VaultContext, arguments: History) -> str:
     from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
-    entries = context.engine.history(arguments.name, limit=wanted)
+    entries = context.engine.history.changes(arguments.name, limit=wanted)
     found = [change for change in entries if not arguments.before or change.id < arguments.before]
     if not found:
         return "(no changes)"

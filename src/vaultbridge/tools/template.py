@@ -35,7 +35,7 @@ def run(context: VaultContext, arguments: Template) -> Answer:
     if arguments.title:
         text = context.engine.expand(arguments.template, arguments.title)
     else:
-        from vaultbridge.engine.templates import find_template
+        from vaultbridge.engine.drafting.templates import find_template
 
         text = context.engine.view(find_template(context.engine, arguments.template)).text
     return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))

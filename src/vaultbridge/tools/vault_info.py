@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.queries import Queries
     from vaultbridge.vault.settings import VaultSettings
+
 
 Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
 
@@ -97,7 +98,6 @@ def _list_section(queries: Queries, arguments: VaultInfo) -> tuple[list[str], in
 
 
 def _summarize(context: VaultContext) -> list[str]:
-    from vaultbridge.engine.health import PROPERTY_PROBLEMS, check_health
     from vaultbridge.vault.obsidian import is_obsidian_running
 
     engine = context.engine
@@ -188,3 +188,36 @@ VAULT_INFO = Tool(
     group="vault",
     core=True,
 )
+
+
+PROPERTY_PROBLEMS: Final = ("bad-yaml", "duplicate-key", "unclosed-properties")
+"""What makes a note's properties unusable."""
+
+
+class Health(Struct, frozen=True):
+    """The number of each; `Queries` lists the things themselves. `problems` are counted by code, `duplicates`
+    are names that several notes have, `broken` are links to no file, and `missing` the different names in
+    those links."""
+
+    problems: dict[str, int]
+    broken: int
+    missing: int
+    duplicates: int
+    conflicts: int
+
+    def count(self, *codes: str) -> int:
+        return sum(self.problems.get(code, 0) for code in codes)
+
+    def count_others(self, *codes: str) -> int:
+        return sum(self.problems.values()) - self.count(*codes)
+
+
+def check_health(engine: Engine) -> Health:
+    broken, missing = engine.queries.unresolved_count()
+    return Health(
+        problems=engine.queries.problem_counts(),
+        broken=broken,
+        missing=missing,
+        duplicates=engine.queries.duplicates(limit=0).total,
+        conflicts=engine.queries.conflicts(limit=0).total,
+    )

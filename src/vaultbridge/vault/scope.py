@@ -4,7 +4,10 @@ A denied note does not exist: asking for it gives exactly the error for a missin
 vault path alone. `LinkedScope` also asks where the path leads, because a link inside the vault gives a hidden
 note a second name; the engine uses it wherever a path enters. Hard links and bind mounts cannot be
 recognised: they are the file itself under another name, and nothing on disk says which name came first
-(SECURITY.md). That a path cannot lead out of the vault is `paths.Root`'s duty.
+(SECURITY.md). That a path cannot lead out of the vault is `paths.Root`'s duty. `redact` keeps hidden names
+out of errors: a move rewrites links in notes that its caller may not see, because it would break them
+otherwise, and when one of those prevents the change, the caller learns that it cannot be made, and nothing
+else.
 
 The patterns of a scope are case-insensitive and NFC:
 
@@ -30,13 +33,16 @@ They have the same wildcards and ignore case too, but a folder that matches does
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
 
 
@@ -316,3 +322,39 @@ class LinkedScope(Scope):
             return True
         real = self._root.follow_links(path)
         return real is None or not real or self.names.visible(real)
+
+
+@contextmanager
+def redact(hidden: Collection[str]) -> Iterator[None]:
+    """Raise an error from within that names one of the hidden files, or a folder around one, as one that
+    names none. An error that does not say which files it names counts as one that does: whoever raises it
+    says so in `paths`, or it is not shown where something is hidden."""
+    try:
+        yield
+    except VaultbridgeError as error:
+        if hidden and (error.paths is None or any(_names(path, hidden) for path in error.paths)):
+            raise EditRefused(
+                "This cannot be done from here: it reaches beyond the folders that may be used.", paths=()
+            ) from None
+        raise
+
+
+def _names(path: str, hidden: Collection[str]) -> bool:
+    key = name_key(path)
+    return any(name_key(other) == key or name_key(other).startswith(f"{key}/") for other in hidden)
+
+
+def hidden_links(root: Root, paths: Iterable[str], visible: Callable[[str], bool]) -> frozenset[str]:
+    """Those of the vault's files that are links to a hidden one. Costs a look at each file."""
+    prefix = f"{root.folder}{os.sep}"
+    found: set[str] = set()
+    for path in paths:
+        place = prefix + path
+        if not os.path.lexists(place):
+            # Stored in another spelling.
+            place = str(root.place(VaultPath(path)))
+        if os.path.islink(place):  # noqa: PTH114 - once a file of the vault: a Path costs ten times as much
+            real = root.path_of(real_path(place))
+            if real is not None and not visible(real):
+                found.add(path)
+    return frozenset(found)

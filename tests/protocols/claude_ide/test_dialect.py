@@ -148,7 +148,7 @@ async def test_a_file_is_written_through_the_vault_with_the_writers_name(
     result = await client.request("writeFile", path="New/Note.md", content="new file contents")
     assert result == {"success": True, "path": "New/Note.md"}
     assert (vault / "New/Note.md").read_text() == "new file contents"
-    (change,) = bridge.view.engine.history("New/Note.md")
+    (change,) = bridge.view.engine.history.changes("New/Note.md")
     assert change.actor == "ide:claude-code"
 
 

@@ -290,7 +290,7 @@ async def test_pictures_and_files_come_as_content_a_client_can_use(tmp_path: Pat
 async def test_the_journal_names_the_client_that_changed_something(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"})) as wire:
         await wire.text("create_note", name="B", content="b")
-        assert wire.engines["Notes"].history()[0].actor == "test"
+        assert wire.engines["Notes"].history.changes()[0].actor == "test"
 
 
 async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -> None:

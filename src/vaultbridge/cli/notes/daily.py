@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
 
 
 def _daily(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.templates import find_periodic_note, plan_addition
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
     from vaultbridge.errors import NoteNotFound
 
     with open_vault(args.vault) as engine:

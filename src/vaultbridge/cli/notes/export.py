@@ -1,11 +1,27 @@
-"""`vaultbridge export [-o FILE]`: all notes as data."""
+"""`vaultbridge export [-o FILE]`: all notes as data, as JSON lines, a GraphML graph or a CSV table.
+
+Rows are sorted by path and yielded one at a time, all from the same state of the index. What the scope hides
+is left out, and a link to it counts as unresolved.
+"""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
 
 from vaultbridge.cli.common import OK, Parser, open_vault, refresh, run
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import replace_surrogates
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
 
 
 def main(argv: list[str]) -> int:
@@ -19,7 +35,6 @@ def main(argv: list[str]) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.export import FORMATS
     from vaultbridge.errors import EngineFailure
 
     named = (args.output or "").rpartition(".")[2].lower()
@@ -38,3 +53,107 @@ def _export(args: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(row.encode())
             sys.stdout.buffer.flush()
     return OK
+
+
+def export_jsonl(engine: Engine) -> Iterator[str]:
+    for path, note, resolved in _rows(engine):
+        yield msgspec.json.encode(_record(path, note, resolved)).decode() + "\n"
+
+
+def export_csv(engine: Engine) -> Iterator[str]:
+    """Yields one row for each note, with counts. Several tags or problems in a cell are separated by spaces,
+    aliases by semicolons."""
+    yield _csv_row(
+        ["path", "tags", "aliases", "headings", "links", "unresolved", "tasks_open", "tasks_done", "problems"]
+    )
+    for path, note, resolved in _rows(engine):
+        done = sum(task.done for task in note.tasks)
+        yield _csv_row(
+            [
+                path,
+                " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
+                "; ".join(map(replace_surrogates, note.aliases)),
+                len(note.headings),
+                len(note.links),
+                resolved.count(None),
+                len(note.tasks) - done,
+                done,
+                " ".join(problem.code for problem in note.problems),
+            ]
+        )
+
+
+def export_graphml(engine: Engine) -> Iterator[str]:
+    """Yields notes as nodes and resolved links as edges. An edge's weight says how often the link occurs."""
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        '<key id="path" for="node" attr.name="path" attr.type="string"/>\n'
+        '<key id="tags" for="node" attr.name="tags" attr.type="string"/>\n'
+        '<key id="weight" for="edge" attr.name="weight" attr.type="int"/>\n'
+        '<graph id="vault" edgedefault="directed">\n'
+    )
+    nodes: set[str] = set()
+    edges: dict[tuple[str, str], int] = {}
+    for path, note, resolved in _rows(engine):
+        nodes.add(path)
+        tags = " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags))
+        yield _node(path, f'<data key="tags">{escape(tags)}</data>')
+        for target in resolved:
+            if target is not None:
+                edges[path, target] = edges.get((path, target), 0) + 1
+    for target in sorted({target for _, target in edges} - nodes):
+        yield _node(target)
+    for (source, target), weight in sorted(edges.items()):
+        ends = f"source={quoteattr(source)} target={quoteattr(target)}"
+        yield f'<edge {ends}><data key="weight">{weight}</data></edge>\n'
+    yield "</graph>\n</graphml>\n"
+
+
+def _node(path: str, more: str = "") -> str:
+    return f'<node id={quoteattr(path)}><data key="path">{escape(path)}</data>{more}</node>\n'
+
+
+FORMATS = {"jsonl": export_jsonl, "csv": export_csv, "graphml": export_graphml}
+
+
+def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
+    """Yields every visible note and canvas with the targets of its links, sorted by path."""
+    for indexed in engine.queries.notes():
+        yield indexed.file.path, indexed.note, list(indexed.resolved)
+
+
+def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:
+    return {
+        "path": path,
+        "properties": note.properties.values if note.properties else {},
+        "headings": [
+            {"level": h.level, "text": replace_surrogates(h.text), "line": h.line} for h in note.headings
+        ],
+        "tags": [replace_surrogates(tag.name) for tag in note.tags],
+        "aliases": [replace_surrogates(alias) for alias in note.aliases],
+        "links": [
+            {
+                "raw": replace_surrogates(link.raw),
+                "target": replace_surrogates(link.target),
+                "subpath": replace_surrogates(link.subpath),
+                "display": None if link.display is None else replace_surrogates(link.display),
+                "embed": link.embed,
+                "kind": link.kind,
+                "line": link.line,
+                "resolved": target,
+            }
+            for link, target in zip(note.links, resolved, strict=True)
+        ],
+        "tasks": [
+            {"line": t.line, "status": replace_surrogates(t.status), "text": replace_surrogates(t.text)}
+            for t in note.tasks
+        ],
+        "blocks": [block.id for block in note.blocks],
+        "problems": [{"code": p.code, "message": p.message, "line": p.line} for p in note.problems],
+    }
+
+
+def _csv_row(cells: list[object]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()

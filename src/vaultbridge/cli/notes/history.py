@@ -20,12 +20,12 @@ def main(argv: list[str]) -> int:
 def _history(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         if args.diff is not None:
-            diff = engine.diff(args.diff)
+            diff = engine.history.diff(args.diff)
             emit({"id": args.diff, "diff": diff}) if args.json else say(
                 args.terminal.color_diff(diff.rstrip("\n")) or "(no text changed)"
             )
             return OK
-        entries = engine.history(args.note, limit=args.limit)
+        entries = engine.history.changes(args.note, limit=args.limit)
     for entry in entries:
         if args.json:
             emit(

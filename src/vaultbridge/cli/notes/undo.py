@@ -24,6 +24,6 @@ def main(argv: list[str]) -> int:
 
 def _undo(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
-        number = args.id if args.id is not None else engine.last_change()
+        number = args.id if args.id is not None else engine.history.newest_to_undo()
         show_outcome(engine.undo(number, force=args.force, dry_run=args.dry_run), args)
     return OK

@@ -185,7 +185,7 @@ def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     try:
         with open_vault(args.vault) as engine:
             status = engine.queries.status
-            recovered = len(engine.history(limit=1))
+            recovered = len(engine.history.changes(limit=1))
     except VaultbridgeError as error:
         yield Finding("Index", "index", "bad", str(error), "Build it anew: vaultbridge index --rebuild")
         return

@@ -18,8 +18,13 @@ from msgspec import Struct
 
 from vaultbridge.engine.related.edits import Place, link_at_end, link_mention
 from vaultbridge.engine.related.mentions import Mention, find_mentions
-from vaultbridge.engine.related.neighbours import SharedNeighbours, find_by_neighbours
-from vaultbridge.engine.related.words import COMMON_NOTES, SharedWords, find_by_words
+from vaultbridge.engine.related.shared import (
+    COMMON_NOTES,
+    SharedNeighbours,
+    SharedWords,
+    find_by_neighbours,
+    find_by_words,
+)
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import decode_note

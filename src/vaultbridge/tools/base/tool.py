@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.planned import Gate
+    from vaultbridge.engine.outcome import Gate
 
 Profile = Literal["core", "full", "read-only"]
 

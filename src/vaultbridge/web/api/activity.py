@@ -17,7 +17,7 @@ import msgspec
 
 from vaultbridge.activity.records import CallRecord
 from vaultbridge.activity.words import EntryKind, describe_changes
-from vaultbridge.engine.naming import is_text_file
+from vaultbridge.engine.drafting.naming import is_text_file
 from vaultbridge.errors import JSON_ERRORS, InvalidArgument, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.text import decode, replace_surrogates
@@ -160,7 +160,7 @@ class Timeline:
         number = self._calls[-1].order if self._calls else 0
         changes = {}
         for name, engine in self._viewer.vaults.values():
-            last = engine.history(limit=1)
+            last = engine.history.changes(limit=1)
             changes[name] = last[0].id if last else 0
         return Cursor(number, changes)
 
@@ -175,7 +175,7 @@ class Timeline:
     def _read_journal(self, folder: str, name: str, engine: Engine, before: int | None) -> Iterator[_Found]:
         scanned = 0
         while scanned < SCANNED:
-            page = engine.history(self._wanted.note, limit=JOURNAL_PAGE, before=before)
+            page = engine.history.changes(self._wanted.note, limit=JOURNAL_PAGE, before=before)
             for change in page:
                 entry = self._render_change(folder, name, change)
                 if entry is None:
@@ -193,7 +193,7 @@ class Timeline:
     def render_made(self, folder: str, number: int) -> dict[str, Any] | None:
         """A change by its number; None for one that the reader may not know of, or that is forgotten."""
         known = self._viewer.vaults.get(folder)
-        found = known[1].history(limit=1, before=number + 1) if known is not None else []
+        found = known[1].history.changes(limit=1, before=number + 1) if known is not None else []
         if known is None or not found or found[0].id != number:
             return None
         return self._render_change(folder, known[0], found[0])
@@ -281,7 +281,7 @@ class ActivityRoutes:
         viewer = await self._assistants.make_viewer(call)
 
         def read(engine: Engine) -> dict[str, Any]:
-            entry, files = engine.change(number)
+            entry, files = engine.history.change(number)
             return {
                 "vault": vault,
                 "change": entry.id,
@@ -291,7 +291,7 @@ class ActivityRoutes:
                 "undoneBy": entry.undone_by,
                 "undoOf": entry.undo_of,
                 "canUndo": viewer.owner and entry.undone_by is None,
-                "diff": engine.diff(number)[: 4 * TEXT_CHARS],
+                "diff": engine.history.diff(number)[: 4 * TEXT_CHARS],
                 "files": [_render_file(file) for file in files[:FILES_SHOWN]],
                 "more": max(0, len(files) - FILES_SHOWN),
             }

@@ -11,13 +11,14 @@ from weakref import WeakKeyDictionary
 import msgspec
 from aiohttp import ETag, web
 
-from vaultbridge.engine.link_view import read_links
+from vaultbridge.index.link_map import LinkMap, read_link_map
 from vaultbridge.web.api.routes import PageApi, PageCall
 from vaultbridge.web.page import HEADERS
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.index.link_map import LinkMap
+    from vaultbridge.engine.queries import Queries
+
 
 NODES: Final = 20_000
 """The most nodes of one answer: twice what must stay smooth in a browser. The best linked are kept."""
@@ -158,3 +159,19 @@ def count_degrees(nodes: int, edges: Iterable[tuple[int, int]]) -> list[int]:
 
 def add_graph_routes(api: PageApi) -> None:
     api.get("/graph", GraphRoutes().show)
+
+
+def read_links(
+    queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
+) -> tuple[LinkMap, bool]:
+    """All notes and their links, and whether the answer depends on the index alone. If it does, `known`, an
+    earlier answer to the same question, is given again as long as the index stays the same. What a limited
+    reader may see can change while it does."""
+    index = queries.index()
+    shown, exists = queries.visibility()
+    status = index.status()
+    now = (status.generation, status.complete)
+    if known is not None and shown is None and now == (known.generation, known.complete):
+        return known, True
+    made = read_link_map(index, visible=shown, exists=exists, attachments=attachments, unresolved=unresolved)
+    return made, shown is None

@@ -50,7 +50,7 @@ from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.planned import Gate
+    from vaultbridge.engine.outcome import Gate
     from vaultbridge.protocols.mcp.provider import Context
     from vaultbridge.protocols.mcp.vault.completion import Completions
     from vaultbridge.protocols.mcp.vault.prompts import Prompts

@@ -7,13 +7,19 @@ Each one changes the draft, or raises and leaves the caller to throw the draft a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.canvas.edit import rename_canvas_tag
-from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.move import find_linking_files, find_references, move, pin_older_links
-from vaultbridge.engine.naming import (
+from vaultbridge.engine.drafting.draft import Draft
+from vaultbridge.engine.drafting.move import (
+    find_linking_files,
+    find_references,
+    move,
+    pin_older_links,
+    rewrite_links,
+)
+from vaultbridge.engine.drafting.naming import (
     OperationContext,
     find_existing,
     find_folder,
@@ -24,18 +30,21 @@ from vaultbridge.engine.naming import (
     new_note_path,
     resolve_new_path,
 )
-from vaultbridge.engine.templates import merge_template
+from vaultbridge.engine.drafting.templates import merge_properties, merge_template
+from vaultbridge.engine.operations import Append, SetProperty
 from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan
-from vaultbridge.links.resolve import FileTable, name_key
+from vaultbridge.links.resolve import FileTable, Resolved, name_key, resolve
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
 from vaultbridge.markdown.edits.property_types import coerce_value, property_type
 from vaultbridge.markdown.edits.tasks import TASKS_LISTED
 from vaultbridge.markdown.edits.text import append
+from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.sections import heading_key
 from vaultbridge.markdown.text import encode
 from vaultbridge.vault.paths import (
     TEXT_SUFFIXES,
@@ -54,6 +63,7 @@ if TYPE_CHECKING:
         Create,
         Delete,
         InsertTemplate,
+        Merge,
         Move,
         Operation,
         RenameTag,
@@ -385,3 +395,71 @@ def _note_links_left(draft: Draft, files: list[VaultPath], where: str, context: 
     left = find_linking_files(draft, context.sources, files)
     if left:
         draft.notices.append(f"{len(left)} file(s) still link {where}.")
+
+
+NAMES_LISTED: Final = 5
+"""How many names that both notes had a notice lists."""
+
+
+def merge_notes(draft: Draft, operation: Merge, context: OperationContext) -> None:
+    """Put the source's text at the end of the target, retarget the links, and move the source to the trash.
+    Its own links keep their meaning at their new place."""
+    source = writable_note(draft, operation.note, context)
+    target = writable_note(draft, operation.to, context)
+    if source == target:
+        raise InvalidArgument(f"{source} cannot be merged into itself.", argument="to", hint="Name another.")
+    draft.open(source, expected=operation.expected)
+    for path in (source, target):
+        properties = draft.open(path).note.properties
+        if properties is not None and not properties.valid:
+            raise EditRefused(f"The properties of {path} cannot be read.", hint="Correct them first.")
+    _note_shared_names(draft, source, target)
+    rewrite_links(
+        draft,
+        context.sources,
+        {source: target},
+        context.settings.links,
+        context.scope.visible,
+        merging=True,
+    )
+    _add_text(draft, source, target, context)
+    draft.delete([source], root=source, option=context.settings.trash_option)
+    _note_embeds(draft, target)
+
+
+def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: OperationContext) -> None:
+    there, here = draft.open(target), draft.open(source)
+    properties = here.note.properties
+    body = here.text[properties.end if properties is not None else 0 :].strip("\r\n")
+    if body.strip():
+        # A paragraph of one note must not join the last paragraph of the other.
+        lines = there.text.rstrip(" \t").splitlines(keepends=True)
+        apart = "\n" if lines and lines[-1].strip() else ""
+        Append(note=target, content=f"{apart}{body}\n").apply(draft, context)
+    values = properties.values if properties is not None else {}
+    own = draft.open(target).note.properties
+    for name, value in merge_properties(own.values if own is not None else {}, values).items():
+        SetProperty(note=target, name=name, value=value).apply(draft, context)
+
+
+def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> None:
+    """A link to a heading, block or footnote that both had leads to the first of the two from now on."""
+    shared = sorted({*_names(draft.open(source).note)} & {*_names(draft.open(target).note)})
+    if shared:
+        more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
+        listed = ", ".join(shared[:NAMES_LISTED])
+        draft.notices.append(f"Both notes have {listed}{more}: links there lead to the first.")
+
+
+def _names(note: Note) -> Iterator[str]:
+    yield from (f"the heading {heading_key(heading.text)!r}" for heading in note.headings)
+    yield from (f"the block ^{block.id.lower()}" for block in note.blocks)
+    yield from (f"the footnote [^{one.id}]" for one in note.footnotes if one.kind == "definition")
+
+
+def _note_embeds(draft: Draft, target: VaultPath) -> None:
+    table = draft.table_for(target)
+    for link in draft.open(target).note.links:
+        found = resolve(link.target, target, table)
+        if link.embed and not link.subpath and isinstance(found, Resolved) and found.path == target:
+            draft.notices.append(f"{target}:{link.line} embeds the note in itself now: {link.raw[:80]}")

@@ -14,13 +14,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 from vaultbridge.bases.parse import extract_base_blocks
-from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.redaction import redact
+from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.links.move import Reference, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
 from vaultbridge.links.syntax import LinkSettings, note_name
 from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import redact
 
 SOURCES_NAMED: Final = 10
 """How many notes a notice names: enough to look at, and still one line."""

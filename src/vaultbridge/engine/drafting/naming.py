@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.move import LinkSources
+from vaultbridge.engine.drafting.draft import Draft
+from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import is_text
