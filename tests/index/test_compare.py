@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.sync.compare import Snapshot, StoredFile, compare, scan_path, scan_vault
@@ -50,6 +51,15 @@ def test_attachments_are_never_read() -> None:
     assert [one.path for one, _ in difference.restamped] == ["a.png"]
     assert [one.path for one in difference.added] == ["b.png"]
     assert difference.jobs(7) == []
+
+
+def test_files_are_read_by_rising_id_the_new_ones_last() -> None:
+    """The full-text table writes to the file each time that an id is lower than the one before."""
+    rows = [replace(row(f"{id_}.md", trusted=0), id=id_) for id_ in (5, 2, 9, 1)]
+    found = compare(rows, seen(*(entry(f"{id_}.md") for id_ in (5, 2, 9, 1)), entry("0.md"), entry("7.md")))
+    jobs = found.jobs(10)
+    assert [job.id for job in jobs] == [1, 2, 5, 9, 10, 11]
+    assert [job.path for job in jobs] == ["1.md", "2.md", "5.md", "9.md", "0.md", "7.md"]
 
 
 def test_a_folder_that_cannot_be_listed_keeps_its_rows() -> None:

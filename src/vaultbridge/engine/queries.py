@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vaultbridge.index.files import IndexedFile, IndexedNote
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, StoredLinks, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -468,6 +468,11 @@ class Queries:
         from vaultbridge.index import graph as lookups
 
         return self._own_text(lookups.find_sources(self._whole_index(), paths))
+
+    def stored_links(self, paths: Iterable[VaultPath]) -> dict[VaultPath, StoredLinks]:
+        from vaultbridge.index import graph as lookups
+
+        return lookups.read_stored_links(self._whole_index(), paths)
 
     def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """Leaves out links to another file of the vault: that file is in the list itself, and a text must not

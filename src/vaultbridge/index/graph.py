@@ -22,12 +22,12 @@ from msgspec.structs import replace
 from vaultbridge.index import totals
 from vaultbridge.index.listing import NO_LIMIT, ListPage, hidden_ids, take_page
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind
+from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
 from vaultbridge.index.store.schema import NAME_ONLY
 from vaultbridge.index.totals import MISSING, Counts, count_missing
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
-from vaultbridge.markdown.model import LinkKind
+from vaultbridge.markdown.model import Link, LinkKind
 from vaultbridge.vault.paths import VaultPath
 
 Visible = Callable[[str], bool]
@@ -358,6 +358,32 @@ def find_sources(index: Index, paths: Iterable[str]) -> list[VaultPath]:
     return [VaultPath(path) for path in sorted(found)]
 
 
+class StoredLinks(Struct, frozen=True):
+    """The links of a file as they were parsed when its content had this hash."""
+
+    hash: str
+    links: tuple[Link, ...]
+
+
+def read_stored_links(index: Index, paths: Iterable[str]) -> dict[VaultPath, StoredLinks]:
+    """Returns the links of each of these files whose content is in the index."""
+    wanted = list(paths)
+    found: dict[VaultPath, StoredLinks] = {}
+    with index.reading() as db:
+        for start in range(0, len(wanted), _IN_LIST):
+            part = wanted[start : start + _IN_LIST]
+            # A file without a text was not parsed: it was too large, or not there.
+            rows = db.execute(
+                "SELECT path, hash, note FROM files JOIN notes USING (id) JOIN texts USING (id)"
+                f" WHERE path IN ({', '.join('?' * len(part))})",
+                part,
+            )
+            found.update(
+                (VaultPath(path), StoredLinks(hash_, decode_links(note))) for path, hash_, note in rows
+            )
+    return found
+
+
 def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
     with index.reading() as db:
         rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
@@ -367,8 +393,10 @@ def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
 def find_notes_with_bases(index: Index) -> list[VaultPath]:
     """Returns the notes that may contain a ```base block, by path: they have a fence and the word."""
     with index.reading() as db:
+        # CROSS JOIN starts with the word. Left to itself, SQLite starts with all notes.
         rows = db.execute(
-            "SELECT files.path FROM words JOIN files ON files.id = words.rowid JOIN texts USING (id)"
+            "SELECT files.path FROM words CROSS JOIN files ON files.id = words.rowid"
+            " CROSS JOIN texts ON texts.id = words.rowid"
             " WHERE words MATCH 'body : base' AND files.kind = 'note'"
             " AND (text LIKE '%```%base%' OR text LIKE '%~~~%base%') ORDER BY files.path"
         )

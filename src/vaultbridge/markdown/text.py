@@ -67,6 +67,11 @@ def encode(text: str, *, bom: bool) -> bytes:
     return BOM + data if bom else data
 
 
+def has_surrogates(text: str) -> bool:
+    """Return whether the text has a lone surrogate: a byte that is not UTF-8."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 def replace_surrogates(text: str) -> str:
     """Return the text with each lone surrogate replaced by U+FFFD; its length does not change."""
     if text.isascii():

@@ -31,7 +31,17 @@ from vaultbridge.vault.write.steps import (
 class DraftFile:
     """One file of the draft. `origin` is its path on disk (None for a new one), `path` its path now."""
 
-    __slots__ = ("_note", "_text", "before", "bom", "data", "links_rewritten", "origin", "path")
+    __slots__ = (
+        "_before_hash",
+        "_note",
+        "_text",
+        "before",
+        "bom",
+        "data",
+        "links_rewritten",
+        "origin",
+        "path",
+    )
 
     def __init__(self, path: VaultPath, *, origin: VaultPath | None, before: bytes | None) -> None:
         self.path = path
@@ -40,8 +50,16 @@ class DraftFile:
         self.data = before if before is not None else b""
         self.links_rewritten = 0
         self.bom = False
+        self._before_hash: str | None = None
         self._text: str | None = None
         self._note: Note | None = None
+
+    @property
+    def before_hash(self) -> str:
+        """The hash of the file on disk; "" for a new one."""
+        if self._before_hash is None:
+            self._before_hash = content_hash(self.before) if self.before is not None else ""
+        return self._before_hash
 
     @property
     def text(self) -> str:
@@ -188,8 +206,7 @@ class Draft:
         if expected:
             current = content_hash(file.data)
             # Later edits of the same note in a batch may state the hash from before the batch.
-            seen = content_hash(file.before) if file.before is not None else ""
-            if expected not in (current, seen):
+            if expected not in (current, file.before_hash):
                 raise StaleWrite(path, expected=expected, current=current)
         return file
 
@@ -219,7 +236,7 @@ class Draft:
                 on_disk = True
                 self._left.add(path)
             if path == root and file is not None and file.before is not None:
-                expected = content_hash(file.before)
+                expected = file.before_hash
         self._left.add(root)
         if on_disk:
             self._on_disk.append(TrashFile(root, option, expected))
@@ -233,7 +250,7 @@ class Draft:
         if file is not None:
             self._put(file, target)
         if on_disk:
-            expected = content_hash(file.before) if file is not None and file.before is not None else None
+            expected = file.before_hash if file is not None and file.before is not None else None
             self._on_disk.append(MoveFile(source, target, expected))
             self._left.add(source)
             self._left.discard(target)
@@ -299,7 +316,7 @@ class Draft:
     def steps(self) -> tuple[Step, ...]:
         """The steps of one transaction: moves and deletions in the order of the operations, then writes."""
         writes = [
-            WriteFile(file.path, file.data, ABSENT if file.before is None else content_hash(file.before))
+            WriteFile(file.path, file.data, ABSENT if file.before is None else file.before_hash)
             for file in self._files.values()
             if file.changed
         ]

@@ -103,6 +103,11 @@ def decode_note(blob: bytes) -> Note:
     )
 
 
+def decode_links(blob: bytes) -> tuple[Link, ...]:
+    """Decodes the links of an encoded note alone."""
+    return tuple(Link(*item) for item in _decode(_decode_sections(blob)[_SECTIONS["links"]]))
+
+
 _SECTIONS: Final = {
     "properties": 0,
     "aliases": 1,

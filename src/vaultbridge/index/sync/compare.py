@@ -89,9 +89,13 @@ class Difference(Struct):
         return bool(self.added or self.changed or self.restamped or self.gone)
 
     def jobs(self, first_id: int) -> list[FileJob]:
-        """Returns what has to be read. New files get ids from `first_id` on, in the order of `added`."""
-        new = [_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind)]
-        return new + [_job(row.id, entry, row.hash) for row, entry in self.changed]
+        """Returns what has to be read, by id. New files get ids from `first_id` on, in the order of `added`.
+
+        The full-text table collects rows in memory only while their ids rise: at one that is lower it writes
+        what it has to the file, and merges it later."""
+        known = sorted((_job(row.id, entry, row.hash) for row, entry in self.changed), key=lambda job: job.id)
+        new = (_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind))
+        return [*known, *new]
 
 
 def _job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
