@@ -69,8 +69,8 @@ DOES_IO = {
 MODULE_LINES = 520
 """Past this a module has more than one duty."""
 
-FOLDER_MODULES = 32
-"""A folder with more is a list nobody reads; the command line has one module a command."""
+FOLDER_MODULES = 20
+"""A folder with more is a list nobody reads. Most hold a dozen; the tools have about one module each."""
 
 
 def imports(file: Path) -> Iterator[tuple[str, int]]:

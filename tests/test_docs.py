@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge import __version__
-from vaultbridge.cli.commands import COMMANDS, find_module
+from vaultbridge.cli.commands import COMMANDS, find_command
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -45,10 +45,11 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     assert not [doc.name for doc in (ROOT / "docs").glob("*.md") if f"docs/{doc.name}" not in readme]
 
 
-def test_every_command_has_a_module_with_a_main() -> None:
+def test_every_command_has_a_function_in_its_module() -> None:
     for name in COMMANDS:
-        source = ROOT / "src" / f"{find_module(name).replace('.', '/')}.py"
-        assert "def main(argv: list[str]) -> int:" in source.read_text("utf-8"), name
+        module, function = find_command(name)
+        source = ROOT / "src" / f"{module.replace('.', '/')}.py"
+        assert f"def {function}(argv: list[str]) -> int:" in source.read_text("utf-8"), name
 
 
 def test_the_changelog_tells_of_this_version() -> None:

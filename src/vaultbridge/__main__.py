@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from vaultbridge.cli.commands import COMMANDS, find_module
+from vaultbridge.cli.commands import COMMANDS, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def _run(args: list[str]) -> int:
         return 2
     from importlib import import_module
 
-    code: int = import_module(find_module(command)).main(args[1:])
+    module, function = find_command(command)
+    code: int = getattr(import_module(module), function)(args[1:])
     return code
 
 

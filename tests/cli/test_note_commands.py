@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.cli.notes.input import parse_assignment
+from vaultbridge.cli.notes.write import parse_assignment
 from vaultbridge.markdown.parse import parse
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

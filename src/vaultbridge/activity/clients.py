@@ -8,7 +8,7 @@
 
 A client that has a connection joins and leaves. One that calls without a session (2026-07-28, Bridge v1) is
 found again by `find_group`. Everything belongs to the event loop and is bounded: old calls and clients that
-left are forgotten first. `web/api` and `cli/status.py` show what is here; nothing here knows a wire format.
+left are forgotten first. `web/api` and `cli/running.py` show what is here; nothing here knows a wire format.
 
 An assistant is *the same* when it connects in the same way, with the same token, under the same name
 (`identity`): a pause holds for all of its windows, and when it comes back.

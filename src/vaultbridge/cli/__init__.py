@@ -1,1 +1,3 @@
-"""The command line: one module a command, each with `main(argv) -> exit code`."""
+"""The command line: `commands` says which module holds a command; each command is a function of its arguments
+that returns an exit code.
+"""

@@ -1,4 +1,4 @@
-"""The commands: what each does in a line, and where its module is.
+"""The commands: what each does in a line, and which function runs it.
 
 It imports nothing, because a client that starts `vaultbridge stdio` waits for it.
 """
@@ -46,17 +46,29 @@ COMMANDS = {
     "completion": "print what completes commands, notes and tags in a shell",
 }
 
-FOLDERS = {
-    "notes": (
-        "read", "links", "related", "tasks", "tags", "properties", "base", "open", "new", "append", "daily",
-        "set", "rename", "edit", "history", "undo", "export",
-    ),
-    "setup": ("init", "connect", "companion", "doctor", "token", "vaults", "completion"),
-}  # fmt: skip
-"""Commands whose modules have a folder of their own below `cli/`."""
+MODULES = {
+    "search": ("search", "context", "index"),
+    "running": ("status", "page", "pause", "resume", "select", "mention"),
+    "notes.read": ("read", "open", "base"),
+    "notes.listing": ("links", "tasks", "tags", "properties"),
+    "notes.related": ("related",),
+    "notes.write": ("new", "append", "daily", "set"),
+    "notes.changes": ("rename", "edit", "history", "undo"),
+    "notes.export": ("export",),
+    "setup.init": ("init", "vaults"),
+    "setup.connect": ("connect",),
+    "setup.companion": ("companion",),
+    "setup.doctor": ("doctor",),
+    "setup.token": ("token",),
+    "setup.completion": ("completion",),
+}
+"""Which commands a module below `cli/` holds. Any other module has the name of its only command."""
 
 
-def find_module(command: str) -> str:
-    """Return the name of a command's module."""
-    folder = next((name for name, commands in FOLDERS.items() if command in commands), "")
-    return f"vaultbridge.cli.{folder}.{command}" if folder else f"vaultbridge.cli.{command}"
+def find_command(command: str) -> tuple[str, str]:
+    """Return the module of a command, and the name of its function there: `main`, or `main_COMMAND` in a
+    module that several commands share."""
+    for module, commands in MODULES.items():
+        if command in commands:
+            return f"vaultbridge.cli.{module}", "main" if len(commands) == 1 else f"main_{command}"
+    return f"vaultbridge.cli.{command}", "main"

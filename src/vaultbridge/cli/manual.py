@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from vaultbridge import __version__
-from vaultbridge.cli.commands import COMMANDS, find_module
+from vaultbridge.cli.commands import COMMANDS, find_command
 from vaultbridge.cli.common import SuggestingParser
 from vaultbridge.cli.setup.completion import find_parser
 
@@ -89,7 +89,7 @@ def render_manual() -> str:
 def _help_of(name: str) -> str:
     from importlib import import_module
 
-    text: str = getattr(import_module(find_module(name)), BY_HAND[name])
+    text: str = getattr(import_module(find_command(name)[0]), BY_HAND[name])
     return text.strip()
 
 

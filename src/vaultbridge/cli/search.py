@@ -1,19 +1,25 @@
-"""`vaultbridge search VAULT QUERY`: plain words by rank, anything else as Obsidian reads it; grep-style
-hits."""
+"""Asks the index: `vaultbridge search` finds notes, `context` the passages that answer a question, and
+`index` builds the index and prints what is in it.
+
+`search` takes plain words by rank, and anything else as Obsidian reads it; its hits look like those of grep.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
+from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.cli.terminal import Terminal
     from vaultbridge.engine import Engine
     from vaultbridge.index.query.search import SearchPage
     from vaultbridge.index.ranking.rank import RankedNote, RankedPage
+
 
 SYNTAX = """\
 Plain words are answered by rank: ask as you would ask a person. A query with operators, or --exact, is read
@@ -26,7 +32,7 @@ RANKED_MATCHES, EXACT_MATCHES = 1, 5
 """What is shown unless the options say: of a ranked note its best place, of an exact one its lines."""
 
 
-def main(argv: list[str]) -> int:
+def main_search(argv: list[str]) -> int:
     parser = Parser("search", "Find notes by their names, paths and contents.", epilog=SYNTAX, paged=True)
     parser.add_vault()
     parser.add_argument(
@@ -187,3 +193,97 @@ def _show_total(shown: int, total: int, offset: int, more: str = "") -> None:
 def _show_incomplete(*, complete: bool, indexed: int, notes: int) -> None:
     if not complete:
         sys.stderr.write(f"The index is still being built: {indexed} of {notes} notes were searched.\n")
+
+
+CHARS = 4_000
+
+
+def main_context(argv: list[str]) -> int:
+    parser = Parser(
+        "context", "Show what the vault says to a question: the best passages of the best notes.", paged=True
+    )
+    parser.add_vault()
+    parser.add_argument("question", metavar="QUESTION", nargs="+", help="in plain words, as to a person")
+    parser.add_argument(
+        "--max-chars",
+        type=parse_integer,
+        default=CHARS,
+        metavar="N",
+        help=f"the most characters of the answer ({CHARS})",
+    )
+    return run(parser, argv, _show_context)
+
+
+def _show_context(args: argparse.Namespace) -> int:
+    from vaultbridge.engine.context import LARGEST_CHARS, LEAST_CHARS, gather, render
+
+    if not LEAST_CHARS <= args.max_chars <= LARGEST_CHARS:
+        raise InvalidArgument(
+            f"--max-chars is {args.max_chars}.",
+            argument="usage",
+            hint=f"Give {LEAST_CHARS} to {LARGEST_CHARS}.",
+        )
+    with open_vault(args.vault, with_model=True) as engine:
+        refresh(engine)
+        found = gather(engine, " ".join(args.question), max_chars=args.max_chars)
+    if args.json:
+        emit(found)
+        return OK
+    say(args.terminal.clean(render(found)))
+    if not found.complete:
+        sys.stderr.write(
+            f"The index is still being built: {found.indexed} of {found.searchable} notes were searched.\n"
+        )
+    return OK
+
+
+NAMES_SHOWN: Final = 20
+"""How many files left out are shown: a screenful shows which folder they come from."""
+
+_ONE = {"notes": "note", "canvases": "canvas", "bases": "base", "attachments": "attachment"}
+
+
+def main_index(argv: list[str]) -> int:
+    parser = Parser(
+        "index", "Build a vault's index, or bring it up to date. Notes are only read, never written."
+    )
+    parser.add_vault()
+    parser.add_argument("--rebuild", action="store_true", help="delete the index first")
+    return run(parser, argv, _index)
+
+
+def _index(args: argparse.Namespace) -> int:
+    from vaultbridge.vault.walk import LEFT_OUT
+
+    started = time.perf_counter()
+    with open_vault(args.vault) as engine:
+        if args.rebuild:
+            engine.index_sync.index.rebuild()
+        report = refresh(engine)
+        counts = engine.queries.counts()
+        total, left_out = engine.queries.left_out()
+    seconds = time.perf_counter() - started
+    if args.json:
+        emit(
+            {
+                "vault": engine.name,
+                "seconds": round(seconds, 3),
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "unreadable": [place.path for place in report.unreadable],
+                "leftOut": [{"path": one.path, "why": one.why} for one in left_out],
+                **counts,
+            }
+        )
+        return OK
+    found = ", ".join(f"{count:,} {_ONE[kind] if count == 1 else kind}" for kind, count in counts.items())
+    say(f"{engine.name}: {found}")
+    say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
+    for place in report.unreadable:
+        say(f"could not be read: {place.path}")
+    for one in left_out[:NAMES_SHOWN]:
+        say(f"left out, because {LEFT_OUT[one.why]}: {one.path}")
+    if total > NAMES_SHOWN:
+        say(f"left out for such reasons: {total - NAMES_SHOWN:,} more")
+    return OK

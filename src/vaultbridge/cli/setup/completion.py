@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.cli.commands import COMMANDS, find_module
+from vaultbridge.cli.commands import COMMANDS, find_command
 from vaultbridge.cli.common import (
     OK,
     Parser,
@@ -137,12 +137,13 @@ def complete_line(words: list[str], at: int) -> list[str]:
 
 def find_parser(command: str) -> SuggestingParser:
     """Return a command's parser. Those that parse by hand, for the sake of their start, have none."""
-    module = import_module(find_module(command))
+    name, function = find_command(command)
+    module = import_module(name)
     if command == "call":
         found: SuggestingParser = module.make_parser()
         return found
     request = ParserRequest()
-    module.main(request)
+    getattr(module, function)(request)
     return request.parser
 
 
@@ -155,7 +156,7 @@ def choose(current: str, candidates: Iterable[str]) -> list[str]:
 
 def _complete_command(command: str, before: list[str], current: str) -> list[str]:
     if command in ("stdio", "bridge"):
-        module = import_module(find_module(command))
+        module = import_module(find_command(command)[0])
         text: str = module.HELP if command == "stdio" else module.USAGE
         return choose(current, _OPTION.findall(text)) if current.startswith("-") else _list_vaults(current)
     parser = find_parser(command)

@@ -1,7 +1,8 @@
-"""`vaultbridge init`: from nothing to an assistant that answers from a vault.
+"""`vaultbridge init`: from nothing to an assistant that answers from a vault; `vaultbridge vaults` lists
+those that Obsidian has opened on this machine.
 
-Finds vaults and assistants, asks which, shows each file's change, writes them with a copy of what was there,
-and checks by really starting what it wrote.
+`init` finds vaults and assistants, asks which, shows each file's change, writes them with a copy of what was
+there, and checks by really starting what it wrote.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vaultbridge.cli.terminal import Terminal
     from vaultbridge.server.assistants.catalog import Assistant
 
+
 EPILOG = """\
 It changes only the assistants' own lists of servers, and keeps the former text beside each file.
 `vaultbridge connect` does the same for one assistant, with options."""
@@ -30,7 +32,7 @@ LISTED_VAULTS: Final = 20
 """How many vaults are offered: whoever has more names one with -v."""
 
 
-def main(argv: list[str]) -> int:
+def main_init(argv: list[str]) -> int:
     parser = Parser(
         "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
     )
@@ -297,3 +299,21 @@ def suggest_question(vault: Path) -> str:
         return "What can you do with my notes?"
     title = newest[0].path.rpartition("/")[2].removesuffix(".md")
     return f"What do my notes say about “{title}”, and what belongs to it?"
+
+
+def main_vaults(argv: list[str]) -> int:
+    return run(Parser("vaults", "The vaults that Obsidian knows on this machine."), argv, _vaults)
+
+
+def _vaults(args: argparse.Namespace) -> int:
+    from vaultbridge.vault.obsidian import list_known_vaults
+
+    known = list_known_vaults(os.environ)
+    for vault in known:
+        if args.json:
+            emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})
+        else:
+            say(f"{vault.name}\t{vault.folder}{'' if vault.folder.is_dir() else '  (not there)'}")
+    if not known and not args.json:
+        say("Obsidian knows no vaults on this machine.")
+    return OK

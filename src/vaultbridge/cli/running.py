@@ -1,0 +1,305 @@
+"""Commands to a bridge that runs: `status`, `page`, `pause`, `resume`, `select`, `mention`.
+
+The link that `page` prints contains the token, which is stored in a file that only its owner can read. With
+`--open` the browser gets a link that works once instead, because other users of the machine can see a
+program's arguments.
+
+`pause` and `resume` ask the bridge, because it knows the assistants by name. Without one there are only
+processes of `vaultbridge stdio`, which obey the vault's own list (`activity.pauses`), so that is changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultbridge.cli.common import (
+    OK,
+    Parser,
+    ask_bridge,
+    emit,
+    find_cache,
+    open_browser,
+    open_vault,
+    run,
+    say,
+)
+from vaultbridge.cli.places import FORMS, find_lines, make_mention, make_selection
+from vaultbridge.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from vaultbridge.activity.pauses import Pauses
+    from vaultbridge.protocols.editor.endpoint_file import Endpoint
+
+
+def main_status(argv: list[str]) -> int:
+    parser = Parser("status", "The bridges that run on this machine, the assistants there and what they did.")
+    return run(parser, argv, _status)
+
+
+def _status(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from vaultbridge.protocols.editor.client import list_statuses
+    from vaultbridge.vault.cache_folder import cache_base
+
+    bridges = asyncio.run(list_statuses(cache_base(os.environ)))
+    for bridge in bridges:
+        if args.json:
+            emit(bridge)
+        else:
+            _show_bridge(bridge)
+    if not bridges and not args.json:
+        say("No bridge is running. `vaultbridge serve VAULT` starts one.")
+    return OK
+
+
+def _show_bridge(bridge: dict[str, Any]) -> None:
+    say(f"{bridge['vault']}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
+    say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
+    for editor in bridge["editors"]:
+        say(f"  editor {editor['name']} ({editor['app']})")
+    if bridge["pausedAll"]:
+        say("  All assistants are paused, also those that come later; `vaultbridge resume` resumes them.")
+    here = [one for one in bridge["assistants"] if one["connected"]]
+    for assistant in here:
+        for line in _describe_assistant(assistant):
+            say(f"  {line}")
+    if not here:
+        say("  no assistant is connected")
+    for assistant in bridge["assistants"]:
+        if not assistant["connected"] and assistant["did"]:
+            left = _show_time(assistant["ended"] or assistant["last"])
+            say(f"  {assistant['name']}, gone since {left}: {assistant['did']}")
+
+
+def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
+    """Who it is, and what it did, in a line each."""
+    facts = [assistant["via"]]
+    if assistant["token"] is not None:
+        facts.append(f"token {assistant['token']['name']}")
+    if (process := assistant["process"]) is not None:
+        parent = process["parent"]
+        of = f", started by {parent['name'] or 'process'} {parent['pid']}" if parent is not None else ""
+        facts.append(f"process {process['pid']}{of}")
+    facts.append(f"since {_show_time(assistant['since'])}")
+    name = " ".join(filter(None, (assistant["name"], assistant["version"])))
+    mark = "  PAUSED" if assistant["paused"] else ""
+    lines = [f"{assistant['id']}  {name} ({', '.join(facts)}){mark}"]
+    if assistant["did"]:
+        failed = f"; {assistant['failed']} call(s) failed" if assistant["failed"] else ""
+        lines.append(f"    {_show_time(assistant['last'])}  {assistant['did']}{failed}")
+    if assistant["running"]:
+        lines.append(f"    at work: {', '.join(assistant['running'])}")
+    return lines
+
+
+def _show_time(at: float | None) -> str:
+    return "?" if at is None else datetime.fromtimestamp(at).strftime("%H:%M:%S")
+
+
+OPEN_SECONDS: Final = 10.0
+"""How long a browser may take to accept the link; it goes on without us."""
+
+
+def main_page(argv: list[str]) -> int:
+    parser = Parser("page", "Print the link to the page on which you review changes. Keep it to yourself.")
+    parser.add_vault()
+    parser.add_argument("--open", action="store_true", help="open it in your browser instead of printing it")
+    return run(parser, argv, _page)
+
+
+def _page(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from vaultbridge.protocols.editor.client import connect, find_bridge
+    from vaultbridge.web.page import page_link
+
+    async def greet() -> None:
+        async with connect(where):
+            """Only connecting shows whether it really runs."""
+
+    where = find_bridge(find_cache(args.vault))
+    if args.open:
+        link = asyncio.run(_make_link(where))
+        open_browser(link)
+        # The browser starts in a thread of its own, which ends with this program.
+        for thread in threading.enumerate():
+            if thread.name == "browser":
+                thread.join(OPEN_SECONDS)
+        return OK
+    asyncio.run(greet())
+    link = page_link(where.link, where.token)
+    if args.json:
+        emit({"page": link})
+    else:
+        say(link)
+    return OK
+
+
+async def _make_link(where: Endpoint) -> str:
+    """A link that works once. Raises BridgeNotRunning."""
+    import aiohttp
+
+    from vaultbridge.protocols.editor.client import BridgeNotRunning
+    from vaultbridge.web.api.routes import PREFIX
+    from vaultbridge.web.codes import code_link
+
+    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
+    headers = {"Authorization": f"Bearer {where.token}"}
+    url = where.url.replace("ws", "http", 1)
+    try:
+        async with (
+            aiohttp.ClientSession(raise_for_status=True) as session,
+            session.post(f"{url}{PREFIX}/code", json={}, headers=headers, ssl=trust) as response,
+        ):
+            return code_link(where.link, (await response.json())["code"])
+    except (aiohttp.ClientError, ConnectionError):
+        raise BridgeNotRunning from None
+
+
+PAUSE_EXAMPLES = """\
+examples:
+  vaultbridge pause                       every assistant, also those that connect later
+  vaultbridge pause "Claude Desktop"      one; `vaultbridge status` shows their names and ids
+"""
+
+
+def main_pause(argv: list[str]) -> int:
+    parser = Parser(
+        "pause",
+        "Pause assistants: their calls fail, and say why, until you resume them.",
+        epilog=PAUSE_EXAMPLES,
+    )
+    _add_assistant(parser)
+    return run(parser, argv, lambda args: _control(args, "pause"))
+
+
+def _add_assistant(parser: Parser) -> None:
+    parser.add_argument("assistant", nargs="?", default="", help="its name, id or process; by default all")
+    parser.add_argument(
+        "-v", "--vault", default="", help="the vault, where no bridge runs; by default the only one"
+    )
+
+
+def _control(args: argparse.Namespace, action: str) -> int:
+    answer = _ask_bridges(action, args.assistant)
+    if answer is None:
+        answer = _change_list(action, args.assistant, args.vault)
+    if args.json:
+        emit(answer)
+        return OK
+    done = "Paused" if action == "pause" else "Resumed"
+    for assistant in answer["assistants"]:
+        say(f"{done} {assistant['name']}.")
+    if not args.assistant:
+        say("All assistants are paused." if answer["pausedAll"] else "No assistant is paused.")
+    return OK
+
+
+def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
+    """Ask every bridge on this machine; None when none runs. Raises InvalidArgument when none knows the
+    name."""
+    import asyncio
+
+    from vaultbridge.protocols.editor.client import control_assistants
+    from vaultbridge.vault.cache_folder import cache_base
+
+    answers, refusal = asyncio.run(control_assistants(cache_base(os.environ), action, name))
+    if not answers:
+        if refusal is not None:
+            raise refusal
+        return None
+    return {
+        "assistants": [
+            {key: one[key] for key in ("id", "name", "kind", "paused")}
+            for answer in answers
+            for one in answer["assistants"]
+        ],
+        "pausedAll": any(answer["pausedAll"] for answer in answers),
+    }
+
+
+def _change_list(action: str, name: str, vault: str) -> dict[str, Any]:
+    from vaultbridge.activity.pauses import Pauses
+
+    pauses = Pauses([find_cache(vault)])
+    if not name:
+        pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
+        return {"assistants": [], "pausedAll": pauses.everyone}
+    return _change_one(pauses, action, name)
+
+
+def _change_one(pauses: Pauses, action: str, name: str) -> dict[str, Any]:
+    known = pauses.identities
+    if action == "pause":
+        identities = [f"stdio||{name}"]
+        pauses.pause([(identities[0], name)])
+    else:
+        identities = [
+            identity for identity, given in known.items() if name in (given, identity.rpartition("|")[2])
+        ]
+        if not identities:
+            raise InvalidArgument(
+                f"No assistant called {name[:60]!r} is paused.",
+                argument="assistant",
+                hint=f"Paused: {', '.join(sorted(known.values()))}." if known else "None is.",
+            )
+        pauses.resume(identities)
+    rows = [
+        {
+            "id": "",
+            "name": known.get(identity, name),
+            "kind": identity.partition("|")[0],
+            "paused": action == "pause",
+        }
+        for identity in identities
+    ]
+    return {"assistants": rows, "pausedAll": pauses.everyone}
+
+
+def main_resume(argv: list[str]) -> int:
+    parser = Parser("resume", "Resume assistants that were paused: all, or one.")
+    _add_assistant(parser)
+    return run(parser, argv, lambda args: _control(args, "resume"))
+
+
+def main_select(argv: list[str]) -> int:
+    parser = Parser("select", "Tell connected assistants which note is open, and what is selected in it.")
+    parser.add_vault()
+    parser.add_argument("place", metavar="PLACE", help=f"{FORMS}, with columns NOTE:3:1-5:10")
+    return run(parser, argv, _select)
+
+
+def _select(args: argparse.Namespace) -> int:
+    with open_vault(args.vault) as engine:
+        params = make_selection(*find_lines(engine, args.place))
+    answer = ask_bridge(args.vault, "select", params)
+    if args.json:
+        emit(answer)
+    else:
+        say(f"{answer['path']} is selected; {answer['assistants']} assistant(s) connected.")
+    return OK
+
+
+def main_mention(argv: list[str]) -> int:
+    parser = Parser("mention", "Mention a note, or some lines of it, to connected assistants.")
+    parser.add_vault()
+    parser.add_argument("place", metavar="PLACE", help=FORMS)
+    return run(parser, argv, _mention)
+
+
+def _mention(args: argparse.Namespace) -> int:
+    with open_vault(args.vault) as engine:
+        params = make_mention(*find_lines(engine, args.place))
+    answer = ask_bridge(args.vault, "mention", params)
+    if args.json:
+        emit(answer)
+    elif answer["assistants"]:
+        say(f"{answer['path']} was mentioned to {answer['assistants']} assistant(s).")
+    else:
+        say(f"No assistant is connected; one that connects within 10 s gets the mention of {answer['path']}.")
+    return OK
