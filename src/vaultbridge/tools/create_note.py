@@ -1,4 +1,5 @@
-"""`create_note`: creates a note, from content, a template and properties.
+"""`create_note` creates a note, from content, a template and properties; `template` lists templates, shows
+one, or expands one as text. `edit_note` inserts one into a note.
 
 Name, content and overwrite are exactly those of the stdio contract (docs/protocols/mcp-stdio.md).
 """
@@ -10,9 +11,19 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, NOTICES_LISTED, Answer, answer_data
+from vaultbridge.tools.base.answer import (
+    CHANGED_SCHEMA,
+    NOTICES_LISTED,
+    Answer,
+    answer_data,
+    answer_text,
+    cut_text,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
 from vaultbridge.tools.base.arguments import is_link, parse_reference, require_whole_note
-from vaultbridge.tools.base.schema import Arguments, PropertyValues
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, PropertyValues, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
@@ -65,4 +76,58 @@ CREATE_NOTE = Tool(
     core=True,
     output_schema=CHANGED_SCHEMA,
     note="name",
+)
+
+
+class Template(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"limit", "offset", "start", "max_chars"})
+
+    template: Annotated[str, Meta(description="Default: list all")] = ""
+    title: Annotated[str, Meta(description="Expand it for this title")] = ""
+    limit: Limit = 100
+    offset: Offset = 0
+    start: Start = 0
+    max_chars: MaxChars = 24_000
+
+
+def run_template(context: VaultContext, arguments: Template) -> Answer:
+    if not arguments.template:
+        return _list_templates(context, arguments)
+    if arguments.title:
+        text = context.engine.expand(arguments.template, arguments.title)
+    else:
+        from vaultbridge.engine.drafting.templates import find_template
+
+        text = context.engine.view(find_template(context.engine, arguments.template)).text
+    return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))
+
+
+def _list_templates(context: VaultContext, arguments: Template) -> Answer:
+    from vaultbridge.vault.paths import vault_folder
+
+    folder = context.engine.settings.template_folder
+    if not folder:
+        return answer_text("(the vault has no templates folder; any note can serve as a template)")
+    notes = wait_for_index(context)
+    files = context.engine.queries.files(vault_folder(folder))
+    rows = [file.path for file in files if file.kind == "note"]
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_text(
+        render_page(
+            shown,
+            total=len(rows),
+            offset=arguments.offset,
+            what="templates",
+            notes=notes,
+            max_chars=arguments.max_chars,
+        )
+    )
+
+
+TEMPLATE = Tool(
+    name="template",
+    description="List templates, show one, or expand it as text",
+    arguments=Template,
+    run=run_template,
+    group="notes",
 )

@@ -1,7 +1,8 @@
-"""`search`: answers a query in plain words by rank, and any other in the app's query language.
+"""`search` answers a query in plain words by rank, and any other in the app's query language; `context`
+returns the passages of the vault that a question needs, in one call and within a budget.
 
-A ranked hit names the best section of a note and the line to read there, with the words that matter marked.
-A hit of the app's language is a line, exactly as it stands in the note.
+A ranked hit names the best section of a note and the line to read there, with the words that matter marked. A
+hit of the app's language is a line, exactly as it stands in the note.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.query.search import SearchHit, SearchPage
     from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
     from vaultbridge.vault.paths import VaultPath
+
 
 RANKED: Final = 10
 EXACT: Final = 20
@@ -274,6 +276,35 @@ SEARCH = Tool(
     ),
     arguments=Search,
     run=run,
+    group="find",
+    core=True,
+)
+
+
+class Context(Arguments, frozen=True, kw_only=True):
+    question: Annotated[str, Meta(description="As a person would ask")]
+    max_chars: Annotated[int, Meta(ge=200, le=90_000, description="Most characters")] = 4_000
+
+
+def run_context(context: VaultContext, arguments: Context) -> Answer:
+    from vaultbridge.engine.context import gather, render
+
+    if not arguments.question.strip():
+        raise InvalidArgument("question is empty.", argument="question", hint="Ask in plain words.")
+    notes = wait_for_index(context)
+    room = arguments.max_chars - sum(len(note) + 1 for note in notes)
+    found = gather(context.engine, arguments.question, max_chars=room)
+    return answer_text("\n".join([*notes, render(found)]))
+
+
+CONTEXT = Tool(
+    name="context",
+    description=(
+        "What the vault says to a question, in one call: the best passages of the best notes as "
+        "[path#heading:line], without repeats, and the notes they link to. Use before search and read_note"
+    ),
+    arguments=Context,
+    run=run_context,
     group="find",
     core=True,
 )

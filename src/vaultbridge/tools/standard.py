@@ -10,21 +10,17 @@ from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.base_query import BASE_QUERY
 from vaultbridge.tools.canvas import CANVAS, EDIT_CANVAS
-from vaultbridge.tools.context import CONTEXT
-from vaultbridge.tools.create_note import CREATE_NOTE
+from vaultbridge.tools.create_note import CREATE_NOTE, TEMPLATE
 from vaultbridge.tools.daily_note import DAILY_NOTE, WRITE_DAILY_NOTE
 from vaultbridge.tools.edit_note import BATCH, EDIT_NOTE
 from vaultbridge.tools.history import HISTORY, UNDO
 from vaultbridge.tools.links import LINKS
 from vaultbridge.tools.list_files import LIST_FILES
+from vaultbridge.tools.metadata import PROPERTIES, TAGS, TASKS
 from vaultbridge.tools.move_note import DELETE_NOTE, MOVE_NOTE
-from vaultbridge.tools.properties import PROPERTIES
 from vaultbridge.tools.read_note import READ_NOTE
 from vaultbridge.tools.related import RELATED
-from vaultbridge.tools.search import SEARCH
-from vaultbridge.tools.tags import TAGS
-from vaultbridge.tools.tasks import TASKS
-from vaultbridge.tools.template import TEMPLATE
+from vaultbridge.tools.search import CONTEXT, SEARCH
 from vaultbridge.tools.vault_info import VAULT_INFO
 
 STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
