@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.scripts import mixed_word, scripts, word_of
+from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import (
     build_rows,
+    collect_new_terms,
     decode_link_kind,
     decode_note,
     encode_link_flags,
@@ -113,3 +118,32 @@ def test_text_that_cannot_be_stored_is_made_displayable() -> None:
     assert kept.properties.values == {"odd": ["\ufffdx", {"\ufffd": float(2**70)}]}
     assert kept.aliases == ("\ufffd",)
     assert kept.links[0].target == "\ufffd"
+
+
+def draw_text(rng: random.Random) -> str:
+    """Words of several scripts with blanks of several kinds between them, or none."""
+    words = (
+        mixed_word(rng) if rng.random() < 0.5 else word_of(rng.choice(sorted(scripts())), rng)
+        for _ in range(8)
+    )
+    return "".join(
+        word + rng.choice((" ", "\n", "\r\n", "\t", "\xa0", "-", "", "\u0301", " \u0301")) for word in words
+    )
+
+
+@given(st.integers(0, 10**9))
+def test_every_word_that_a_change_adds_is_among_those_of_its_changed_part(seed: int) -> None:
+    rng = random.Random(seed)
+    before = draw_text(rng)
+    start, end = sorted(rng.randrange(len(before) + 1) for _ in range(2))
+    after = (
+        before[:start] + rng.choice(("", draw_text(rng), before[: rng.randrange(len(before))])) + before[end:]
+    )
+    new = collect_new_terms(before, after)
+    assert set(split_words(after)) - set(split_words(before)) <= new <= set(split_words(after))
+
+
+def test_an_edit_of_one_word_in_a_long_note_adds_few_words() -> None:
+    text = " ".join(f"word{number}" for number in range(1000))
+    assert collect_new_terms(text, text.replace("word500", "other")) == {"other"}
+    assert collect_new_terms(text, text) <= {"word999"}

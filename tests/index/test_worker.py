@@ -15,7 +15,7 @@ from vaultbridge.limits import NOTE_PARSE_BYTES
 
 def read(folder: Path, *paths: str, size: int = 1) -> list[FileResult]:
     jobs = [FileJob(number, path, "note", size) for number, path in enumerate(paths)]
-    return run_chunk(Chunk(str(folder), False, jobs, True)).results
+    return run_chunk(Chunk(str(folder), False, jobs))
 
 
 def codes(result: FileResult) -> list[str]:
@@ -63,23 +63,9 @@ def test_a_folder_in_the_place_of_a_note_is_a_problem_not_a_crash(tmp_path: Path
     assert codes(result) == ["unreadable"]
 
 
-def test_the_words_of_a_chunk_are_returned_on_request(tmp_path: Path) -> None:
-    (tmp_path / "Two.md").write_text("# Some Wörds\n京都")
-    jobs = [FileJob(0, "Two.md", "note", 1)]
-    assert set(run_chunk(Chunk(str(tmp_path), False, jobs, True)).terms) == {
-        "two",
-        "md",
-        "some",
-        "words",
-        "京",
-        "都",
-    }
-    assert run_chunk(Chunk(str(tmp_path), False, jobs, False)).terms == []
-
-
 @pytest.mark.parametrize("cut", [0, 3, 8, 12])
 def test_an_incomplete_message_ends_the_stream(cut: int) -> None:
     pipe = io.BytesIO()
-    send(pipe, Chunk("folder", False, [], True))
+    send(pipe, Chunk("folder", False, []))
     assert receive(io.BytesIO(pipe.getvalue()[:cut])) is None
     assert receive(io.BytesIO(pipe.getvalue())) is not None

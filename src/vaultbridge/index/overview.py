@@ -169,7 +169,7 @@ def find_duplicates(
 
 
 def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
-    rows = db.execute("SELECT path FROM files WHERE key = ? AND kind = 'note' ORDER BY path", (key,))
+    rows = db.execute("SELECT path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
     return tuple(VaultPath(path) for (path,) in rows)
 
 

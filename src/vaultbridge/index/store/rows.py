@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import candidate_keys, name_key
 from vaultbridge.markdown.model import (
@@ -269,6 +269,31 @@ def collect_terms(rows: Rows, path: str) -> set[str]:
     if rows.text is not None:
         found.update(WORD.findall(rows.text.lower() if rows.body is None else rows.body))
     return found
+
+
+def collect_new_terms(before: str, after: str) -> set[str]:
+    """Returns the words of a changed text that it may not have had before: those of its changed part, from
+    one ASCII blank to another, because no word and nothing that becomes one goes across."""
+    start = count_common(before, after)
+    end = count_common(before[start:][::-1], after[start:][::-1])
+    first = max(after.rfind(" ", 0, start), after.rfind("\n", 0, start)) + 1
+    last = len(after) - end
+    blanks = [at for at in (after.find(" ", last), after.find("\n", last)) if at >= 0]
+    return set(split_words(after[first : min(blanks, default=len(after))]))
+
+
+def count_common(one: str, other: str) -> int:
+    """Returns how many characters two texts have in common at their start."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
+    while low < high - 1:
+        middle = (low + high) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _link_row(link: Link) -> tuple[int, int, str, str, str, str | None, str | None]:

@@ -7,16 +7,17 @@ candidate key (`links.resolve.candidate_keys`) of such a name can change, so onl
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import separate_words, split_words
+from vaultbridge.index.fold import WORD, separate_words
 from vaultbridge.index.store.rows import (
     AMBIGUOUS,
     HEAD_SECTIONS,
     Rows,
+    collect_new_terms,
     decode_note,
     find_changed_sections,
     join_heads,
@@ -92,15 +93,20 @@ def insert_content(file: Target, rows: Rows) -> None:
     _insert_details(file, rows, frozenset(_REMOVALS))
 
 
-def replace_content(file: Target, rows: Rows) -> str:
+def replace_content(file: Target, rows: Rows) -> set[str]:
     """Replace the content of a file that is in the index, and write only what differs: another paragraph
-    leaves the tables of links, tags, properties and tasks as they are. Returns the text from before."""
+    leaves the tables of links, tags, properties and tasks as they are. Returns the words that the file may
+    not have had before."""
     db, id_ = file.db, file.id
     note, text = db.execute(
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
     changed = find_changed_sections(note, rows.note)
-    heads = rows.heads if changed.isdisjoint(HEAD_SECTIONS) else join_heads(decode_note(note))
+    words = collect_new_terms(text or "", rows.text or "")
+    heads = rows.heads
+    if not changed.isdisjoint(HEAD_SECTIONS):
+        heads = join_heads(decode_note(note))
+        words.update(WORD.findall(rows.heads))
     changed -= {section for section in changed if _has_rows(file, section, rows)}
     if counted := changed & COUNTED_TABLES:
         file.totals.touch(id_, counted)
@@ -112,10 +118,13 @@ def replace_content(file: Target, rows: Rows) -> str:
     db.execute("UPDATE notes SET note = ? WHERE id = ?", (rows.note, id_))
     _remove_words(db, id_, file.entry.path, heads, text)
     _insert_words(file, rows)
+    if "links" in changed:
+        _replace_links(file, rows)
+        changed -= _LINKS
     for section in changed.intersection(_REMOVALS):
         db.execute(_REMOVALS[section], (id_,))
     _insert_details(file, rows, changed)
-    return text or ""
+    return words
 
 
 def _has_rows(file: Target, section: str, rows: Rows) -> bool:
@@ -146,21 +155,18 @@ def _insert_words(file: Target, rows: Rows) -> None:
 
 def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, text: str | None) -> None:
     # `words` has no copy of the text: what is deleted must be exactly what was inserted.
+    body = text if not text or text.isascii() else separate_words(text)
     db.execute(
         "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
-        (id_, separate_words(path), heads, separate_words(text) if text else ""),
+        (id_, separate_words(path), heads, body or ""),
     )
 
 
 def _insert_details(file: Target, rows: Rows, sections: Collection[str]) -> None:
     """Insert the rows of these sections of a note, one table each."""
-    db, id_, path = file.db, file.id, file.entry.path
+    db, id_ = file.db, file.id
     if rows.links and "links" in sections:
-        table = file.table()
-        db.executemany(
-            "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [_resolved_row(id_, path, seq, link, table, file.ids) for seq, link in enumerate(rows.links)],
-        )
+        db.executemany(_INSERT_LINK, [(id_, seq, *row) for seq, row in enumerate(_link_rows(file, rows))])
     if rows.tags and "tags" in sections:
         db.executemany(
             "INSERT INTO tags VALUES (?, ?, ?, ?)",
@@ -185,22 +191,53 @@ def _insert_details(file: Target, rows: Rows, sections: Collection[str]) -> None
         )
 
 
-def _resolved_row(
-    id_: int,
-    path: str,
-    seq: int,
-    link: tuple[int, int, str, str, str, str | None, str | None],
-    table: FileTable,
-    ids: FileIds,
-) -> tuple[int | str | None, ...]:
-    line, flags, raw, target, subpath, key, exact = link
-    found = resolve(target, path, table)
+def _replace_links(file: Target, rows: Rows) -> None:
+    """Write the links that differ: when one target is renamed, most others stay."""
+    before = file.db.execute(
+        "SELECT line, flags, raw, target, subpath, key, exact_key, target_id, missing FROM links"
+        " WHERE source = ? ORDER BY seq",
+        (file.id,),
+    ).fetchall()
+    # Whatever was added or removed, the links in the index are resolved by now (`update_links`).
+    known = {row[3]: (row[1] & AMBIGUOUS, row[7], row[8]) for row in before}
+    after = list(_link_rows(file, rows, known))
+    different = [
+        (file.id, seq, *row) for seq, row in enumerate(after) if seq >= len(before) or before[seq] != row
+    ]
+    file.db.executemany(f"{_INSERT_LINK} ON CONFLICT DO UPDATE SET {_LINK_UPDATE}", different)
+    if len(after) < len(before):
+        file.db.execute("DELETE FROM links WHERE source = ? AND seq >= ?", (file.id, len(after)))
+
+
+_INSERT_LINK: Final = "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LINK_UPDATE: Final = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in ("line", "flags", "raw", "target", "subpath", "key", "exact_key", "target_id", "missing")
+)
+
+_Where = tuple[int, int | None, str | None]
+"""Where a target leads: whether it is ambiguous, the file's id, and its key when it leads to no file."""
+
+
+def _link_rows(
+    file: Target, rows: Rows, known: dict[str, _Where] | None = None
+) -> Iterator[tuple[int | str | None, ...]]:
+    """Resolve the links of a file, except to targets of which is `known` where they lead."""
+    where = {} if known is None else known
+    for line, flags, raw, target, subpath, key, exact in rows.links:
+        found = where.get(target)
+        if found is None:
+            found = where[target] = _resolve(file, target)
+        ambiguous, to, missing = found
+        yield line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
+
+
+def _resolve(file: Target, target: str) -> _Where:
+    found = resolve(target, file.entry.path, file.table())
     if isinstance(found, Resolved):
-        ambiguous = AMBIGUOUS if found.others else 0
-        to = ids.get(found.path)
-        missing = name_key(target) if to is None else None
-        return id_, seq, line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
-    return id_, seq, line, flags, raw, target, subpath, key, exact, None, name_key(target)
+        to = file.ids.get(found.path)
+        return AMBIGUOUS if found.others else 0, to, name_key(target) if to is None else None
+    return 0, None, name_key(target)
 
 
 def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
@@ -268,11 +305,6 @@ class TermWriter:
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
-
-    def mark_known(self, text: str) -> None:
-        """Tells of a text that is in the index: the dictionary has its words."""
-        if len(self._seen) < CACHED_TERMS:
-            self._seen.update(split_words(text))
 
     def add(self, db: sqlite3.Connection, terms: Iterable[str]) -> None:
         new = set(terms) - self._seen

@@ -28,7 +28,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
-from vaultbridge.index.store.rows import Rows, build_rows, collect_terms, parse_rows
+from vaultbridge.index.store.rows import Rows, build_rows, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
 from vaultbridge.system import FileStat
@@ -52,13 +52,11 @@ class FileJob(Struct, array_like=True, frozen=True):
 
 
 class Chunk(Struct, array_like=True, frozen=True):
-    """Jobs of one vault. Each chunk names the folder so that a child has no state. A first build collects the
-    words from the full-text table at its end and needs no `terms`."""
+    """Jobs of one vault. Each chunk names the folder so that a child has no state."""
 
     folder: str
     allow_outside_links: bool
     jobs: list[FileJob]
-    terms: bool
 
 
 class FileResult(Struct, array_like=True):
@@ -71,12 +69,7 @@ class FileResult(Struct, array_like=True):
     gone: bool = False
 
 
-class ChunkResult(Struct, array_like=True):
-    """`terms` are the words of all rows of the chunk together, in no order."""
-
-    results: list[FileResult]
-    terms: list[str]
-
+ChunkResult = list[FileResult]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_chunk = msgspec.msgpack.Decoder(Chunk).decode
@@ -125,15 +118,8 @@ def run_chunk(chunk: Chunk) -> ChunkResult:
         places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # Whether only the files are gone or the whole vault is decided by the writer of the rows.
-        return ChunkResult([FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs], [])
-    terms: set[str] = set()
-    results: list[FileResult] = []
-    for job in chunk.jobs:
-        result = _run_job(places, job)
-        if chunk.terms and result.rows is not None:
-            terms |= collect_terms(result.rows, job.path)
-        results.append(result)
-    return ChunkResult(results, list(terms))
+        return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
+    return [_run_job(places, job) for job in chunk.jobs]
 
 
 def _run_job(places: _FileReader, job: FileJob) -> FileResult:
@@ -222,10 +208,10 @@ log = logging.getLogger(__name__)
 
 
 def parse_files(
-    root: Root, jobs: list[FileJob], *, terms: bool = True, children: int | None = None
+    root: Root, jobs: list[FileJob], *, children: int | None = None
 ) -> Generator[ChunkResult, None, None]:
-    """Yields the rows of all files in any order, and their words if `terms`. Close it to stop early."""
-    chunks = list(_chunks(root, jobs, terms=terms))
+    """Yields the rows of all files in any order. Close it to stop early."""
+    chunks = list(_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
@@ -241,17 +227,17 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _chunks(root: Root, jobs: Iterable[FileJob], *, terms: bool) -> Iterator[Chunk]:
+def _chunks(root: Root, jobs: Iterable[FileJob]) -> Iterator[Chunk]:
     taken: list[FileJob] = []
     size = 0
     for job in jobs:
         taken.append(job)
         size += job.size
         if len(taken) >= CHUNK_FILES or size >= CHUNK_BYTES:
-            yield Chunk(str(root.folder), root.allow_outside_links, taken, terms)
+            yield Chunk(str(root.folder), root.allow_outside_links, taken)
             taken, size = [], 0
     if taken:
-        yield Chunk(str(root.folder), root.allow_outside_links, taken, terms)
+        yield Chunk(str(root.folder), root.allow_outside_links, taken)
 
 
 class _Children:

@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
@@ -145,10 +146,13 @@ def scan_path(root: Root, path: VaultPath) -> Snapshot:
     if not path:
         return scan_vault(root)
     try:
-        place = root.locate(path)
-        if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
+        # The usual, cheaper case: no link on the way.
+        status = root.plain_status(path)
+        place = root.locate(path) if status is None else Path(root.folder, path)
+        if root.path_of(place) != path or (status is None and _behind_loop(root, str(place.parent))):
             return seen
-        status = beneath.status(root.real_place(place, path))
+        if status is None:
+            status = beneath.status(root.real_place(place, path))
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             seen.unreadable.append(Unreadable(VaultPath(""), why))

@@ -24,6 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import EngineFailure
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
+from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.sync import compare
 from vaultbridge.index.sync.build import ChunkResult, FileResult, parse_files
@@ -168,18 +169,18 @@ class Synchroniser:
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
         jobs = difference.jobs(first_id)
-        change = _Change(self.root, self.index, difference, started)
+        change = _Change(self.root, self.index, difference, started, fresh=fresh)
         if len(jobs) <= self._batch_files and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
             with self.index.writing() as db:
                 totals = Totals(db)
-                change.write_files(db, totals, fresh=False)
+                change.write_files(db, totals)
                 sum(change.write_contents(db, totals, iter(results)))
                 totals.flush()
             return change.report(seen)
         with self.index.writing() as db:
             totals = Totals(db)
-            change.write_files(db, totals, fresh=fresh)
+            change.write_files(db, totals)
             totals.flush()
             if fresh:
                 (searchable,) = db.execute(
@@ -188,7 +189,7 @@ class Synchroniser:
                 write_meta(db, state="building", total=searchable, done=searchable - len(jobs))
         done = 0
         cancelled = False
-        with closing(parse_files(self.root, jobs, terms=not fresh, children=self._children)) as parsed:
+        with closing(parse_files(self.root, jobs, children=self._children)) as parsed:
             while done < len(jobs) and not cancelled:
                 # Written as results arrive, so that the children need not wait for a whole batch.
                 with self.index.writing() as db:
@@ -212,7 +213,7 @@ def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkR
     """Yields the next results until they hold this many files."""
     for result in results:
         yield result
-        files -= len(result.results)
+        files -= len(result)
         if files <= 0:
             return
 
@@ -220,11 +221,14 @@ def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkR
 class _Change:
     """Writes one difference, in one or several transactions."""
 
-    def __init__(self, root: Root, index: Index, difference: compare.Difference, started: int) -> None:
+    def __init__(
+        self, root: Root, index: Index, difference: compare.Difference, started: int, *, fresh: bool
+    ) -> None:
         self.root = root
         self.index = index
         self.difference = difference
         self.started = started
+        self.fresh = fresh
         self.changed = 0
         self.removed = 0
         self.entries: dict[str, FileEntry] = {entry.path: entry for entry in difference.added}
@@ -248,13 +252,13 @@ class _Change:
     def may_trust(self, mtime_ns: int) -> bool:
         return not is_racy(mtime_ns, self.started)
 
-    def write_files(self, db: sqlite3.Connection, totals: Totals, *, fresh: bool) -> None:
+    def write_files(self, db: sqlite3.Connection, totals: Totals) -> None:
         """Write the added and removed files, and update the links that this affects."""
-        if fresh:
+        if self.fresh:
             write.begin_bulk(db)
         for row, entry in self.difference.restamped:
             write.update_stat(db, row.id, entry, trusted=True)
-        if not fresh and not self.difference.gone and not self.difference.added:
+        if not self.fresh and not self.difference.gone and not self.difference.added:
             # A change of text alone needs no table of all names in the vault.
             self.version = read_meta(db, "files_version")
             return
@@ -322,7 +326,7 @@ class _Change:
         vanished: list[str] = []
         fresh = 0
         for chunk in chunks:
-            for result in chunk.results:
+            for result in chunk:
                 row = _read_row(db, result.path)
                 if row is None:
                     continue
@@ -333,8 +337,7 @@ class _Change:
                     continue
                 fresh += row.state == PENDING
                 self._write_content(db, row, result, ids, totals)
-            self.terms.add(db, chunk.terms)
-            yield len(chunk.results)
+            yield len(chunk)
         add_meta(db, done=fresh)
         if vanished:
             # If the whole vault is gone, this raises and nothing is committed.
@@ -371,10 +374,13 @@ class _Change:
             return
         target = write.Target(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
         if row.state == INDEXED:
-            self.terms.mark_known(write.replace_content(target, result.rows))
+            self.terms.add(db, write.replace_content(target, result.rows))
             self.changed += 1
         else:
             write.insert_content(target, result.rows)
+            # A first build collects them from the full-text table at its end.
+            if not self.fresh:
+                self.terms.add(db, collect_terms(result.rows, entry.path))
 
 
 def _read_row(db: sqlite3.Connection, path: str) -> compare.StoredFile | None:
