@@ -32,6 +32,7 @@ class Drawing:
     def __init__(self, seed: int, harness: ToolHarness) -> None:
         self._rng = random.Random(seed)
         self._harness = harness
+        self._tools = harness.catalog.list_tools(vaults=("vault",))
         self._paths: list[str] = []
         self._lines: list[str] = []
 
@@ -43,7 +44,7 @@ class Drawing:
         self._lines = [line for text in texts for line in text.splitlines() if line.strip()]
 
     def call(self) -> tuple[str, dict[str, Any]]:
-        tool = self._rng.choice(self._harness.catalog.list_tools(vaults=("vault",)))
+        tool = self._rng.choice(self._tools)
         return tool.name, self._object(tool.input_schema, 0.3)
 
     def _object(self, schema: dict[str, Any], share: float) -> dict[str, Any]:
@@ -113,3 +114,27 @@ def test_a_drawn_call_is_answered_or_refused_with_a_reason(sample: ToolHarness, 
     beside = {place.name for place in around.iterdir()}
     assert beside <= {"beside.md", "cache", "home", sample.folder.name}, "nothing outside was made"
     assert (around / "beside.md").read_text() == "Not in the vault.\n"
+
+
+@pytest.mark.parametrize("seed", range(100, 102))
+def test_drawn_changes_undone_one_after_the_other_leave_the_vault_as_it_was(
+    sample: ToolHarness, seed: int
+) -> None:
+    drawing = Drawing(seed, sample)
+    before = sample.files()
+    changes: list[int] = []
+    for number in range(CALLS):
+        if number % 50 == 0:
+            drawing.look()
+        name, arguments = drawing.call()
+        if not sample.catalog.may_change(name) or name.endswith("undo"):
+            continue
+        try:
+            if sample.call(name, **arguments).changed:
+                changes.append(sample.engine.history.newest_to_undo())
+        except VaultbridgeError:
+            continue
+    assert len(changes) == len(set(changes)) > 5
+    for change in reversed(changes):
+        sample.call("undo", id=change)
+    assert sample.files() == before
