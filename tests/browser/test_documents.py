@@ -12,7 +12,7 @@ import pytest
 from browser.chromium import Chromium
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
-from vaultbridge.web.pictures import measure_picture
+from vaultbridge.web.media import measure_picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

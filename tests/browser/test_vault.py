@@ -17,7 +17,7 @@ from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
-from vaultbridge.web.pictures import measure_picture
+from vaultbridge.web.media import measure_picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.client.http.headers import check_tools, encode_value, make_headers, read_version
+from vaultbridge.client.http.wire import check_tools, encode_value, make_headers, read_version
 
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.client.errors import InvalidMessage
-from vaultbridge.client.http.sse import Event, EventReader
+from vaultbridge.client.http.wire import Event, EventReader
 
 STREAM = (
     b": a comment\r\n\r\nid: 1\nretry: 250\ndata:\n\n"

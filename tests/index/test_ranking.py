@@ -11,7 +11,7 @@ import pytest
 from support.index import Vault
 from support.scripts import drawn_words
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.ranking import lookup, stems
+from vaultbridge.index.ranking import lookup
 from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RankedPage, rank
@@ -246,17 +246,17 @@ def test_words_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.M
 def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:
     """A stemmer has one word in hand; the interpreter switches threads as often as it can."""
     words = [f"{word}{ending}" for word in ("arrang", "organiz", "notic", "relat") for ending in ENDINGS]
-    right = {word: stems._stem("english", word) for word in words}
+    right = {word: lookup._stem("english", word) for word in words}
     wrong: list[str] = []
 
     def find() -> None:
-        wrong.extend(word for word in words if stems._stem("english", word) != right[word])
+        wrong.extend(word for word in words if lookup._stem("english", word) != right[word])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(10):
-            stems._stem.cache_clear()
+            lookup._stem.cache_clear()
             threads = [threading.Thread(target=find) for _ in range(4)]
             for thread in threads:
                 thread.start()

@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.web.pictures import measure_picture
+from vaultbridge.web.media import measure_picture
 
 SIDE = st.integers(1, 16_383)
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from vaultbridge import __version__
 from vaultbridge.client.errors import RpcError
-from vaultbridge.client.http.headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
+from vaultbridge.client.http.wire import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, make_error_answer
 from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.transport import State, Transport

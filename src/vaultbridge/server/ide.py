@@ -25,8 +25,7 @@ from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.claude_ide.server import IdeServer, Page
 from vaultbridge.protocols.connection import cancel_and_wait
-from vaultbridge.protocols.editor.activity import ActivitySource
-from vaultbridge.protocols.editor.server import EditorServer
+from vaultbridge.protocols.editor.server import ActivitySource, EditorServer
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines

@@ -19,8 +19,8 @@ from aiohttp import web
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
-from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.web.page import BASE, HEADERS
 
 CODES: Final = 32

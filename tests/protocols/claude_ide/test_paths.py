@@ -10,7 +10,7 @@ import pytest
 
 from support.vault_view import VaultView
 from vaultbridge.errors import InvalidPath
-from vaultbridge.protocols.claude_ide.paths import IdePaths
+from vaultbridge.protocols.claude_ide.wire import IdePaths
 from vaultbridge.vault.paths import vault_path
 
 VAULT_NAME = "Mein Tresor é"

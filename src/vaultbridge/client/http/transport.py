@@ -25,9 +25,8 @@ from vaultbridge.client.errors import (
     TransportClosed,
     UnknownAnswer,
 )
-from vaultbridge.client.http import headers as http_headers
-from vaultbridge.client.http.headers import SESSION_HEADER, VERSION_HEADER, Marked
-from vaultbridge.client.http.sse import EventReader
+from vaultbridge.client.http import wire
+from vaultbridge.client.http.wire import SESSION_HEADER, VERSION_HEADER, EventReader, Marked
 from vaultbridge.client.messages import Kind, Message, RequestId, decode, read_answered_id
 from vaultbridge.client.settings import (
     CLOSE_SECONDS,
@@ -204,7 +203,7 @@ class StreamableHttpTransport(Callbacks):
         if message["method"] == "initialize":
             # 2025-11-25, Session Management: a new session starts without the id of a lost one.
             self._initialize_id, self._version, self.session_id = message["id"], None, None
-        elif message["method"] == "tools/list" and http_headers.read_version(message) is not None:
+        elif message["method"] == "tools/list" and wire.read_version(message) is not None:
             self._listings.add(message["id"])
 
     async def _post_other(self, message: Message, data: bytes) -> None:
@@ -403,7 +402,7 @@ class StreamableHttpTransport(Callbacks):
 
     def _check_tools(self, result: Any) -> Message:
         """Learn which arguments go into headers, and leave out tools whose marks are invalid."""
-        checked = http_headers.check_tools(result)
+        checked = wire.check_tools(result)
         self._marked.update(checked.marked)
         for name, reason in checked.refused.items():
             self._report(ToolRefused(name, reason))
@@ -420,7 +419,7 @@ class StreamableHttpTransport(Callbacks):
     def _post_headers(self, message: Message) -> dict[str, str]:
         self._metrics.messages_sent += 1
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-        return {**self._common_headers(), **headers, **http_headers.make_headers(message, self._marked)}
+        return {**self._common_headers(), **headers, **wire.make_headers(message, self._marked)}
 
     def _host(self) -> str:
         return urlsplit(self.url).netloc.rpartition("@")[2]

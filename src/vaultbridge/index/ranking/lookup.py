@@ -2,12 +2,20 @@
 
 The first of two stages. It knows only how often a word stands in a note's path, headings and body, which the
 table answers without reading a text. Rare words come first. When a word is so common that a note with nothing
-else could not be among the best, only its presence is looked up, for notes that were found already."""
+else could not be among the best, only its presence is looked up, for notes that were found already.
+
+The other forms of a word (`arrangement` and `arranged` for `arrangements`) cost the index nothing, because it
+stores whole words only: the words that begin alike are read from the dictionary and compared by their stems
+(Snowball). The index folds accents away (`fold.fold_text`), and some endings have them, so a stem is taken
+with and without.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from heapq import nlargest
 from math import log
 from typing import Final
@@ -15,8 +23,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.index.fold import fold_text
 from vaultbridge.index.ranking.question import Question, Unit
-from vaultbridge.index.ranking.stems import LAST, find_forms
 from vaultbridge.index.ranking.synonyms import find_synonyms, respell
 from vaultbridge.index.store.database import Index
 
@@ -264,3 +272,72 @@ def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> tuple[dict[i
         if not term.synonym:
             held.update(id_ for id_, _, _ in rows)
     return weights, held
+
+
+FORMS: Final = 24
+"""The most other forms of one word."""
+
+COMPARED_WORDS: Final = 160
+"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs."""
+
+LONGER: Final = 6
+"""By how many characters a form may be longer than the stem."""
+
+STEM_CHARS: Final = 3
+"""A shorter stem says too little: half of the dictionary begins like it."""
+
+CACHED_STEMS: Final = 16_384
+"""About 3 MB."""
+
+LAST: Final = "\U0010ffff"
+"""After every word with a given beginning."""
+
+_WITHOUT_STEMMER: Final = frozenset(("", "ukrainian", "hebrew", "vietnamese"))
+"""Languages with a list of function words for which Snowball has no stemmer."""
+
+
+@lru_cache(4)
+def _stemmer(language: str) -> Callable[[str], str]:
+    # Imported here because it takes 12 ms: only a search needs it.
+    import snowballstemmer
+
+    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem
+
+
+_stemming = threading.Lock()
+"""A stemmer keeps the word it works on in itself, and several searches run at once."""
+
+
+@lru_cache(CACHED_STEMS)
+def _stem(language: str, word: str) -> str:
+    with _stemming:
+        return fold_text(_stemmer(language)(word))
+
+
+def _stems(language: str, word: str) -> set[str]:
+    found = {_stem(language, word)}
+    if language == "russian" and word.endswith("и"):
+        # The short i is folded to a plain one, and half of all endings have it.
+        found.add(_stem(language, word[:-1] + "й"))
+    return found
+
+
+def find_forms(db: sqlite3.Connection, word: str, written: str, language: str) -> list[str]:
+    """Returns the words of the dictionary with the same stem, without the word itself. `written` is the word
+    with its accents."""
+    if language in _WITHOUT_STEMMER or word.isdigit():
+        return []
+    stems = _stems(language, word) | _stems(language, written)
+    shortest = min(stems, key=len)
+    if len(shortest) < STEM_CHARS:
+        return []
+    # A last letter of the stem may change: city, cities.
+    start = shortest[:-1] if len(shortest) > STEM_CHARS + 1 else shortest
+    rows = db.execute(
+        "SELECT term FROM terms WHERE term >= ? AND term < ? AND length(term) <= ?"
+        " ORDER BY length(term), term LIMIT ?",
+        (start, start + LAST, len(shortest) + LONGER, COMPARED_WORDS),
+    ).fetchall()
+    forms = [term for (term,) in rows if term != word and not stems.isdisjoint(_stems(language, term))]
+    return forms[:FORMS]

@@ -1,24 +1,31 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
 `lookup` chooses notes by their words, `passages` reads the best of them, `views` fuses what they say into one
-rank; this module leaves out what the caller may not see and finds the lines to show."""
+rank; this module leaves out what the caller may not see and finds the lines to show.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.fold import fold_text
-from vaultbridge.index.query.hits import HitMatch
+from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
+from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.query.units import split_lines
-from vaultbridge.index.ranking.excerpts import find_lines
-from vaultbridge.index.ranking.language import find_language
-from vaultbridge.index.ranking.lookup import MANY_NOTES, choose_concepts, find_candidates
-from vaultbridge.index.ranking.passages import PassageReader, ReadNote, join_headings
+from vaultbridge.index.ranking.function_words import MARKERS
+from vaultbridge.index.ranking.lookup import (
+    MANY_NOTES,
+    Concept,
+    choose_concepts,
+    count_notes,
+    find_candidates,
+)
+from vaultbridge.index.ranking.passages import PassageReader, ReadNote, Section, find_word, join_headings
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
@@ -255,3 +262,96 @@ class _Ranking:
         (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (one.id,)).fetchone()
         parts = one.parts if explain else {}
         return RankedNote(VaultPath(self.paths[one.id]), one.score, modified, ranked, missing, parts)
+
+
+LINES_PER_SECTION: Final = 3
+"""The most lines shown of one section."""
+
+SHARE_OF_BEST: Final = 0.35
+"""A line that tells less than this share of what the best one does is not shown."""
+
+LINES_READ: Final = 2000
+"""The most lines of one section that are looked at."""
+
+
+def find_lines(concepts: list[Concept], section: Section, lines: list[str]) -> tuple[HitMatch, ...]:
+    """Returns the best lines of a section in order; none when only the note's name matches."""
+    held = [concepts[place] for place in section.counts]
+    weights: dict[int, float] = {}
+    last = min(section.end_line, section.line + LINES_READ, len(lines))
+    for number in range(section.line, last + 1):
+        line = lines[number - 1]
+        if not line:
+            continue
+        separated = separate_words(line)
+        weight = sum(concept.idf * _weigh(concept, separated) for concept in held)
+        if weight:
+            weights[number] = weight
+    least = SHARE_OF_BEST * max(weights.values(), default=0.0)
+    best = sorted(weights, key=lambda number: (-weights[number], number))[:LINES_PER_SECTION]
+    words = [term.word for concept in held for term in concept.terms]
+    return tuple(
+        _mark(number, lines[number - 1], words) for number in sorted(best) if weights[number] >= least
+    )
+
+
+def _weigh(concept: Concept, separated: str) -> float:
+    return max((term.weight for term in concept.terms if find_word(separated, term.word)), default=0.0)
+
+
+def _mark(number: int, line: str, words: list[str]) -> HitMatch:
+    folded = FoldedText(line)
+    found: list[tuple[int, int]] = []
+    for word in words:
+        wanted = word.replace(" ", "")
+        at = folded.folded.find(wanted)
+        while at >= 0:
+            end = at + len(wanted)
+            if _stands_alone(folded.folded, at, end):
+                found.append(folded.span(at, end))
+            at = folded.folded.find(wanted, end)
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    text, inside = shorten_line(line, spans)
+    return HitMatch(number, text, tuple(inside))
+
+
+def _stands_alone(folded: str, start: int, end: int) -> bool:
+    """Whether no letter of the same word comes before or after."""
+    if stands_apart(folded[start]):
+        return True
+    return not (start and _joins(folded[start - 1])) and not (end < len(folded) and _joins(folded[end]))
+
+
+def _joins(char: str) -> bool:
+    if char < "\x80":
+        return char.isalnum()
+    return unicodedata.category(char)[0] in "LNM" and not stands_apart(char)
+
+
+COMMON_SHARE: Final = 0.2
+"""The share of notes with a language's commonest words from which it is the language of a vault."""
+
+FORGOTTEN_CHANGE: Final = 0.5
+"""By what share the number of notes must change before the language is looked for again: an edit does not
+change it, and looking takes some milliseconds."""
+
+
+def find_language(index: Index, db: sqlite3.Connection) -> str:
+    """Returns the language of most notes, "" when none stands out."""
+    count = len(index.searchable(db))
+    known = index.language
+    if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
+        return known[1]
+    shares = {
+        language: sum(count_notes(db, word) for word in words) / len(words) / max(1, count)
+        for language, words in MARKERS.items()
+    }
+    best = max(shares, key=lambda language: shares[language])
+    language = best if shares[best] >= COMMON_SHARE else ""
+    index.language = (count, language)
+    return language

@@ -120,7 +120,7 @@ class Index:
         self.file = folder / schema.INDEX_FILE
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
-        """The language of most notes, with how many notes there were: see `ranking.language`."""
+        """The language of most notes, with how many notes there were: see `ranking.rank`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None

@@ -30,10 +30,15 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
     BridgeV1,
     health,
 )
-from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, to_response
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
-from vaultbridge.protocols.http.peer import find_address
+from vaultbridge.protocols.http.request import (
+    BodyRefused,
+    close_if_body_unread,
+    defer_continue,
+    find_address,
+    read_body,
+)
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
 

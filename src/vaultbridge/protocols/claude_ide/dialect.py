@@ -34,8 +34,8 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.limits import MIB
 from vaultbridge.protocols import failures
 from vaultbridge.protocols.claude_ide import wire
-from vaultbridge.protocols.claude_ide.paths import IdePaths, path_from_uri
 from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
+from vaultbridge.protocols.claude_ide.wire import IdePaths, path_from_uri
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, HandlerResult, Peer
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.dialect import McpDialect

@@ -21,7 +21,7 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.connection import Connection, cancel_and_wait
 from vaultbridge.protocols.dialect import Dialect, Peer
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
-from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.http.request import describe_peer
 from vaultbridge.protocols.websocket.endpoint import (
     PING_SECONDS,
     EndpointRules,

@@ -20,7 +20,7 @@ from vaultbridge.editor.proposals import Accepted
 from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.protocols.claude_ide import wire
-from vaultbridge.protocols.claude_ide.paths import IdePaths
+from vaultbridge.protocols.claude_ide.wire import IdePaths
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp.values import ToolAnnotations, ToolInfo
 from vaultbridge.vault.paths import VaultPath

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
 
 from vaultbridge import __version__
 from vaultbridge.editor.hub import EditorHub
@@ -28,9 +28,39 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, MethodTable, Peer
 from vaultbridge.protocols.editor import wire
-from vaultbridge.protocols.editor.activity import ActivitySource, Feed
 from vaultbridge.protocols.editor.review_methods import REVIEW_METHODS, ReviewMethods
 from vaultbridge.vault.paths import VaultPath, vault_path
+
+
+class Feed(Protocol):
+    """One front end's subscription."""
+
+    def watch_trace(self, *, on: bool, json: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ActivitySource(Protocol):
+    def open_feed(self, notify: Callable[[str, dict[str, Any]], None]) -> Feed:
+        """Tell a front end of everything, until the feed is closed."""
+        ...
+
+    async def list_assistants(self) -> dict[str, Any]:
+        """`{assistants, pausedAll}`, as the page's API answers it."""
+        ...
+
+    async def list_entries(
+        self, vault: str, *, limit: int, before: str = "", kinds: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """What was done in a vault, newest first, `{entries, next, …}`, as the page's API answers it. Raises
+        InvalidArgument."""
+        ...
+
+    async def control_named(self, action: str, name: str, *, revoke: bool) -> dict[str, Any]:
+        """Pause, resume or disconnect the assistants with this id or name; all of them for "". Raises
+        InvalidArgument."""
+        ...
+
 
 PROTOCOL: Final = 1
 

@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure, InvalidArgument, PermissionDenied, StaleWrite
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
-from vaultbridge.markdown.edits.line_ends import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
+from vaultbridge.markdown.edits.text import restore_line_ends
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.web.api.routes import PageApi, PageCall
-from vaultbridge.web.media import MediaLinks
-from vaultbridge.web.pictures import START_BYTES, measure_picture
+from vaultbridge.web.media import START_BYTES, MediaLinks, measure_picture
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine

@@ -38,8 +38,8 @@ from vaultbridge.errors import (
     describe_json_error,
 )
 from vaultbridge.limits import MIB
-from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
 from vaultbridge.web.page import BASE, HEADERS
 
 if TYPE_CHECKING:

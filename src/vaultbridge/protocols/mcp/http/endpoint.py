@@ -22,9 +22,13 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue
 from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
-from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.http.request import (
+    BodyRefused,
+    close_if_body_unread,
+    defer_continue,
+    describe_peer,
+)
 from vaultbridge.protocols.mcp.failures import unsupported_version
 from vaultbridge.protocols.mcp.http.failures import error_reply, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint

@@ -22,7 +22,7 @@ from vaultbridge.jsonrpc.messages import (
     ErrorResponse,
     RequestId,
 )
-from vaultbridge.protocols.http.body import BodyRefused
+from vaultbridge.protocols.http.request import BodyRefused
 
 STATUS_OF: Final[dict[int, int]] = {
     PARSE_ERROR: 400,

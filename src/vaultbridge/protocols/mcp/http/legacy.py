@@ -16,7 +16,7 @@ from aiohttp import web
 from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
-from vaultbridge.protocols.http.peer import describe_peer
+from vaultbridge.protocols.http.request import describe_peer
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.http import reply as sse
 from vaultbridge.protocols.mcp.http.failures import refuse

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import ErrorResponse
-from vaultbridge.protocols.http.body import read_body
+from vaultbridge.protocols.http.request import read_body
 from vaultbridge.protocols.mcp.http.failures import STATUS_OF
 from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES

@@ -20,7 +20,7 @@ from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request, Req
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.connection import Connection
-from vaultbridge.protocols.http.peer import PeerFacts
+from vaultbridge.protocols.http.request import PeerFacts
 from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
 from vaultbridge.protocols.mcp.http.failures import refuse
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply

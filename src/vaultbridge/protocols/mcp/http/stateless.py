@@ -33,7 +33,7 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
-from vaultbridge.protocols.http.peer import find_address
+from vaultbridge.protocols.http.request import find_address
 from vaultbridge.protocols.mcp.dialect import CLIENT_KEY, VERSION_KEY, mcp_dialect
 from vaultbridge.protocols.mcp.http.failures import error_reply, refuse
 from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply

@@ -1,4 +1,5 @@
-"""Reads the body of a request, with limits on its size and on the time it takes.
+"""Reads a request: its body, with limits on its size and on the time it takes, and what it tells about the
+program that sent it.
 
 A compressed body is refused unread: inflating it can cost a thousand times what sending it did, and no client
 of MCP or Bridge v1 compresses what it sends.
@@ -10,7 +11,7 @@ may refuse its request. A bad body is the client's fault and is not logged.
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Final, TypedDict
 
 from aiohttp import HttpVersion11, web
 
@@ -86,3 +87,28 @@ def _too_large(limit: int) -> BodyRefused:
     # aiohttp discards the rest for a while before it closes, so that the client sees the answer instead of a
     # reset.
     return BodyRefused(413, f"The body is too large: at most {limit} bytes are accepted.")
+
+
+class PeerFacts(TypedDict):
+    principal: str
+    address: str
+    user_agent: str
+
+
+def describe_peer(request: web.Request, principal: str) -> PeerFacts:
+    """`principal` is what its token says."""
+    return PeerFacts(
+        principal=principal,
+        address=find_address(request),
+        user_agent=request.headers.get("User-Agent", ""),
+    )
+
+
+def find_address(request: web.Request) -> str:
+    """Where the request comes from; "" if that is unknown."""
+    transport = request.transport
+    peer = transport.get_extra_info("peername") if transport is not None else None
+    if not isinstance(peer, tuple):
+        return ""
+    host = str(peer[0])
+    return f"[{host}]:{peer[1]}" if ":" in host else f"{host}:{peer[1]}"
