@@ -17,6 +17,7 @@ import pytest
 from cli.test_bridge import BOUND, COMMAND, serving
 from support.ports import kept_port
 from vaultbridge.cli import serve
+from vaultbridge.cli.setup.completion import find_parser
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 
 
@@ -197,14 +198,7 @@ async def test_what_a_plugin_prints_is_not_among_the_lines_for_a_program(vault: 
 
 
 def parsed(*argv: str) -> argparse.Namespace:
-    caught: list[argparse.Namespace] = []
-    original = serve._serve
-    try:
-        serve._serve = lambda args: caught.append(args) or 0  # type: ignore[func-returns-value]
-        assert serve.main(list(argv)) == 0
-    finally:
-        serve._serve = original
-    return caught[0]
+    return find_parser("serve").parse_args(argv)
 
 
 def test_the_command_line_stands_above_the_file() -> None:

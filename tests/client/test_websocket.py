@@ -672,7 +672,6 @@ async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_re
         await user.initialize()
         await user.send("resources/subscribe", 1, uri="a:1")
         await asyncio.sleep(1)
-        serve = MemoryConnection._serve
 
         class Forgetful(MemoryConnection):
             def _serve(self, message: dict[str, Any]) -> None:
@@ -681,16 +680,9 @@ async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_re
                     error = {"code": -32002, "message": "no such resource"}
                     self.say({"jsonrpc": "2.0", "id": message["id"], "error": error})
                 else:
-                    serve(self, message)
+                    super()._serve(message)
 
-        real_dial = world.dial
-
-        async def dial() -> Any:
-            connection = await real_dial()
-            connection.__class__ = Forgetful
-            return connection
-
-        user.transport._connector._dial = dial
+        world.kind = Forgetful
         for refused in (1, 0):
             world.log.clear()
             user.errors.clear()
@@ -726,20 +718,13 @@ async def test_a_server_that_refuses_the_repeated_handshake_counts_as_a_failed_a
     await user.transport.start()
     await user.initialize()
 
-    class Refusing(type(world.connection)):  # type: ignore[misc]
+    class Refusing(MemoryConnection):
         def _serve(self, message: dict[str, Any]) -> None:
             self.say(
                 {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32602, "message": "never again"}}
             )
 
-    real_dial = world.dial
-
-    async def dial() -> Any:
-        connection = await real_dial()
-        connection.__class__ = Refusing
-        return connection
-
-    user.transport._connector._dial = dial
+    world.kind = Refusing
     world.connection.break_off()
     await asyncio.sleep(30)
     assert user.closed == 1 and world.open_connections == 0
@@ -752,14 +737,13 @@ async def test_a_handshake_that_is_not_repeated_in_time_counts_as_a_failed_attem
     user = User(world, reconnect_attempts=1, connect_timeout=2)
     await user.transport.start()
     await user.initialize()
-    real_dial = world.dial
 
-    async def dial() -> Any:
-        connection = await real_dial()
-        connection.half_open = True
-        return connection
+    class HalfOpen(MemoryConnection):
+        def __init__(self, world: World) -> None:
+            super().__init__(world)
+            self.half_open = True
 
-    user.transport._connector._dial = dial
+    world.kind = HalfOpen
     world.connection.break_off()
     await asyncio.sleep(30)
     assert user.closed == 1

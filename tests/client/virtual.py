@@ -70,6 +70,8 @@ class World:
         self.log: list[dict[str, Any]] = []
         self.wrong: list[str] = []
         self.connections: list[MemoryConnection] = []
+        self.kind = MemoryConnection
+        """The class of the next connections, for a server that behaves differently."""
         self.refusals = 0
         """How many of the next attempts to connect fail."""
         self.dials = 0
@@ -85,7 +87,7 @@ class World:
         if self.refusals:
             self.refusals -= 1
             raise ConnectFailed("WebSocket error: cannot connect to memory: connection refused.")
-        connection = MemoryConnection(self)
+        connection = self.kind(self)
         self.connections.append(connection)
         return connection
 

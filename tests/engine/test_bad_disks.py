@@ -8,36 +8,18 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.files import DiskCommand, mounted
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.vault.write.trash import Trash
 
 from .conftest import MakeVault, contents
-
-DiskCommand = Callable[..., None]
-
-
-@contextlib.contextmanager
-def mounted(folder: Path, size: str) -> Iterator[DiskCommand]:
-    folder.mkdir()
-
-    def run(verb: str, *options: str) -> None:
-        subprocess.run([verb, *options, str(folder)], check=True, capture_output=True)
-
-    try:
-        run("mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes=64", "none")
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("a file system can only be mounted by the administrator")
-    try:
-        yield run
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
-"""Writes the files of a vault. Every test that needs a vault of its own starts here.
+"""Writes the files of a vault, and mounts disks. Every test that needs a vault of its own starts here.
 
 The fixture `vault` in `tests/conftest.py` calls it with the constant `VAULT` of the test's module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 
 def write_vault(folder: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -20,3 +24,25 @@ def write_vault(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+DiskCommand = Callable[..., None]
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, size: str) -> Iterator[DiskCommand]:
+    """A small file system at a new folder, and what runs a command on it: `run("mount", "-o", …)`. Skips the
+    test where the system does not let us."""
+    folder.mkdir()
+
+    def run(verb: str, *options: str) -> None:
+        subprocess.run([verb, *options, str(folder)], check=True, capture_output=True)
+
+    try:
+        run("mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes=64", "none")
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a file system can only be mounted by the administrator")
+    try:
+        yield run
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)

@@ -11,7 +11,6 @@ import pytest
 
 from vaultbridge.errors import EngineFailure, NoteNotFound
 from vaultbridge.system import FileStat
-from vaultbridge.vault import read
 from vaultbridge.vault.paths import Root, vault_path
 from vaultbridge.vault.read import content_hash, read_file
 from vaultbridge.vault.walk import FileEntry, walk
@@ -82,19 +81,18 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
 ) -> None:
     place = folder / "n.md"
     place.write_bytes(b"first")
-    reading = read._read_all
-    turns: list[int] = []
+    read, turns = os.read, []
 
-    def interrupted(handle: int, size: int) -> bytes:
-        data = reading(handle, size)
-        if not turns:
+    def read_and_save(handle: int, size: int) -> bytes:
+        data = read(handle, size)
+        if data == b"first":
             place.write_bytes(b"second!")
-        turns.append(1)
+        turns.append(data)
         return data
 
-    monkeypatch.setattr(read, "_read_all", interrupted)
+    monkeypatch.setattr(os, "read", read_and_save)
     assert read_file(root, vault_path("n.md")).data == b"second!"
-    assert len(turns) == 2
+    assert turns == [b"first", b"second!"]
 
 
 def test_reading_a_file_that_keeps_changing_fails(
@@ -102,13 +100,13 @@ def test_reading_a_file_that_keeps_changing_fails(
 ) -> None:
     place = folder / "n.md"
     place.write_bytes(b"x")
-    reading = read._read_all
+    read = os.read
 
-    def restless(handle: int, size: int) -> bytes:
-        data = reading(handle, size)
-        place.write_bytes(place.read_bytes() + b"x")
+    def read_and_save(handle: int, size: int) -> bytes:
+        data = read(handle, size)
+        place.write_bytes(data + b"x")
         return data
 
-    monkeypatch.setattr(read, "_read_all", restless)
+    monkeypatch.setattr(os, "read", read_and_save)
     with pytest.raises(EngineFailure, match="keeps changing"):
         read_file(root, vault_path("n.md"))

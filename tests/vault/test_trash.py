@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from support.files import mounted
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.write import trash as trash_module
 from vaultbridge.vault.write.trash import Trash, put, restore
 
 NOW = datetime(2024, 5, 6, 7, 8, 9)
@@ -86,24 +86,27 @@ def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: P
     assert "Windows" in win.fallback
 
 
-def test_a_vault_on_another_device_uses_a_trash_of_that_device(
-    root: Root, folder: Path, tmp_path: Path, trash: Trash, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No second device can be mounted in a test, so the questions about devices are answered for it."""
-    monkeypatch.setattr(trash_module, "_same_device", lambda can, place: False)
-    monkeypatch.setattr(trash_module, "_mount_point", lambda place: tmp_path)
-    own = trash.choose(root, folder / "x.md", system=True, now=NOW)
-    assert own.place == tmp_path / f".Trash-{trash.user_id}" / "files" / "x.md"
-    assert "Path=vault/x.md\n" in own.info_text, "relative to the device's top"
-    (tmp_path / ".Trash").mkdir()
-    (tmp_path / ".Trash").chmod(0o777)
-    assert trash.choose(root, folder / "x.md", system=True, now=NOW).place == own.place, (
-        "no sticky bit, not used"
-    )
-    (tmp_path / ".Trash").chmod(0o1777)
-    shared = trash.choose(root, folder / "x.md", system=True, now=NOW)
-    assert shared.place == tmp_path / ".Trash" / str(trash.user_id) / "files" / "x.md"
-    monkeypatch.setattr(trash_module, "_mount_point", lambda place: folder)
-    fallen = trash.choose(root, folder / "x.md", system=True, now=NOW)
-    assert fallen.place == folder / ".trash" / "x.md"
-    assert fallen.fallback
+def test_a_vault_on_another_device_uses_a_trash_of_that_device(tmp_path: Path, trash: Trash) -> None:
+    disk = tmp_path / "disk"
+    with mounted(disk, "512k"):
+        (disk / "vault").mkdir()
+        root, place = Root(disk / "vault"), disk / "vault" / "x.md"
+        own = trash.choose(root, place, system=True, now=NOW)
+        assert own.place == disk / f".Trash-{trash.user_id}" / "files" / "x.md"
+        assert "Path=vault/x.md\n" in own.info_text, "relative to the device's top"
+        (disk / ".Trash").mkdir()
+        (disk / ".Trash").chmod(0o777)
+        again = trash.choose(root, place, system=True, now=NOW)
+        assert again.place == own.place, "no sticky bit, not used"
+        (disk / ".Trash").chmod(0o1777)
+        shared = trash.choose(root, place, system=True, now=NOW)
+        assert shared.place == disk / ".Trash" / str(trash.user_id) / "files" / "x.md"
+
+
+def test_a_vault_that_is_a_whole_device_uses_its_own_trash(tmp_path: Path, trash: Trash) -> None:
+    """A trash at the device's top would be in the vault."""
+    disk = tmp_path / "disk"
+    with mounted(disk, "512k"):
+        chosen = trash.choose(Root(disk), disk / "x.md", system=True, now=NOW)
+        assert chosen.place == disk / ".trash" / "x.md"
+        assert chosen.fallback

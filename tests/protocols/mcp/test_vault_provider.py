@@ -103,14 +103,19 @@ async def test_the_list_of_all_tools_is_small(tmp_path: Path) -> None:
 
 
 async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_after(tmp_path: Path) -> None:
-    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"})) as wire:
+    catalog = standard_catalog()
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    async with vault_wire(tmp_path, vault, make_catalog=lambda: catalog) as wire:
         before = await wire.result("tools/list")
         assert wire.engines.opened() == {}
         await wire.text("read_note", name="A")
-        wire.server._tools = None  # As after a change of the catalog.
-        assert await wire.result("tools/list") == before
         await wire.settle()
         assert not [one for one in wire.messages if one.get("method") == "notifications/tools/list_changed"]
+        # After a change the list is made from the catalog.
+        for on in (False, True):
+            catalog.switch("canvas", on=on)
+            await wire.notification("notifications/tools/list_changed")
+            assert (await wire.result("tools/list") == before) is on
 
 
 async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
