@@ -13,7 +13,7 @@ from multidict import CIMultiDict
 from server.conftest import Served, Serving, build_index
 from server.test_page_api import ask, bearer, owner
 from support.files import write_vault
-from vaultbridge.web.codes import CODES
+from vaultbridge.web.page import CODES
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -146,7 +146,7 @@ async def _make_link(where: Endpoint) -> str:
 
     from vaultbridge.protocols.editor.client import BridgeNotRunning
     from vaultbridge.web.api.routes import PREFIX
-    from vaultbridge.web.codes import code_link
+    from vaultbridge.web.page import code_link
 
     trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
     headers = {"Authorization": f"Bearer {where.token}"}

@@ -57,9 +57,8 @@ from vaultbridge.web.api.graph import add_graph_routes
 from vaultbridge.web.api.routes import PageApi
 from vaultbridge.web.api.trace import add_trace_routes
 from vaultbridge.web.api.vault import add_vault_routes
-from vaultbridge.web.codes import LinkCodes, code_link
 from vaultbridge.web.media import MediaLinks
-from vaultbridge.web.page import add_page_routes, page_link
+from vaultbridge.web.page import LinkCodes, add_page_routes, code_link, page_link
 
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
 _END: Final = "-----END CERTIFICATE-----"

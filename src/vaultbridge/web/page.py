@@ -6,6 +6,13 @@ The files are made from `web/` by `make web`. They contain no secret and are ser
 the Host and Origin rules. The page itself fetches what it shows, with the token from its link, over `/editor`
 and `/page/api`, which check the token. It is in the fragment of the link, which browsers do not send, so this
 module never sees it.
+
+    codes = LinkCodes(token)
+    codes.add_routes(app, guard=guard)              # POST /page/code
+    link = code_link(url, codes.make())
+
+A link may hold a code instead of the token, so that one that was used, logged or shared opens nothing: the
+page exchanges it for the token, once.
 """
 
 from __future__ import annotations
@@ -14,24 +21,19 @@ import functools
 import gzip
 import hashlib
 import re
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Final
-from aiohttp import ETag, web
-from msgspec import Struct
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Final
-from aiohttp import web
+
+from aiohttp import ETag, web
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
+
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
-
-
 
 BASE: Final = "/page"
 

@@ -15,8 +15,8 @@ from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.drawings import add_drawing_routes
 from vaultbridge.web.api.notes import add_note_routes
 from vaultbridge.web.api.routes import PageApi, PageCall, render_json
-from vaultbridge.web.codes import LinkCodes
 from vaultbridge.web.media import MediaLinks
+from vaultbridge.web.page import LinkCodes
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
