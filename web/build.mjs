@@ -22,7 +22,7 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 /** Everything that decides what the bundle is, by its path within `web/`. */
 function sources() {
-  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'build.mjs', '../src/vaultbridge/companion/diff.js'];
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'build.mjs'];
   for (const entry of readdirSync(join(here, 'src'), { recursive: true, withFileTypes: true }))
     if (entry.isFile()) files.push(relative(here, join(entry.parentPath, entry.name)).split(sep).join('/'));
   return files.sort();

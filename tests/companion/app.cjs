@@ -431,6 +431,11 @@ class Control {
     return this;
   }
 
+  addOptions(options) {
+    this.options = options;
+    return this;
+  }
+
   setPlaceholder() {
     return this;
   }
@@ -487,6 +492,7 @@ class Setting {
 
   addText = this.#with;
   addToggle = this.#with;
+  addDropdown = this.#with;
   addButton = this.#with;
 }
 

@@ -77,6 +77,7 @@ const cards = () =>
     buttons: buttonsOf(node).map((one) => one.textContent),
     enabled: buttonsOf(node).filter((one) => !one.disabled).map((one) => one.textContent),
     text: node.querySelector('textarea')?.value ?? null,
+    all: node.textContent,
   }));
 const seen = {
   cards,
@@ -92,6 +93,10 @@ const seen = {
     const editor = editorOf(note);
     return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));
   },
+  review: () => plugin.review?.review ?? null,
+  decided: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
+  activity: () => review().activity.list.querySelectorAll('li').map((row) => row.textContent),
+  assistants: () => review().activity.assistants.querySelectorAll('li').map((row) => row.textContent),
   active: () => app.workspace.getActiveFile()?.path ?? null,
   tabs: () => app.workspace.leaves.map((leaf) => leaf.getViewState().state.file ?? leaf.getViewState().type),
   left: () => ({
@@ -177,6 +182,8 @@ const verbs = {
     found.focus();
     found.click();
   },
+  pressNth: ({ index, button }) => buttonsOf(cardNodes()[index]).find((one) => one.textContent === button).click(),
+  pressEdit: ({ note, file }) => buttonsOf(cardOf(note)).find((one) => one.getAttribute('data-part') === `edit ${file}`).click(),
   choose: ({ note, change, take }) => {
     const box = cardOf(note).querySelectorAll('input')[change];
     box.checked = take;
@@ -186,6 +193,21 @@ const verbs = {
     const area = cardOf(note).querySelector('textarea');
     area.value = text;
     area.dispatch('input');
+  },
+  reason: ({ note, text }) => {
+    const input = cardOf(note).querySelectorAll('input').at(-1);
+    input.value = text;
+    input.dispatch('input');
+  },
+  panel: ({ name }) => review().tabs.get(name).click(),
+  filter: ({ value }) => {
+    const choice = review().activity.element.querySelector('select');
+    choice.value = value;
+    choice.dispatch('change');
+  },
+  pressIn: ({ panel, button }) => {
+    const found = buttonsOf(review().panels.get(panel)).find((one) => (one.getAttribute('aria-label') ?? one.textContent) === button);
+    found.click();
   },
   pressNotice: () => app.notices.find((notice) => notice.shown).messageEl.querySelector('button').click(),
   pressStatus: ({ key }) => app.statusBar[0].dispatch(key ? 'keydown' : 'click', { key }),
@@ -199,12 +221,6 @@ const verbs = {
   },
   online: () => window.dispatch('online'),
   parts: ({ name, args }) => Companion.parts[name](...args),
-  final: ({ diff, leave, current }) => {
-    const proposal = new Companion.parts.Proposal(diff);
-    if (current !== undefined) proposal.rebase(current);
-    proposal.hunks.forEach((hunk, index) => proposal.choose(hunk, !leave.includes(index)));
-    return [proposal.final, proposal.moved];
-  },
 };
 
 // The conversation

@@ -96,10 +96,17 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
         asked = await propose(client, tmp_path, page)
         assert await page.run("document.activeElement.textContent") == "Note.md"
         assert await tab(page) == "Change 1 of 2, line 2"
+        assert await tab(page) == "Only change 1"
         assert await tab(page) == "Change 1 of 2, line 2"  # its lines, which may have to be scrolled
         assert await tab(page) == "Change 2 of 2, line 18"
         await page.key(" ")
         assert await page.run("document.querySelectorAll('.vaultbridge-left').length") == 1
+        # The card was drawn again, and the person is where they were.
+        assert (
+            await page.run("document.activeElement.closest('label').textContent.trim()")
+            == "Change 2 of 2, line 18"
+        )
+        assert await tab(page) == "Only change 2"
         await tab(page)
         assert await tab(page) == "Accept 1 of 2 changes"
         await page.key("Enter")
@@ -128,10 +135,10 @@ async def test_text_stays_text_and_screen_reader_text_is_not_visible(
 async def test_typed_text_goes_into_the_form(page: Page, server: Served, tmp_path: Path) -> None:
     async with server.client() as client:
         asked = await propose(client, tmp_path, page)
-        await page.click(".vaultbridge-change footer button:nth-child(3)")
+        await page.click(".vaultbridge-change footer [data-part='edit Note.md']")
         await page.until("document.activeElement.tagName === 'TEXTAREA'")
         await page.run("document.activeElement.select()")
         await page.type("mine\r\nall of it\n")
-        await page.click(".vaultbridge-change footer button:nth-child(1)")
+        await page.click(".vaultbridge-change footer [data-part='accept']")
         result = await client.end(asked)
         assert result["content"][1]["text"] == "mine\nall of it\n"

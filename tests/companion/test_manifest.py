@@ -7,6 +7,7 @@ import re
 
 import vaultbridge
 from companion.obsidian import FOLDER, MAIN
+from vaultbridge.cli.setup.companion import release_files
 
 
 def test_the_manifest_is_what_obsidian_requires() -> None:
@@ -18,6 +19,19 @@ def test_the_manifest_is_what_obsidian_requires() -> None:
     assert manifest["version"] == vaultbridge.__version__
     assert manifest["isDesktopOnly"] is False
     assert manifest["description"].endswith(".") and len(manifest["description"]) <= 250
+
+
+def test_every_version_is_listed_with_the_app_that_it_needs() -> None:
+    """Obsidian offers an older app the newest version that it can run, by this list."""
+    manifest = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
+    versions = json.loads(release_files()["versions.json"])
+    assert versions[manifest["version"]] == manifest["minAppVersion"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", text) for pair in versions.items() for text in pair)
+
+
+def test_no_command_has_a_default_hotkey() -> None:
+    """The app's guidelines ask for that: it could collide with a key that the person has set."""
+    assert "hotkeys" not in MAIN.read_text("utf-8")
 
 
 def test_modules_of_node_are_asked_for_only_where_the_desktop_needs_them() -> None:

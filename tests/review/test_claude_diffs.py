@@ -284,7 +284,7 @@ async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> 
         assert entry["kind"] == "change"
         assert "Hello.md" in entry["words"]
         found = await app.request("activity", before=found["next"])
-        assert [one["kind"] for one in found["entries"]] == ["read"]
+        assert [one["kind"] for one in found["entries"]] == ["read", "connect"]
         assert await app.request("activity", kinds=["search"]) | {"newest": 0, "remembers": 0} == {
             "entries": [],
             "next": None,

@@ -21,13 +21,7 @@ STATIC = ROOT / "src" / "vaultbridge" / "web" / "static"
 
 BUNDLE = json.loads((STATIC / "bundle.json").read_text("utf-8"))
 
-BEYOND_SOURCES = (
-    "package.json",
-    "package-lock.json",
-    "tsconfig.json",
-    "build.mjs",
-    "../src/vaultbridge/companion/diff.js",
-)
+BEYOND_SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "build.mjs")
 
 ALLOWED_LICENCES = {"MIT", "BSD-3-Clause", "(MPL-2.0 OR Apache-2.0)", "BSD-2-Clause", "ISC"}
 
@@ -87,13 +81,10 @@ def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
         packages = installed("page", WEB)
     except NotInstallable as reason:
         pytest.skip(str(reason))
-    # The build looks for packages beside its sources, and for the companion's file beyond them.
+    # The build looks for packages beside its sources.
     copy = tmp_path / "web"
     shutil.copytree(WEB, copy, ignore=shutil.ignore_patterns("node_modules"))
     (copy / "node_modules").symlink_to(packages / "node_modules")
-    shared = tmp_path / "src" / "vaultbridge" / "companion"
-    shared.mkdir(parents=True)
-    shutil.copy(ROOT / "src" / "vaultbridge" / "companion" / "diff.js", shared)
     node = shutil.which("node")
     assert node is not None
     for command in (

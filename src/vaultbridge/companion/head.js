@@ -3,10 +3,11 @@
  * (docs/editor-protocol.md of vaultbridge).
  *
  * It reports which notes are open, where the person is and what is selected, opens and saves notes on request, and
- * lets a person decide on proposed changes. It writes no note: after an acceptance the assistant does, with the
- * accepted text. It stores nothing in the vault, which is synced and which assistants read: the settings, and a
- * token typed by hand, are in the app's local storage on this device, and on the desktop the token is read from the
- * bridge's own files for each connection.
+ * lets a person decide on proposed changes and see what assistants do. It writes no note and merges nothing: what a
+ * change does to a note, the bridge says, and after an acceptance the bridge writes it, or Claude Code itself. It
+ * stores nothing in the vault, which is synced and which assistants read: the settings, and a token typed by hand,
+ * are in the app's local storage on this device, and on the desktop the token is read from the bridge's own files
+ * for each connection.
  *
  * The mobile app can load only one file: this one is assembled from parts when it is installed.
  */
@@ -16,8 +17,18 @@ const obsidian = require('obsidian');
 const { EditorView } = require('@codemirror/view');
 
 /**
- * @typedef {{at: number, gone: number, lines: string[]}} Hunk  `gone` lines from line `at` on become `lines`
- * @typedef {{id: string, client: string, tabName: string, path: string, oldText: string, newText: string}} Diff
+ * @typedef {{oldStart: number, oldLines: number, newStart: number, newLines: number, lines: string[]}} Hunk
+ * @typedef {{path: string, was: string, change: 'created' | 'changed' | 'moved' | 'deleted', text: boolean,
+ *   oldText: string | null, newText: string | null, hunks: Hunk[], size: number, conflict: string}} ProposedFile
+ * @typedef {{id: string, kind: 'tool' | 'diff', status: string, assistant: string, token: string, tool: string,
+ *   label: string, at: number, hash: string, files: ProposedFile[], moreFiles: number, notices: string[],
+ *   rebased: number, conflict: string, elsewhere: {path: string, at: number, by: string}[],
+ *   decided: {at: number, by: string, reason: string, change: number, undone: boolean} | null}} WireProposal
+ * @typedef {{path: string, text?: string, hunks?: number[], skip?: boolean}} Choice  what to write of a file instead
+ * @typedef {{id: string, name: string, client: string, via: string, vaults: string[], connected: boolean,
+ *   paused: boolean, since: number, did: string}} Assistant
+ * @typedef {{id: string, at: number, assistant: {name: string}, kind: string, words: string, ok: boolean,
+ *   error: string, vault: string, change: number | null, canUndo: boolean}} Entry
  * @typedef {{url: string, token: string, vault: string}} Endpoint  where a bridge may listen, and for which vault
  * @typedef {{line: number, character: number}} Position
  * @typedef {{start: Position, end: Position, text?: string}} Range
@@ -27,12 +38,13 @@ const { EditorView } = require('@codemirror/view');
  *   notified: (method: string, params: any) => void, requested: (method: string, params: any) => Promise<boolean>}} Listener
  * @typedef {'off' | 'connecting' | 'connected' | 'waiting' | 'refused'} ConnectionState
  * @typedef {{automatic: boolean, address: string, token: string, vault: string, openReview: boolean}} Settings
+ * @typedef {'waiting' | 'decided' | 'activity'} PanelName
  */
 
 const VIEW_TYPE = 'vaultbridge-review';
 const STORED_AS = 'vaultbridge-companion';
 const SUBPROTOCOL = 'vaultbridge.editor.v1';
-const ABILITIES = { diffs: true, open: true, save: true, assistants: true };
+const ABILITIES = { proposals: true, open: true, save: true, activity: true };
 
 /** Seconds before the next attempt; the last one repeats. A restarted bridge is back within the first. */
 const WAITS = [0.5, 1, 2, 4, 8, 15];
@@ -48,7 +60,15 @@ const OPEN_FILES = 500;
 const FILES_LOOKED_AT = 1000;
 /** The most read of a bridge's file, which has some hundred bytes. */
 const PRIVATE_FILE_BYTES = 65_536;
-/** Unchanged lines shown around a change. */
-const AROUND = 3;
-/** Lines of one change drawn at once; the rest on request, so that a huge change does not freeze the app. */
+/** Lines of one proposal drawn at once; the rest on request, so that a huge change does not freeze the app. */
 const LINES_DRAWN = 1000;
+/** Decided proposals listed. */
+const DECIDED = 100;
+/** Entries of the activity that are asked for at once. */
+const ENTRIES = 50;
+/** The most entries that are kept while the app runs. */
+const ENTRIES_KEPT = 500;
+/** Assistants that have gone, and are still listed. */
+const GONE = 5;
+/** The longest reason of a rejection that the form takes. */
+const REASON_CHARS = 500;

@@ -3,18 +3,21 @@
 class Companion extends obsidian.Plugin {
   /** @type {Map<string, Proposal>} */ proposals = new Map();
   /** @type {Map<string, import('obsidian').Notice>} */ #notices = new Map();
+  /** The assistants that the bridge has seen. @type {Map<string, Assistant>} */ known = new Map();
+  /** The vault's name at the bridge. */ vault = '';
+  /** Which changes wait for a person. @type {{review: string, least: string} | null} */ review = null;
+  pausedAll = false;
   shares = true;
-  assistants = 0;
   /** The last refusal that was shown to the person. */ #lastRefusal = '';
-  /** Notifications about diffs that arrived while the list of waiting ones was being processed. @type {[string, any][] | null} */ #later = null;
+  /** The proposals that wait at the bridge with which we are connected. @type {Set<string>} */ #confirmed = new Set();
   #unloaded = false;
-  connection = new Connection(() => this.#endpoints(), () => ({ app: 'obsidian', abilities: ABILITIES }), {
+  connection = new Connection(() => this.#endpoints(), () => this.#greeting(), {
     state: (word, why) => this.#stateChanged(word, why),
-    greeted: (hello) => void this.#greeted(hello),
+    greeted: (hello) => this.#greeted(hello),
     notified: (method, params) => this.#notified(method, params),
     requested: (method, params) => this.#requested(method, params),
   });
-  reports = new Reports(this.app, (method, params) => this.connection.tell(method, params), () => void this.#lookAgain());
+  reports = new Reports(this.app, (method, params) => this.connection.tell(method, params));
   /** @type {Settings} */ settings = { automatic: true, address: '', token: '', vault: '', openReview: true };
 
   async onload() {
@@ -66,11 +69,10 @@ class Companion extends obsidian.Plugin {
     this.registerEvent(workspace.on('editor-change', (_editor, info) => {
       if (info.file) this.reports.edited(info.file.path);
     }));
-    const written = () => this.reports.written();
-    this.registerEvent(vault.on('create', written));
-    this.registerEvent(vault.on('modify', written));
-    this.registerEvent(vault.on('rename', written));
-    this.registerEvent(vault.on('delete', written));
+    // A note that is saved, renamed or deleted is no longer what was reported.
+    this.registerEvent(vault.on('modify', soon));
+    this.registerEvent(vault.on('rename', soon));
+    this.registerEvent(vault.on('delete', soon));
     this.registerEvent(workspace.on('editor-menu', (menu) => this.#addToMenu(menu, () => this.#mentionActive(), 'Mention to Claude')));
     this.registerEvent(workspace.on('file-menu', (menu, file) => {
       if (file instanceof obsidian.TFile) this.#addToMenu(menu, () => this.#mention({ note: file.path }), 'Mention to Claude');
@@ -98,6 +100,7 @@ class Companion extends obsidian.Plugin {
       },
     });
     this.addCommand({ id: 'review', name: 'Review proposed changes', callback: () => void this.showReview() });
+    this.addCommand({ id: 'activity', name: 'Show what assistants did', callback: () => void this.showReview('activity') });
     this.addCommand({ id: 'status', name: 'Show status', callback: () => new StatusModal(this).open() });
     this.addCommand({ id: 'reconnect', name: 'Reconnect', callback: () => this.connection.connect() });
   }
@@ -120,7 +123,8 @@ class Companion extends obsidian.Plugin {
   #drawStatusBar() {
     if (!this.statusBar) return;
     const [count, state] = [this.proposals.size, this.connection.state];
-    const there = this.assistants ? `connected, ${counted(this.assistants, 'assistant')}` : 'connected';
+    const here = [...this.known.values()].filter(({ connected, vaults }) => connected && vaults.includes(this.vault)).length;
+    const there = here ? `connected, ${counted(here, 'assistant')}` : 'connected';
     const word = state !== 'connected' ? STATE_WORDS[state] : count ? counted(count, 'change') : there;
     this.statusBar.textContent = `Bridge: ${word}`;
     this.statusBar.setAttribute('aria-label', count ? 'Review the proposed changes' : this.connection.why || 'Show the bridge’s status');
@@ -132,38 +136,45 @@ class Companion extends obsidian.Plugin {
     if (word === 'refused' && why !== this.#lastRefusal) new obsidian.Notice(`vaultbridge: ${why}`);
     this.#lastRefusal = word === 'refused' ? why : word === 'connected' ? '' : this.#lastRefusal;
     this.#drawStatusBar();
-    this.#reviews().forEach((view) => view.count());
+    this.#reviews().forEach((view) => view.connectionChanged());
   }
 
-  /** @param {any} hello */
-  async #greeted(hello) {
+  /** Everything that waits was told before this. @param {any} hello */
+  #greeted(hello) {
     this.shares = hello.shareSelection;
-    this.assistants = hello.assistants;
+    this.vault = hello.vault;
+    // What was decided or withdrawn while we were disconnected.
+    for (const id of [...this.proposals.keys()]) if (!this.#confirmed.has(id)) this.#over(id, 'withdrawn', 'withdrawn, or decided elsewhere');
     this.#drawStatusBar();
     this.reports.resend();
-    /** @type {[string, any][]} */ const later = [];
-    this.#later = later;
-    const { diffs } = await this.connection.ask('diffs').catch(() => ({ diffs: null }));
-    if (diffs !== null) {
-      // Close what was decided or withdrawn while we were disconnected.
-      const waiting = new Set(diffs.map((/** @type {Diff} */ diff) => diff.id));
-      for (const id of this.proposals.keys()) if (!waiting.has(id)) this.#over(id, 'withdrawn');
-      for (const diff of diffs) await this.#proposed(diff);
-    }
-    if (this.#unloaded) return;
-    if (this.#later === later) this.#later = null;
-    for (const [method, params] of later) this.#notified(method, params);
+    this.#reviews().forEach((view) => view.connectionChanged());
+    void this.connection.ask('review').then((review) => this.#reviewChanged(review), () => null);
+  }
+
+  /** What the bridge tells of itself when it greets us begins anew. */
+  #greeting() {
+    this.#confirmed.clear();
+    this.known.clear();
+    return { app: 'obsidian', abilities: ABILITIES };
   }
 
   /** @param {string} method @param {any} params */
   #notified(method, params) {
-    if (this.#later && method.startsWith('diff')) this.#later.push([method, params]);
-    else if (method === 'diffOpened') void this.#proposed(params);
-    else if (method === 'diffClosed') this.#over(params.id, params.reason, params.text);
-    else if (method === 'assistantsChanged') {
-      this.assistants = params.assistants;
+    if (method === 'proposalOpened' || method === 'proposalChanged') void this.#proposed(params);
+    else if (method === 'proposalClosed') this.#over(params.id, params.status, params.text);
+    else if (method === 'reviewChanged') this.#reviewChanged(params);
+    else if (method === 'activityAdded') this.#reviews().forEach((view) => view.activity?.add(params.entries));
+    else if (method === 'assistantsSeen') {
+      for (const one of params.assistants) this.known.set(one.id, one);
+      this.pausedAll = params.pausedAll;
       this.#drawStatusBar();
+      this.#reviews().forEach((view) => view.activity?.drawAssistants());
     }
+  }
+
+  /** @param {{review: string, least: string}} review */
+  #reviewChanged(review) {
+    this.review = review;
   }
 
   /** @param {string} method @param {any} params */
@@ -185,52 +196,104 @@ class Companion extends obsidian.Plugin {
     return views.filter((view) => view instanceof ReviewView);
   }
 
-  /** @param {Diff} diff */
-  async #proposed(diff) {
-    const known = this.proposals.get(diff.id)?.diff;
-    if (known && known.path === diff.path && known.newText === diff.newText && known.oldText === diff.oldText) return;
-    if (known) this.#over(diff.id, 'withdrawn');
-    const proposal = new Proposal(diff);
-    this.proposals.set(diff.id, proposal);
-    proposal.rebase(await currentText(this.app, diff.path));
+  /** @param {WireProposal} now */
+  async #proposed(now) {
+    this.#confirmed.add(now.id);
+    const known = this.proposals.get(now.id);
+    // Another one may have got its number: the bridge's cache folder can be deleted.
+    const same = known?.now.at === now.at ? known : undefined;
+    if (known && !same) this.#over(now.id, 'withdrawn');
+    const proposal = same ?? new Proposal(now);
+    this.proposals.set(now.id, proposal);
+    if (same) await this.#moved(proposal, now);
+    if (!hasTexts(proposal.now)) await this.#fetchTexts(proposal);
     // It may have been closed by now.
-    if (this.proposals.get(diff.id) !== proposal) return;
+    if (this.proposals.get(now.id) !== proposal) return;
     this.#drawStatusBar();
-    this.#reviews().forEach((view) => {
-      view.show(proposal);
-      view.say(`A change to ${diff.path} is waiting.`);
-    });
+    this.#redraw(proposal);
+    if (same) return;
+    const text = `${this.nameOf(now.assistant)} proposes a change to ${proposal.subject}.`;
+    this.#reviews().forEach((view) => view.say(text));
     if (this.settings.openReview && !this.app.workspace.activeEditor?.editor?.hasFocus()) await this.showReview();
-    else this.#notices.set(diff.id, this.#invitation(diff));
+    else this.#notices.set(now.id, this.#tell(text, 'Review', () => void this.showReview(), 0));
   }
 
-  /** @param {Diff} diff */
-  #invitation(diff) {
-    const notice = new obsidian.Notice('', 0);
+  /** The notes of a proposal have changed: the bridge brings what the person has written onto them.
+   * @param {Proposal} proposal @param {WireProposal} now */
+  async #moved(proposal, now) {
+    proposal.update(now);
+    while (proposal.isEdited && proposal.seen !== proposal.now.hash) {
+      const { id, seen, choices } = proposal;
+      const answer = await this.connection.ask('preview', { id, hash: seen, files: choices }).catch(() => null);
+      if (answer === null) return;
+      // The person may have written on meanwhile: then what they have now is brought onto the notes.
+      if (choices.some(({ path, text }) => proposal.texts.get(path) !== text)) continue;
+      proposal.seen = answer.proposal.hash;
+      if (answer.outcome !== 'fits') proposal.now = answer.proposal;
+      else for (const file of answer.proposal.files) if (proposal.texts.has(file.path)) proposal.texts.set(file.path, file.newText);
+      await this.#preview(proposal);
+      return;
+    }
+  }
+
+  /** Of more text than is sent unasked. @param {Proposal} proposal */
+  async #fetchTexts(proposal) {
+    const answer = await this.connection.ask('proposal', { id: proposal.id }).catch(() => null);
+    if (answer !== null) proposal.update(answer.proposal);
+  }
+
+  /** Learn from the bridge what the person's texts would do. @param {Proposal} proposal */
+  async #preview(proposal) {
+    const { id, seen, choices } = proposal;
+    if (!proposal.isEdited) return;
+    const answer = await this.connection.ask('preview', { id, hash: seen, files: choices });
+    if (answer.outcome === 'fits') proposal.preview = answer.proposal.files;
+    else this.#showAgain(proposal, answer.proposal, 'The note has changed since you looked.');
+  }
+
+  /** The bridge would not write what the person saw. @param {Proposal} proposal @param {WireProposal} now
+   * @param {string} why */
+  #showAgain(proposal, now, why) {
+    proposal.update(now);
+    proposal.seen = now.hash;
+    proposal.preview = null;
+    proposal.warning = why;
+  }
+
+  /** @param {Proposal} proposal */
+  #redraw(proposal) {
+    if (this.proposals.get(proposal.id) === proposal) this.#reviews().forEach((view) => view.show(proposal));
+  }
+
+  /** A notice with a button. @param {string} text @param {string} label @param {() => void} act @param {number} [ms] */
+  #tell(text, label, act, ms) {
+    const notice = new obsidian.Notice('', ms);
     const { el, button } = maker(notice.messageEl.ownerDocument);
-    notice.messageEl.append(el('p', {}, `An assistant proposes a change to ${diff.path}.`), button('Review', () => void this.showReview()));
+    notice.messageEl.append(el('p', {}, text), button(label, () => {
+      notice.hide();
+      act();
+    }));
     return notice;
   }
 
-  /** @param {string} id @param {string} reason @param {string} text */
-  #over(id, reason, text = reason) {
+  /** @param {string} id @param {string} status @param {string} text */
+  #over(id, status, text = status) {
     const proposal = this.proposals.get(id);
     if (!proposal) return;
     this.proposals.delete(id);
     this.#notices.get(id)?.hide();
     this.#notices.delete(id);
-    const where = ['accepted', 'rejected'].includes(reason) ? ' elsewhere' : '';
-    if (!proposal.deciding && proposal.edited)
-      new obsidian.Notice(`Your edit of ${proposal.diff.path} was not used: the change was ${text}${where}.`);
-    else if (reason === 'note-changed') new obsidian.Notice(`The change to ${proposal.diff.path} was ${text}.`);
+    if (!proposal.deciding && proposal.isEdited) new obsidian.Notice(`Your edit of ${proposal.subject} was not used: the change was ${text}.`);
+    else if (status === 'note-changed') new obsidian.Notice(`The change to ${proposal.subject} was ${text}.`);
     this.#drawStatusBar();
     this.#reviews().forEach((view) => {
       view.drop(id);
-      view.say(`The change to ${proposal.diff.path} was ${text}.`);
+      view.say(`The change to ${proposal.subject} was ${text}.`);
     });
   }
 
-  async showReview() {
+  /** @param {PanelName} panel */
+  async showReview(panel = 'waiting') {
     const { workspace } = this.app;
     this.#notices.forEach((notice) => notice.hide());
     this.#notices.clear();
@@ -240,50 +303,121 @@ class Companion extends obsidian.Plugin {
       await leaf.setViewState({ type: VIEW_TYPE, active: true });
     }
     await workspace.revealLeaf(leaf);
-    if (leaf.view instanceof ReviewView) leaf.view.focusFirst();
+    if (!(leaf.view instanceof ReviewView)) return;
+    leaf.view.showPanel(panel);
+    if (panel === 'waiting') leaf.view.focusFirst();
   }
 
   /** @param {Proposal} proposal */
   async accept(proposal) {
-    const { id, path, newText } = proposal.diff;
-    if (proposal.deciding) return;
-    if (proposal.rebase(await currentText(this.app, path))) {
-      // The person has not seen what would happen now: let them decide again.
-      this.#reviews().forEach((view) => view.show(proposal));
-      return;
-    }
-    const { final } = proposal;
     await this.#decide(proposal, async () => {
-      // The assistant writes the file. Unsaved text must be saved first, or one of the two is lost.
-      if (await isUnsaved(this.app, path)) await saveNote(this.app, path);
-      await this.connection.ask('acceptDiff', final === newText ? { id } : { id, text: final });
+      const { id, seen, choices, now } = proposal;
+      // The bridge and Claude Code write the file. Text that is not saved yet must be in it first, or one of the two is lost.
+      for (const { path, was } of now.files) if (await isUnsaved(this.app, was || path)) await saveNote(this.app, was || path);
+      return this.connection.ask('decide', { id, action: 'accept', hash: seen, files: choices });
     });
   }
 
   /** @param {Proposal} proposal */
   async reject(proposal) {
-    await this.#decide(proposal, () => this.connection.ask('rejectDiff', { id: proposal.diff.id }));
+    await this.#decide(proposal, () => this.connection.ask('decide', { id: proposal.id, action: 'reject', reason: proposal.reason.trim() }));
   }
 
-  /** @param {Proposal} proposal @param {() => Promise<void>} act */
+  /** @param {Proposal} proposal @param {() => Promise<any>} act */
   async #decide(proposal, act) {
     if (proposal.deciding) return;
     proposal.deciding = true;
-    this.#reviews().forEach((view) => view.show(proposal));
+    this.#redraw(proposal);
     try {
-      await act();
+      const answer = await act();
+      if (answer.outcome === 'shown-again') {
+        proposal.deciding = false;
+        this.#showAgain(proposal, answer.proposal, answer.text);
+        this.#reviews().forEach((view) => view.say(answer.text));
+        return;
+      }
+      const { id, subject } = proposal;
+      this.#over(id, answer.outcome, answer.outcome === 'note-changed' ? OUTCOMES['note-changed'] : answer.outcome);
+      if (answer.change) this.#tell(`${subject}: ${answer.text}`, 'Undo', () => void this.undo('undoProposal', { id }));
     } catch (error) {
       proposal.deciding = false;
-      new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
-      this.#reviews().forEach((view) => view.show(proposal));
+      this.#complain(error);
+    } finally {
+      this.#redraw(proposal);
     }
   }
 
-  /** Rebase every proposal onto the current note. */
-  async #lookAgain() {
-    for (const proposal of [...this.proposals.values()])
-      if (!proposal.deciding && proposal.rebase(await currentText(this.app, proposal.diff.path)))
-        this.#reviews().forEach((view) => view.show(proposal));
+  /** Let the person write the text of a file themselves. @param {Proposal} proposal @param {string} path */
+  async beginEditing(proposal, path) {
+    try {
+      if (!proposal.texts.has(path)) {
+        // What they have left out, the bridge leaves out.
+        const { id, seen, choices } = proposal;
+        const { proposal: chosen } = await this.connection.ask('preview', { id, hash: seen, files: choices.filter((one) => one.hunks) })
+          .catch(() => ({ proposal: proposal.now }));
+        const file = [...chosen.files, ...proposal.now.files].find((/** @type {ProposedFile} */ one) => one.path === path);
+        proposal.texts.set(path, file?.newText ?? '');
+        proposal.left.delete(path);
+      }
+      proposal.editing = path;
+      proposal.preview = null;
+    } catch (error) {
+      this.#complain(error);
+    }
+    this.#redraw(proposal);
+    this.#reviews().forEach((view) => view.focusPart(proposal.id, 'text'));
+  }
+
+  /** Show what the person's text would do. @param {Proposal} proposal */
+  async endEditing(proposal) {
+    const { editing, now } = proposal;
+    const proposed = now.files.find(({ path }) => path === editing);
+    if (editing !== null && proposed?.newText === proposal.texts.get(editing) && !now.conflict) proposal.texts.delete(editing);
+    proposal.editing = null;
+    if (!proposal.isEdited) proposal.backToTheProposal();
+    try {
+      await this.#preview(proposal);
+    } catch (error) {
+      this.#complain(error);
+    }
+    this.#redraw(proposal);
+    this.#reviews().forEach((view) => view.focusPart(proposal.id, ''));
+  }
+
+  /** @param {'undoProposal' | 'undoChange'} method @param {{id: string} | {change: number}} what */
+  async undo(method, what) {
+    try {
+      const { text } = await this.connection.ask(method, what);
+      new obsidian.Notice(text);
+      this.#reviews().forEach((view) => view.refresh());
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  // assistants
+
+  /** The name that people know a client by. @param {string} client */
+  nameOf(client) {
+    return [...this.known.values()].find((one) => one.client === client)?.name ?? client;
+  }
+
+  /** Pause, resume or cut off one assistant, or all of them.
+   * @param {'pause' | 'resume' | 'disconnect'} action @param {Assistant} [one] */
+  async control(action, one) {
+    try {
+      const { assistants, pausedAll } = await this.connection.ask('controlAssistants', { action, assistant: one?.id ?? '' });
+      for (const each of assistants) this.known.set(each.id, each);
+      this.pausedAll = pausedAll;
+      this.#reviews().forEach((view) => view.activity?.drawAssistants());
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  /** @param {unknown} error */
+  #complain(error) {
+    new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
   }
 
   // mentions
@@ -311,7 +445,16 @@ class Companion extends obsidian.Plugin {
       const { path, assistants } = await this.connection.ask('mention', wanted);
       new obsidian.Notice(assistants ? `${path} was mentioned.` : `No assistant is connected. One that connects within 10 seconds will get the mention of ${path}.`);
     } catch (error) {
-      new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
+      this.#complain(error);
+    }
+  }
+
+  /** @param {string | null} review */
+  async setReview(review) {
+    try {
+      this.#reviewChanged(await this.connection.ask('setReview', { review }));
+    } catch (error) {
+      this.#complain(error);
     }
   }
 
@@ -321,11 +464,11 @@ class Companion extends obsidian.Plugin {
       await this.connection.ask('shareSelection', { share });
       this.shares = share;
     } catch (error) {
-      new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
+      this.#complain(error);
     }
   }
 }
 
 module.exports = Companion;
 /** For the tests of vaultbridge; the app ignores it. */
-module.exports.parts = { applyHunks, bridgeFolders, compareWords, editorUrl, findHunks, merge, Proposal, splitLines };
+module.exports.parts = { bridgeFolders, editorUrl, markDifference };

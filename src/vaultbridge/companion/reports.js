@@ -5,16 +5,12 @@ class Reports {
   /** @type {number | undefined} */ #timer;
   /** @type {Map<string, string>} */ #sent = new Map();
   /** Paths whose editor has changed, so that its text may not be saved yet. @type {Set<string>} */ #suspects = new Set();
-  #written = false;
   /** @type {{path: string | null, selection?: Range}} */ #focus = { path: null };
 
-  /** `noteChanged` is called when a note's text may have changed, no more often than reports are sent.
-   * @param {import('obsidian').App} app @param {(method: string, params: object) => void} tell
-   * @param {() => void} noteChanged */
-  constructor(app, tell, noteChanged) {
+  /** @param {import('obsidian').App} app @param {(method: string, params: object) => void} tell */
+  constructor(app, tell) {
     this.app = app;
     this.tell = tell;
-    this.noteChanged = noteChanged;
   }
 
   /** Something may have changed. */
@@ -28,12 +24,6 @@ class Reports {
   /** A person typed in an editor. @param {string} path */
   edited(path) {
     this.#suspects.add(path);
-    this.written();
-  }
-
-  /** A file of the vault has changed. */
-  written() {
-    this.#written = true;
     this.soon();
   }
 
@@ -49,8 +39,6 @@ class Reports {
   }
 
   async #report() {
-    if (this.#written) this.noteChanged();
-    this.#written = false;
     const unsaved = await this.#unsaved();
     this.#say('openFiles', { files: openFiles(this.app, unsaved) });
     this.#say('focus', this.#whereThePersonIs());

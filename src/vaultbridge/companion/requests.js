@@ -38,12 +38,3 @@ async function saveNote(app, path) {
   await view.save();
   return !(await isUnsaved(app, path));
 }
-
-/** A note as the person sees it: the text in its editor, else in its file; '' for one that does not exist.
- * @param {import('obsidian').App} app @param {string} path */
-async function currentText(app, path) {
-  const view = textViewOf(app, path);
-  if (view) return plain(view.getViewData());
-  const file = app.vault.getFileByPath(path);
-  return file ? plain(await app.vault.read(file)) : '';
-}

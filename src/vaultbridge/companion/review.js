@@ -4,9 +4,6 @@
 const UNSEEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
-/** The labels of unusual line ends. @type {Record<string, string>} */
-const LINE_ENDS = { '': 'no line end', '\r': 'CR', '\r\n': 'CR LF' };
-
 /** Creates elements in one document (the app has one for each window). Text never becomes markup.
  * @param {Document} page */
 const maker = (page) => {
@@ -23,15 +20,250 @@ const maker = (page) => {
     node.addEventListener('click', act);
     return node;
   };
-  return { el, button };
+  /** @param {string} text */
+  const quiet = (text) => el('p', { class: 'vaultbridge-quiet' }, text);
+  return { el, button, quiet };
 };
 
-/** @param {number} count @param {string} word */
-const counted = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
+/** @typedef {ReturnType<typeof maker>} Maker */
 
-/** The tab where a person decides. It shows the plugin's proposals and stores none itself. */
+/** Draws one proposal. Draws again on request, and knows nothing of other proposals. */
+class Card {
+  /** @param {Maker} make @param {Companion} companion @param {Proposal} proposal @param {() => void} again */
+  constructor(make, companion, proposal, again) {
+    this.make = make;
+    this.companion = companion;
+    this.proposal = proposal;
+    this.again = again;
+    this.room = proposal.linesDrawn;
+  }
+
+  /** May the person decide now? */
+  get #isOpen() {
+    return !this.proposal.deciding && this.companion.connection.state === 'connected';
+  }
+
+  draw() {
+    const { el } = this.make;
+    const { proposal } = this;
+    const title = `vaultbridge-title-${proposal.id}`;
+    return el('article', { class: 'vaultbridge-change', 'aria-labelledby': title, 'data-id': proposal.id },
+      el('h3', { id: title, tabindex: '-1' }, proposal.subject),
+      this.make.quiet(this.#summary()),
+      ...this.#warnings(),
+      ...(hasTexts(proposal.now) ? this.#files() : [this.make.quiet('The texts are too long to be shown here.')]),
+      this.#footer(title));
+  }
+
+  #summary() {
+    const { proposal } = this;
+    const lines = proposal.files.flatMap(({ hunks = [] }) => hunks.flatMap((hunk) => hunk.lines));
+    const [plus, minus] = ['+', '-'].map((sign) => lines.filter((line) => line.startsWith(sign)).length);
+    const parts = proposal.files.reduce((sum, { hunks = [] }) => sum + hunks.length, 0);
+    const { assistant, token, tool, label, at, files } = proposal.now;
+    const [first] = files;
+    const words = [this.companion.nameOf(assistant), token && `token “${token}”`, label && label !== tool ? `${tool}, ${label}` : tool,
+      files.length === 1 && first.change !== 'changed' ? (first.change === 'created' ? 'a new note' : VERBS[first.change]) : '',
+      counted(parts, 'change'), `+${plus} −${minus}`, clock(at), proposal.isEdited ? 'edited by you' : ''];
+    return words.filter(Boolean).join(' · ');
+  }
+
+  #warnings() {
+    const { el } = this.make;
+    const { now, isEdited, warning } = this.proposal;
+    const texts = [];
+    if (now.conflict) texts.push(`${now.conflict} ${isEdited ? 'Your text replaces what is there.' : 'Edit it to keep what you want, or reject it.'}`);
+    else if (now.rebased) texts.push('The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.');
+    else if (warning) texts.push(warning);
+    const elsewhere = now.elsewhere.slice(-3).map(({ path, at, by }) => `${path} was changed by ${by}, ${clock(at)}.`);
+    return [...texts.map((text) => el('p', { class: 'vaultbridge-warning', role: 'alert' }, text)),
+      ...[...elsewhere, ...now.notices].map((text) => this.make.quiet(text))];
+  }
+
+  /** @param {string} title */
+  #footer(title) {
+    const { el, button } = this.make;
+    const { proposal, companion } = this;
+    const about = (/** @type {string} */ part) => ({ 'aria-describedby': title, 'data-part': part });
+    const { taken, all } = proposal.taken;
+    const label = proposal.isEdited ? 'Accept your text' : taken < all ? `Accept ${taken} of ${counted(all, 'change')}` : 'Accept';
+    const accept = button(label, () => void companion.accept(proposal), { class: 'mod-cta', ...about('accept') });
+    accept.disabled = !this.#isOpen || proposal.isEmpty || proposal.isStuck || !hasTexts(proposal.now);
+    const reject = button('Reject', () => void companion.reject(proposal), { class: 'mod-warning', ...about('reject') });
+    const reason = /** @type {HTMLInputElement} */ (el('input', { type: 'text', 'aria-label': 'Why you reject it', placeholder: 'Why, if you reject it',
+      maxlength: String(REASON_CHARS), ...about('reason') }));
+    reason.value = proposal.reason;
+    reason.addEventListener('input', () => {
+      proposal.reason = reason.value;
+    });
+    for (const one of [reject, reason]) one.disabled = !this.#isOpen;
+    const buttons = [accept, reject, reason];
+    const editable = proposal.now.files.filter(isEditable);
+    if (proposal.editing === null && editable.length === 1 && proposal.now.files.length === 1) buttons.push(this.#editButton(editable[0]));
+    if (proposal.editing !== null) buttons.push(button('Show the changes', () => void companion.endEditing(proposal), about('show')));
+    if (proposal.isEdited) buttons.push(button('Back to the proposal', () => {
+      proposal.backToTheProposal();
+      this.again();
+    }, about('back')));
+    const [first] = proposal.now.files;
+    if (first && proposal.now.files.length === 1 && first.change !== 'created')
+      buttons.push(button('Open the note', () => void openNote(companion.app, { path: first.was || first.path }), about('open')));
+    return el('footer', {}, ...buttons);
+  }
+
+  /** @param {ProposedFile} file */
+  #editButton(file) {
+    const node = this.make.button('Edit', () => void this.companion.beginEditing(this.proposal, file.path), { 'data-part': `edit ${file.path}` });
+    node.disabled = !this.#isOpen || !hasTexts(this.proposal.now);
+    return node;
+  }
+
+  #files() {
+    const { el, button } = this.make;
+    const { proposal } = this;
+    const drawn = proposal.files.map((file) => this.#file(file));
+    if (!proposal.files.length) drawn.push(this.make.quiet('This leaves the notes as they are.'));
+    if (proposal.now.moreFiles) drawn.push(this.make.quiet(`And ${counted(proposal.now.moreFiles, 'more file')}, not shown.`));
+    if (this.room < 0)
+      drawn.push(button('Show more', () => {
+        proposal.linesDrawn += LINES_DRAWN;
+        this.again();
+      }, { 'data-part': 'more' }));
+    return [el('div', {}, ...drawn)];
+  }
+
+  /** @param {ProposedFile} file */
+  #file(file) {
+    const { el, quiet } = this.make;
+    const { proposal } = this;
+    const many = proposal.files.length + proposal.now.moreFiles > 1;
+    const deed = file.change === 'moved' ? `moved from ${file.was}` : file.change === 'created' ? 'a new file' : file.change;
+    const head = many ? [el('h4', {}, `${file.path} (${deed})`), ...(file.conflict ? [quiet(file.conflict)] : [])] : [];
+    if (proposal.editing === file.path) return el('section', { class: 'vaultbridge-file' }, ...head, this.#form(file));
+    const own = proposal.texts.has(file.path);
+    const hunks = file.hunks ?? [];
+    const parts = hunks.map((hunk, index) => this.#hunk(file, hunk, index, own || !isEditable(file)));
+    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${counted(file.size, 'byte')}.`));
+    else if (!hunks.length) parts.push(quiet(file.change === 'moved' ? 'Its text stays the same.' : 'This leaves the note as it is.'));
+    if (many && isEditable(file) && proposal.editing === null) parts.push(this.#editButton(file));
+    return el('section', { class: 'vaultbridge-file' }, ...head, ...parts);
+  }
+
+  /** @param {ProposedFile} file */
+  #form(file) {
+    const { proposal } = this;
+    const text = proposal.texts.get(file.path) ?? '';
+    const area = /** @type {HTMLTextAreaElement} */ (this.make.el('textarea', {
+      'aria-label': `The text that ${file.path} will have`,
+      'data-part': 'text',
+      spellcheck: 'false',
+      rows: String(Math.min(30, countLines(text) + 2)),
+    }));
+    area.value = text;
+    area.addEventListener('input', () => {
+      proposal.texts.set(file.path, area.value);
+      proposal.preview = null;
+    });
+    return area;
+  }
+
+  /** @param {ProposedFile} file @param {Hunk} hunk @param {number} index @param {boolean} isFixed */
+  #hunk(file, hunk, index, isFixed) {
+    const { el, button } = this.make;
+    const { proposal } = this;
+    const name = `Change ${index + 1} of ${file.hunks.length}`;
+    const first = hunk.oldStart + Math.max(0, hunk.lines.findIndex((line) => !line.startsWith(' ')));
+    const where = `line ${Math.max(1, first)}`;
+    const section = el('section', { class: 'vaultbridge-hunk', 'aria-label': name });
+    const taken = !proposal.left.get(file.path)?.has(index);
+    section.classList.toggle('vaultbridge-left', !taken && !isFixed);
+    if (!isFixed) {
+      const box = /** @type {HTMLInputElement} */ (el('input', { type: 'checkbox', 'data-part': `take ${index} ${file.path}` }));
+      box.checked = taken;
+      box.disabled = proposal.deciding;
+      box.addEventListener('change', () => {
+        proposal.choose(file.path, index, box.checked);
+        this.again();
+      });
+      section.append(el('label', {}, box, ` ${name}, ${where}`));
+      if (proposal.taken.all > 1) section.append(button('Only this', () => {
+        proposal.chooseOnly(file.path, index);
+        this.again();
+      }, { 'data-part': `only ${index} ${file.path}`, 'aria-label': `Only change ${index + 1}` }));
+    }
+    const rows = el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `${name}, ${where}` });
+    rows.append(...this.#rows(file, hunk));
+    section.append(rows);
+    return section;
+  }
+
+  /** @param {ProposedFile} file @param {Hunk} hunk */
+  #rows(file, hunk) {
+    const lastOf = (/** @type {string | null} */ text) => (text && !text.endsWith('\n') ? countLines(text) : 0);
+    const open = { '-': lastOf(file.oldText), '+': lastOf(file.newText) };
+    const at = { '-': hunk.oldStart, '+': hunk.newStart };
+    const rows = [];
+    const marks = markPairs(hunk.lines);
+    for (const [index, line] of hunk.lines.entries()) {
+      if (this.room-- <= 0) break;
+      const [sign, text] = [line[0], line.slice(1)];
+      if (sign === '-' || sign === '+') rows.push(this.#row(sign, marks.get(index) ?? [[text, false]], at[sign] === open[sign]));
+      else rows.push(this.#row(' ', [[text, false]], false));
+      if (sign !== '+') at['-']++;
+      if (sign !== '-') at['+']++;
+    }
+    return rows;
+  }
+
+  /** @param {' ' | '-' | '+'} sign @param {Piece[]} pieces @param {boolean} isOpen whether the line has no end */
+  #row(sign, pieces, isOpen) {
+    const { el } = this.make;
+    const [kind, heard, tag] = { ' ': ['same', '', 'span'], '-': ['minus', 'removed: ', 'del'], '+': ['plus', 'added: ', 'ins'] }[sign];
+    const content = pieces.map(([text, changed]) => el(changed ? tag : 'span', {}, ...this.#visible(text)));
+    if (isOpen) content.push(el('span', { class: 'vaultbridge-unseen' }, 'no line end'));
+    return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
+      el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign === '-' ? '−' : sign),
+      el('span', { class: 'vaultbridge-text' },
+        ...(heard ? [el('span', { class: 'vaultbridge-heard' }, heard)] : []), ...content));
+  }
+
+  /** @param {string} text */
+  #visible(text) {
+    const { el } = this.make;
+    /** @type {(Node | string)[]} */
+    const parts = [];
+    let at = 0;
+    for (const found of text.matchAll(UNSEEN)) {
+      const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
+      parts.push(text.slice(at, found.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
+      at = found.index + found[0].length;
+    }
+    return [...parts, text.slice(at)];
+  }
+}
+
+/** What differs within lines, by their place among the hunk's lines: each removed line of a run and the added line at
+ * the same place after it. @param {string[]} lines */
+function markPairs(lines) {
+  /** @type {Map<number, Piece[]>} */
+  const marks = new Map();
+  for (let start = 0; start < lines.length; ) {
+    let [middle, end] = [start, start];
+    while (lines[middle]?.startsWith('-')) middle++;
+    for (end = middle; lines[end]?.startsWith('+'); ) end++;
+    for (let i = 0; start + i < middle && middle + i < end; i++) {
+      const [before, after] = markDifference(lines[start + i].slice(1), lines[middle + i].slice(1));
+      marks.set(start + i, before).set(middle + i, after);
+    }
+    start = Math.max(end, start + 1);
+  }
+  return marks;
+}
+
+/** The tab where a person decides, and sees what was decided and done. It stores no proposal itself. */
 class ReviewView extends obsidian.ItemView {
   /** @type {Map<string, HTMLElement>} */ #cards = new Map();
+  /** @type {PanelName} */ panel = 'waiting';
 
   /** @param {import('obsidian').WorkspaceLeaf} leaf @param {Companion} companion */
   constructor(leaf, companion) {
@@ -52,19 +284,59 @@ class ReviewView extends obsidian.ItemView {
   }
 
   async onOpen() {
-    this.make = maker(this.contentEl.ownerDocument);
+    const make = maker(this.contentEl.ownerDocument);
+    this.make = make;
     this.contentEl.classList.add('vaultbridge-review');
-    this.said = this.make.el('p', { class: 'vaultbridge-said', role: 'status', 'aria-live': 'polite' });
-    this.empty = this.make.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
-    this.list = this.make.el('div');
-    this.contentEl.append(this.said, this.empty, this.list);
+    this.said = make.el('p', { class: 'vaultbridge-said', role: 'status', 'aria-live': 'polite' });
+    this.tabs = new Map([
+      ['waiting', make.button('Waiting', () => this.showPanel('waiting'))],
+      ['decided', make.button('Decided', () => this.showPanel('decided'))],
+      ['activity', make.button('Activity', () => this.showPanel('activity'))],
+    ]);
+    this.empty = make.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
+    this.list = make.el('div');
+    this.decided = new DecidedPanel(make, this.companion);
+    this.activity = new ActivityPanel(make, this.companion);
+    this.panels = new Map([
+      ['waiting', make.el('div', {}, this.empty, this.list)],
+      ['decided', this.decided.element],
+      ['activity', this.activity.element],
+    ]);
+    this.contentEl.append(this.said, make.el('nav', { class: 'vaultbridge-buttons', 'aria-label': 'Views' }, ...this.tabs.values()),
+      ...this.panels.values());
     this.companion.proposals.forEach((proposal) => this.show(proposal));
-    this.count();
+    this.showPanel(this.panel);
   }
 
   async onClose() {
     this.contentEl.replaceChildren();
     this.#cards.clear();
+    this.panels = undefined;
+  }
+
+  /** @param {PanelName} name */
+  showPanel(name) {
+    this.panel = name;
+    this.panels?.forEach((element, each) => {
+      element.hidden = each !== name;
+    });
+    this.tabs?.forEach((button, each) => button.setAttribute('aria-pressed', String(each === name)));
+    this.count();
+    this.refresh();
+  }
+
+  /** What was decided or done has changed. */
+  refresh() {
+    if (!this.panels) return;
+    if (this.panel === 'decided') void this.decided?.load();
+    if (this.panel === 'activity') void this.activity?.draw();
+  }
+
+  /** The bridge came or went. */
+  connectionChanged() {
+    this.companion.proposals.forEach((proposal) => this.show(proposal));
+    this.count();
+    this.refresh();
   }
 
   /** Announce something to screen readers. @param {string} text */
@@ -74,21 +346,26 @@ class ReviewView extends obsidian.ItemView {
 
   count() {
     if (!this.empty) return;
+    const { size } = this.companion.proposals;
     const connected = this.companion.connection.state === 'connected';
     this.empty.textContent = connected ? 'No change is waiting.' : 'No change is waiting. The bridge is not connected.';
-    this.empty.hidden = this.companion.proposals.size > 0;
+    this.empty.hidden = size > 0;
+    const tab = this.tabs?.get('waiting');
+    if (tab) tab.textContent = size ? `Waiting (${size})` : 'Waiting';
   }
 
   /** Draw a proposal, for the first time or again. @param {Proposal} proposal */
   show(proposal) {
-    const card = this.#card(proposal);
-    const known = this.#cards.get(proposal.diff.id);
-    const focused = known?.contains(known.ownerDocument.activeElement) ?? false;
+    if (!this.make || !this.panels) return;
+    const card = new Card(this.make, this.companion, proposal, () => this.show(proposal)).draw();
+    const known = this.#cards.get(proposal.id);
+    const active = known?.ownerDocument.activeElement;
+    const part = active && known?.contains(active) ? (active.getAttribute('data-part') ?? '') : null;
     if (known) known.replaceWith(card);
     else this.list?.append(card);
-    this.#cards.set(proposal.diff.id, card);
+    this.#cards.set(proposal.id, card);
     this.count();
-    if (focused) this.#focusOn(card, proposal.draft === null ? 'h3' : 'textarea');
+    if (part !== null) this.#focusOn(card, part);
   }
 
   /** @param {string} id */
@@ -100,173 +377,27 @@ class ReviewView extends obsidian.ItemView {
     card.remove();
     this.#cards.delete(id);
     this.count();
-    if (focused && next) this.#focusOn(next, 'h3');
+    if (focused && next) this.#focusOn(next);
     else if (focused) this.empty?.focus();
+    this.refresh();
+  }
+
+  /** @param {string} id @param {string} part */
+  focusPart(id, part) {
+    const card = this.#cards.get(id);
+    if (card) this.#focusOn(card, part);
   }
 
   focusFirst() {
     const first = this.list?.firstElementChild;
-    if (first) this.#focusOn(first, 'h3');
+    if (first) this.#focusOn(first);
     else this.empty?.focus();
   }
 
-  /** @param {Element} card @param {string} tag */
-  #focusOn(card, tag) {
-    /** @type {HTMLElement | null} */ (card.querySelector(tag))?.focus();
-  }
-
-  /** @param {Proposal} proposal */
-  #card(proposal) {
-    const { el, button } = this.#tools();
-    const { diff } = proposal;
-    const title = `vaultbridge-title-${diff.id}`;
-    const about = { 'aria-describedby': title };
-    const accept = button('Accept', () => void this.companion.accept(proposal), { class: 'mod-cta', ...about });
-    const label = () => {
-      const [taken, all] = [proposal.taken.size, proposal.hunks.length];
-      accept.textContent = proposal.draft !== null || taken === all ? 'Accept' : `Accept ${taken} of ${counted(all, 'change')}`;
-      accept.disabled = proposal.deciding || (proposal.draft === null && taken === 0);
-    };
-    label();
-    const reject = button('Reject', () => void this.companion.reject(proposal), { class: 'mod-warning', ...about });
-    const edit = button(proposal.draft === null ? 'Edit' : 'Show the changes', () => {
-      if (proposal.draft === null) proposal.beginEditing();
-      else proposal.endEditing();
-      this.show(proposal);
-      const card = this.#cards.get(diff.id);
-      if (card) this.#focusOn(card, proposal.draft === null ? 'h3' : 'textarea');
-    }, about);
-    const open = button('Open the note', () => void openNote(this.app, { path: diff.path }), about);
-    for (const one of [reject, edit]) one.disabled = proposal.deciding;
-    const buttons = [accept, reject, edit, ...(diff.oldText || proposal.base ? [open] : [])];
-    if (proposal.edited)
-      buttons.push(button('Back to the proposal', () => {
-        proposal.backToTheProposal();
-        this.show(proposal);
-      }, about));
-    return el('article', { class: 'vaultbridge-change', 'aria-labelledby': title, 'data-id': diff.id },
-      el('h3', { id: title, tabindex: '-1' }, diff.path),
-      el('p', { class: 'vaultbridge-quiet' }, this.#summary(proposal)),
-      ...this.#warning(proposal),
-      proposal.draft === null ? this.#changes(proposal, label) : this.#form(proposal),
-      el('footer', {}, ...buttons));
-  }
-
-  #tools() {
-    return this.make ?? maker(this.contentEl.ownerDocument);
-  }
-
-  /** @param {Proposal} proposal */
-  #summary(proposal) {
-    const added = proposal.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
-    const removed = proposal.hunks.reduce((sum, hunk) => sum + hunk.gone, 0);
-    const words = [proposal.diff.client, proposal.base ? '' : 'a new note', counted(proposal.hunks.length, 'change'),
-      `+${added} −${removed}`, proposal.edited ? 'edited by you' : ''];
-    return words.filter(Boolean).join(' · ');
-  }
-
-  /** @param {Proposal} proposal */
-  #warning(proposal) {
-    if (!proposal.moved) return [];
-    const text = proposal.moved === 'kept'
-      ? 'The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.'
-      : 'The note has changed in the same lines since this was proposed. Below you see what accepting would do to the '
-        + 'note as it is now: leave out what you want to keep, or edit it.';
-    return [this.#tools().el('p', { class: 'vaultbridge-warning', role: 'alert' }, text)];
-  }
-
-  /** @param {Proposal} proposal */
-  #form(proposal) {
-    const area = /** @type {HTMLTextAreaElement} */ (this.#tools().el('textarea', {
-      'aria-label': `The text that ${proposal.diff.path} will have`,
-      spellcheck: 'false',
-      rows: String(Math.min(30, splitLines(proposal.draft ?? '').length + 2)),
-    }));
-    area.value = proposal.draft ?? '';
-    area.addEventListener('input', () => {
-      proposal.draft = area.value;
-    });
-    return area;
-  }
-
-  /** @param {Proposal} proposal @param {() => void} chosen */
-  #changes(proposal, chosen) {
-    const { el, button } = this.#tools();
-    if (!proposal.hunks.length) return el('p', { class: 'vaultbridge-quiet' }, 'This leaves the note as it is.');
-    const lines = splitLines(proposal.base);
-    const body = el('div');
-    let room = proposal.linesDrawn;
-    for (const [index, hunk] of proposal.hunks.entries()) {
-      if (room <= 0) break;
-      const before = index ? proposal.hunks[index - 1].at + proposal.hunks[index - 1].gone : 0;
-      const after = proposal.hunks[index + 1]?.at ?? lines.length;
-      body.append(this.#hunk(proposal, hunk, index, room, [lines.slice(Math.max(before, hunk.at - AROUND), hunk.at),
-        lines.slice(hunk.at + hunk.gone, Math.min(after, hunk.at + hunk.gone + AROUND))], chosen));
-      room -= hunk.gone + hunk.lines.length;
-    }
-    if (room < 0)
-      body.append(button('Show more', () => {
-        proposal.linesDrawn += LINES_DRAWN;
-        this.show(proposal);
-      }));
-    return body;
-  }
-
-  /** @param {Proposal} proposal @param {Hunk} hunk @param {number} index @param {number} room
-   * @param {[string[], string[]]} around @param {() => void} chosen */
-  #hunk(proposal, hunk, index, room, [before, after], chosen) {
-    const { el } = this.#tools();
-    const lines = splitLines(proposal.base);
-    const name = `Change ${index + 1} of ${proposal.hunks.length}`;
-    const where = hunk.gone > 1 ? `lines ${hunk.at + 1}–${hunk.at + hunk.gone}` : `line ${hunk.at + 1}`;
-    const section = el('section', { class: 'vaultbridge-hunk', 'aria-label': name });
-    const box = /** @type {HTMLInputElement} */ (el('input', { type: 'checkbox' }));
-    const mark = () => section.classList.toggle('vaultbridge-left', !box.checked);
-    box.checked = proposal.taken.has(hunk);
-    box.addEventListener('change', () => {
-      proposal.choose(hunk, box.checked);
-      mark();
-      chosen();
-    });
-    mark();
-    const rows = el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `${name}, ${where}` });
-    const gone = lines.slice(hunk.at, hunk.at + hunk.gone);
-    const words = gone.map((line, i) => (i < hunk.lines.length ? compareWords(bare(line), bare(hunk.lines[i])) : null));
-    before.forEach((line) => rows.append(this.#row('same', line)));
-    gone.slice(0, room).forEach((line, i) => rows.append(this.#row('minus', line, words[i]?.[0])));
-    hunk.lines.slice(0, Math.max(0, room - gone.length)).forEach((line, i) => rows.append(this.#row('plus', line, words[i]?.[1])));
-    after.forEach((line) => rows.append(this.#row('same', line)));
-    section.append(el('label', {}, box, ` ${name}, ${where}`), rows);
-    return section;
-  }
-
-  /** @param {'same' | 'minus' | 'plus'} kind @param {string} line @param {Piece[]} [pieces] */
-  #row(kind, line, pieces) {
-    const { el } = this.#tools();
-    const sign = { same: ' ', minus: '−', plus: '+' }[kind];
-    const heard = { same: '', minus: 'removed: ', plus: 'added: ' }[kind];
-    const drawn = pieces ?? [[bare(line), false]];
-    const content = drawn.map(([text, changed]) =>
-      el(!changed ? 'span' : kind === 'plus' ? 'ins' : 'del', {}, ...this.#visible(text)));
-    const end = LINE_ENDS[line.slice(bare(line).length)];
-    if (kind !== 'same' && end) content.push(el('span', { class: 'vaultbridge-unseen' }, end));
-    return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
-      el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign),
-      el('span', { class: 'vaultbridge-text' },
-        ...(heard ? [el('span', { class: 'vaultbridge-heard' }, heard)] : []), ...content));
-  }
-
-  /** @param {string} text */
-  #visible(text) {
-    const { el } = this.#tools();
-    /** @type {(Node | string)[]} */
-    const parts = [];
-    let at = 0;
-    for (const found of text.matchAll(UNSEEN)) {
-      const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
-      parts.push(text.slice(at, found.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
-      at = found.index + found[0].length;
-    }
-    return [...parts, text.slice(at)];
+  /** The same control as before, or else the heading. @param {Element} card @param {string} [part] */
+  #focusOn(card, part = '') {
+    const controls = ['button', 'input', 'textarea'].flatMap((tag) => [...card.querySelectorAll(tag)]);
+    const same = part && controls.find((one) => one.getAttribute('data-part') === part && !(/** @type {HTMLButtonElement} */ (one).disabled));
+    /** @type {HTMLElement | null} */ (same || card.querySelector('h3'))?.focus();
   }
 }

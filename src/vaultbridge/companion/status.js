@@ -8,6 +8,9 @@ const STATE_WORDS = {
   refused: 'refused',
 };
 
+/** Which changes wait for a person. @type {Record<string, string>} */
+const REVIEWS = { off: 'Never', destructive: 'Deleting, overwriting and large changes', all: 'Every change' };
+
 class StatusModal extends obsidian.Modal {
   /** @param {Companion} companion */
   constructor(companion) {
@@ -38,9 +41,10 @@ class StatusModal extends obsidian.Modal {
     const other = status.version === companion.manifest.version ? ''
       : ` (the companion is ${companion.manifest.version}: “vaultbridge companion install” brings it up to date)`;
     row('Version', `${status.version}${other}`);
-    row('Assistants', status.clients.map((/** @type {any} */ client) => client.software || client.name).join(', ') || 'none connected');
+    const there = status.assistants.filter((/** @type {Assistant} */ one) => one.connected);
+    row('Assistants', there.map((/** @type {Assistant} */ one) => `${one.name}${one.did ? `: ${one.did}` : ''}`).join('; ') || 'none connected');
     row('They see', status.shareSelection ? (status.focus ?? 'no note is active') : 'nothing: sharing is switched off');
-    row('Changes waiting', String(status.diffs));
+    row('Changes waiting', String(companion.proposals.size));
   }
 
   onClose() {
@@ -92,6 +96,14 @@ class SettingsTab extends obsidian.PluginSettingTab {
       .setName('Open the review when a change is proposed')
       .setDesc('While you type in a note, a notice appears instead.')
       .addToggle((toggle) => toggle.setValue(settings.openReview).onChange((openReview) => companion.keep({ openReview })));
+    const { review } = companion;
+    new obsidian.Setting(containerEl)
+      .setName('Ask me before an assistant changes something')
+      .setDesc('This is the bridge’s switch for this vault, as on its page. Claude Code’s own proposals always ask.'
+        + (review && review.least !== 'off' ? ` The bridge asks at least for: ${REVIEWS[review.least].toLowerCase()}.` : ''))
+      .addDropdown((dropdown) => dropdown.addOptions(REVIEWS).setValue(review?.review ?? 'off')
+        .setDisabled(connection.state !== 'connected' || !review)
+        .onChange((chosen) => void companion.setReview(chosen)));
     new obsidian.Setting(containerEl)
       .setName('Share what I have open')
       .setDesc('Assistants see the active note, the selection and the open notes. Mentions are always sent. '

@@ -4,8 +4,7 @@ It writes `.obsidian/plugins/vaultbridge/` and, when asked to enable or remove, 
 enabled plugins. It never enables the plugin unasked, and changes no folder or list that is not what it
 expects. The plugin keeps no settings there: docs/companion.md.
 
-Obsidian loads one script, so `plugin_files` joins the plugin's parts. The code that compares two texts is
-shared with the page, which loads it as a module.
+Obsidian loads one script, so `plugin_files` joins the plugin's parts.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import argparse
 import contextlib
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,25 +30,29 @@ PARTS: Final = (
     "requests",
     "proposals",
     "review",
+    "activity",
     "status",
     "plugin",
 )
 """In the order of their dependencies."""
 
-_EXPORTS: Final = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
-
 
 def plugin_files() -> dict[str, bytes]:
     """Return the files by name, in the order of writing: with a manifest, the app takes the folder for a
     plugin."""
-    folder = Path(vaultbridge.__file__).parent
-    shared = _EXPORTS.sub("", (folder / "companion" / "diff.js").read_text("utf-8"))
-    head, *rest = ((folder / "companion" / f"{part}.js").read_text("utf-8") for part in PARTS)
+    folder = Path(vaultbridge.__file__).parent / "companion"
     return {
-        "main.js": "\n".join([head, shared, *rest]).encode(),
-        "styles.css": (folder / "companion" / "styles.css").read_bytes(),
-        "manifest.json": (folder / "companion" / "manifest.json").read_bytes(),
+        "main.js": "\n".join((folder / f"{part}.js").read_text("utf-8") for part in PARTS).encode(),
+        "styles.css": (folder / "styles.css").read_bytes(),
+        "manifest.json": (folder / "manifest.json").read_bytes(),
     }
+
+
+def release_files() -> dict[str, bytes]:
+    """Return what a release offers for download: the installed files, and the app's version that each version
+    of ours needs."""
+    versions = Path(vaultbridge.__file__).parent / "companion" / "versions.json"
+    return plugin_files() | {"versions.json": versions.read_bytes()}
 
 
 PLUGIN_ID: Final = "vaultbridge"

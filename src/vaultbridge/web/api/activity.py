@@ -76,10 +76,13 @@ def parse_cursor(name: str, text: str) -> Cursor | None:
 
 
 class Filter(msgspec.Struct, frozen=True):
+    """`or_none`: entries that belong to no vault, such as a search, fit every `vault`."""
+
     assistant: str = ""
     kinds: frozenset[str] = frozenset()
     note: str = ""
     vault: str = ""
+    or_none: bool = False
     since: float | None = None
     until: float | None = None
 
@@ -88,7 +91,7 @@ class Filter(msgspec.Struct, frozen=True):
             return False
         if self.kinds and entry["kind"] not in self.kinds:
             return False
-        if self.vault and entry["vault"] != self.vault:
+        if self.vault and entry["vault"] != self.vault and not (self.or_none and not entry["vault"]):
             return False
         if self.note and self.note not in entry["paths"]:
             return False

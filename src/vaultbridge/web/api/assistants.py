@@ -94,7 +94,7 @@ class AssistantsView:
         """For a person's editor: what was done in its vault. Raises InvalidArgument."""
         if not 1 <= limit <= LIMIT:
             raise InvalidArgument(f"limit is from 1 to {LIMIT}.", argument="limit")
-        wanted = Filter(vault=vault, kinds=parse_kinds(kinds))
+        wanted = Filter(vault=vault, or_none=True, kinds=parse_kinds(kinds))
         place = parse_cursor("before", before)
         return await read_entries(self.activity, await self.make_viewer(), wanted, limit, before=place)
 

@@ -1,0 +1,150 @@
+// What was decided, and what assistants did.
+
+/** The proposals that were decided, newest first, with an undo for what was written. */
+class DecidedPanel {
+  /** @param {Maker} make @param {Companion} companion */
+  constructor(make, companion) {
+    this.make = make;
+    this.companion = companion;
+    this.element = make.el('div');
+  }
+
+  async load() {
+    const { el, quiet } = this.make;
+    try {
+      const { proposals } = await this.companion.connection.ask('proposals', { status: 'all', limit: DECIDED });
+      const over = proposals.filter((/** @type {WireProposal} */ { status }) => status !== 'waiting');
+      if (over.length) this.element.replaceChildren(el('ol', { class: 'vaultbridge-list' }, ...over.map((/** @type {WireProposal} */ one) => this.#row(one))));
+      else this.element.replaceChildren(quiet('Nothing has been decided yet.'));
+    } catch (error) {
+      this.element.replaceChildren(quiet(/** @type {Error} */ (error).message));
+    }
+  }
+
+  /** @param {WireProposal} proposal */
+  #row(proposal) {
+    const { el, button, quiet } = this.make;
+    const { decided, status, assistant, label, tool, at, id } = proposal;
+    const words = [`${OUTCOMES[status] ?? status}${decided?.undone ? ', undone' : ''}`, this.companion.nameOf(assistant), label || tool,
+      clock(decided?.at ?? at), decided?.by && `by ${decided.by}`, decided?.change && `change ${decided.change}`];
+    const row = el('li', { 'data-id': id }, el('strong', {}, subjectOf(proposal)), quiet(words.filter(Boolean).join(' · ')));
+    if (decided?.reason) row.append(quiet(`“${decided.reason}”`));
+    if (decided?.change && !decided.undone)
+      row.append(button('Undo', () => void this.companion.undo('undoProposal', { id }), { 'aria-label': `Undo ${subjectOf(proposal)}` }));
+    return row;
+  }
+}
+
+/** What the activity can be filtered by. @type {[string, string[]][]} */
+const FILTERS = [
+  ['Everything', []],
+  ['Changes', ['change', 'undo']],
+  ['Proposals', ['propose']],
+  ['Reading and searching', ['read', 'search', 'list']],
+];
+
+/** Who is connected, what they did in words, and the presses that pause or end that. */
+class ActivityPanel {
+  /** @type {Map<string, Entry>} */ #entries = new Map();
+  /** @type {string | null} */ #next = null;
+  #filter = 0;
+  /** The number of the newest question; an older answer that comes late is not shown. */
+  #asked = 0;
+
+  /** @param {Maker} make @param {Companion} companion */
+  constructor(make, companion) {
+    this.make = make;
+    this.companion = companion;
+    this.assistants = make.el('section', { 'aria-label': 'Assistants' });
+    this.list = make.el('ol', { class: 'vaultbridge-list' });
+    this.more = make.button('Show more', () => void this.#load(this.#next ?? ''));
+    const choice = /** @type {HTMLSelectElement} */ (make.el('select', { 'aria-label': 'Show' },
+      ...FILTERS.map(([title], index) => make.el('option', { value: String(index) }, title))));
+    choice.addEventListener('change', () => {
+      this.#filter = Number(choice.value);
+      void this.#load('');
+    });
+    this.element = make.el('div', {}, this.assistants, make.el('h4', {}, 'What they did'), choice, this.list, this.more);
+  }
+
+  async draw() {
+    this.drawAssistants();
+    await this.#load('');
+  }
+
+  /** @param {string} before */
+  async #load(before) {
+    const round = ++this.#asked;
+    try {
+      const answer = await this.companion.connection.ask('activity', { limit: ENTRIES, before, kinds: FILTERS[this.#filter][1] });
+      if (round !== this.#asked) return;
+      if (!before) this.#entries.clear();
+      for (const entry of answer.entries) this.#entries.set(entry.id, entry);
+      this.#next = answer.next;
+      this.#drawEntries();
+    } catch (error) {
+      if (round !== this.#asked) return;
+      this.list.replaceChildren(this.make.quiet(/** @type {Error} */ (error).message));
+      this.more.hidden = true;
+    }
+  }
+
+  /** The bridge tells of something new. @param {Entry[]} entries */
+  add(entries) {
+    const [, kinds] = FILTERS[this.#filter];
+    for (const entry of entries)
+      if (['', this.companion.vault].includes(entry.vault) && (!kinds.length || kinds.includes(entry.kind))) this.#entries.set(entry.id, entry);
+    this.#drawEntries();
+  }
+
+  #drawEntries() {
+    const { quiet } = this.make;
+    const newest = [...this.#entries.values()].sort((a, b) => b.at - a.at).slice(0, ENTRIES_KEPT);
+    this.#entries = new Map(newest.map((entry) => [entry.id, entry]));
+    this.list.replaceChildren(...(newest.length ? newest.map((entry) => this.#row(entry)) : [quiet('Nothing yet.')]));
+    this.more.hidden = this.#next === null || newest.length >= ENTRIES_KEPT;
+  }
+
+  /** @param {Entry} entry */
+  #row(entry) {
+    const { el, button } = this.make;
+    const failed = entry.ok ? '' : ` (failed: ${entry.error})`;
+    const row = el('li', {}, el('strong', {}, entry.assistant.name), ` ${entry.words}${failed} `,
+      el('span', { class: 'vaultbridge-quiet' }, clock(entry.at)));
+    const { change } = entry;
+    if (entry.canUndo && change !== null)
+      row.append(' ', button('Undo', () => void this.companion.undo('undoChange', { change }), { 'aria-label': `Undo change ${change}` }));
+    return row;
+  }
+
+  drawAssistants() {
+    const { el, button, quiet } = this.make;
+    const { companion } = this;
+    const here = [...companion.known.values()].filter(({ vaults }) => vaults.includes(companion.vault));
+    // One that was cut off stays in sight while it is paused: it may come back when it is resumed.
+    const listed = here.filter(({ connected, paused }) => connected || paused).sort((a, b) => b.since - a.since);
+    const gone = here.filter(({ connected, paused }) => !connected && !paused).sort((a, b) => b.since - a.since).slice(0, GONE);
+    const all = companion.pausedAll
+      ? [button('Resume all', () => void companion.control('resume'))]
+      : listed.length ? [button('Pause all', () => void companion.control('pause'))] : [];
+    const rows = [...listed, ...gone].map((one) => this.#assistant(one));
+    this.assistants.replaceChildren(el('h4', {}, 'Assistants'),
+      ...(companion.pausedAll ? [quiet('All assistants are paused, also those that connect later.')] : []),
+      ...(rows.length ? [el('ul', { class: 'vaultbridge-list' }, ...rows)] : [quiet('None is connected.')]), ...all);
+  }
+
+  /** @param {Assistant} one */
+  #assistant(one) {
+    const { el, button, quiet } = this.make;
+    const { companion } = this;
+    const state = one.paused || companion.pausedAll ? (one.connected ? 'paused' : 'cut off') : one.connected ? 'connected' : 'gone';
+    const row = el('li', { 'data-id': one.id }, el('strong', {}, one.name), ` ${one.did || (one.connected ? 'has done nothing yet' : 'did nothing')} `,
+      quiet([state, one.via, clock(one.since)].filter(Boolean).join(' · ')));
+    const act = (/** @type {string} */ title, /** @type {'pause' | 'resume' | 'disconnect'} */ action) =>
+      row.append(button(title, () => void companion.control(action, one), { 'aria-label': `${title} ${one.name}` }));
+    if (one.paused) act('Resume', 'resume');
+    else if (one.connected && !companion.pausedAll) act('Pause', 'pause');
+    if (one.connected) act('Cut off', 'disconnect');
+    return row;
+  }
+}
