@@ -1,7 +1,8 @@
-// Bundles the page into src/vaultbridge/web/static. The result is committed, so that using vaultbridge needs no npm.
+// Bundles the page into src/vaultbridge/web/static, and the views for chats into src/vaultbridge/protocols/mcp/vault/views.
+// The result is committed, so that using vaultbridge needs no npm.
 //
-//   node build.mjs            writes the bundle
-//   node build.mjs FOLDER     writes it there instead, to compare it with the committed one
+//   node build.mjs                 writes the bundle
+//   node build.mjs PAGE VIEWS      writes it into these folders instead, to compare it with the committed one
 //
 // The same sources and lock file give the same bytes. `bundle.json` records what went in and what came out; a Python
 // test compares both with the files, so a forgotten `make web` and an edit of the output are found without npm.
@@ -14,6 +15,7 @@ import { build } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const output = resolve(process.argv[2] ?? join(here, '../src/vaultbridge/web/static'));
+const chatOutput = resolve(process.argv[3] ?? join(here, '../src/vaultbridge/protocols/mcp/vault/views'));
 
 /** Text files that are served as they are. */
 const COPIED = ['index.html', 'icon.svg'];
@@ -28,13 +30,13 @@ function sources() {
   return files.sort();
 }
 
-const result = await build({
+/** Views that an assistant's program shows within a chat: each one file that needs nothing else. */
+const VIEWS = { results: 'Search results', graph: 'Around a note', review: 'Proposed change' };
+
+const common = {
   absWorkingDir: here,
-  entryPoints: { app: 'src/main.tsx', 'graph-layout': 'src/graph/layout.worker.ts', style: 'src/styles/main.css' },
-  outdir: output,
   bundle: true,
   preserveSymlinks: true, // so that packages kept elsewhere give the same names of parts
-  splitting: true,
   format: 'esm',
   target: ['chrome120', 'firefox121', 'safari17'],
   jsx: 'automatic',
@@ -42,24 +44,60 @@ const result = await build({
   minify: true,
   charset: 'utf8',
   legalComments: 'none', // The licences are in THIRD_PARTY.txt, whole.
-  entryNames: '[name]',
-  chunkNames: '[name]-[hash]',
   metafile: true,
   write: false,
   logLevel: 'warning',
+};
+
+const result = await build({
+  ...common,
+  entryPoints: { app: 'src/main.tsx', 'graph-layout': 'src/graph/layout.worker.ts', style: 'src/styles/main.css' },
+  outdir: output,
+  splitting: true,
+  entryNames: '[name]',
+  chunkNames: '[name]-[hash]',
 });
+
+const scripts = Object.fromEntries(Object.keys(VIEWS).map((name) => [name, `src/chat/${name}.tsx`]));
+const chat = await build({ ...common, entryPoints: { ...scripts, chat: 'src/chat/chat.css' }, outdir: chatOutput });
+const parts = new Map(chat.outputFiles.map((file) => [relative(chatOutput, file.path), file.text]));
+const views = new Map(Object.entries(VIEWS).map(([name, title]) => [`${name}.html`, Buffer.from(page(title, parts.get('chat.css'), parts.get(`${name}.js`)))]));
+
+/** A view as one file. Its policy lets nothing run or load but what stands in it. */
+function page(title, css, js) {
+  const style = css.trim();
+  const script = js.trim().replace(/<\/(?=script)/gi, '<\\/').replace(/<!--/g, '<\\!--');
+  const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  const fill = { POLICY: policy, TITLE: title, STYLE: style, SCRIPT: script };
+  return readFileSync(join(here, 'src/chat/view.html'), 'utf8').replace(/\b(POLICY|TITLE|STYLE|SCRIPT)\b/g, (name) => fill[name]);
+}
 
 const files = new Map(result.outputFiles.map((file) => [relative(output, file.path), Buffer.from(file.contents)]));
 for (const name of COPIED) files.set(name, readFileSync(join(here, 'src', name)));
-files.set('THIRD_PARTY.txt', Buffer.from(licences(Object.keys(result.metafile.inputs))));
+files.set('THIRD_PARTY.txt', Buffer.from(licences(Object.keys({ ...result.metafile.inputs, ...chat.metafile.inputs }))));
 
-rmSync(output, { recursive: true, force: true });
-mkdirSync(output, { recursive: true });
-const names = [...files.keys()].sort();
-for (const name of names) writeFileSync(join(output, name), files.get(name));
+/** Writes a folder anew, and gives the hash of each file. */
+function write(folder, contents) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const names = [...contents.keys()].sort();
+  for (const name of names) writeFileSync(join(folder, name), contents.get(name));
+  return Object.fromEntries(names.map((name) => [name, sha256(contents.get(name))]));
+}
+
 const record = {
   sources: sha256(sources().map((name) => `${sha256(readFileSync(join(here, name)))}  ${name}\n`).join('')),
-  files: Object.fromEntries(names.map((name) => [name, sha256(files.get(name))])),
+  files: write(output, files),
+  views: write(chatOutput, views),
 };
 writeFileSync(join(output, 'bundle.json'), `${JSON.stringify(record, null, 2)}\n`);
 

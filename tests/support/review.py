@@ -20,7 +20,9 @@ from vaultbridge.vault.write.trash import Trash
 
 
 class QuietCaller:
-    """A client that cannot ask its user. `choices` are what the user of one that can answers, in turn."""
+    """A client that can neither ask its user nor show them the change.
+
+    `choices` are what the user of one that can answers, in turn."""
 
     def __init__(
         self, choices: list[Choice] | None = None, *, before: Callable[[], None] | None = None
@@ -29,6 +31,8 @@ class QuietCaller:
         self.before = before
         self.messages: list[str] = []
         self.asked = ""
+
+    can_show = False
 
     @property
     def can_ask(self) -> bool:

@@ -6,6 +6,7 @@ The schemas in tests/data/mcp-schema are those the specification publishes, unch
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,12 @@ def _definitions(version: str) -> dict[str, Any]:
     return found
 
 
-def check(version: str, message: dict[str, Any], answered_method: str = "") -> None:
+def check(
+    version: str, message: dict[str, Any], answered_method: str = "", *, extends: Container[str] = ()
+) -> None:
     """Raise when a message of the server is not what its version describes. `answered_method` is the
-    method that a response answers, "" when unknown."""
+    method that a response answers, "" when unknown. `extends` are members that an extension adds to what is
+    listed."""
     definitions = _definitions(version)
     if "method" in message:
         kind = "ServerRequest" if "id" in message else "ServerNotification"
@@ -74,10 +78,10 @@ def check(version: str, message: dict[str, Any], answered_method: str = "") -> N
         name = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in definitions else "JSONRPCError"
         _validator(version, name).validate(message)
     else:
-        _check_result(version, message, answered_method)
+        _check_result(version, message, answered_method, extends)
 
 
-def _check_result(version: str, message: dict[str, Any], method: str) -> None:
+def _check_result(version: str, message: dict[str, Any], method: str, extends: Container[str]) -> None:
     result = message["result"]
     if result.get("resultType") == "input_required":
         _validator(version, "InputRequiredResult").validate(result)
@@ -87,5 +91,5 @@ def _check_result(version: str, message: dict[str, Any], method: str) -> None:
     for definition, member in ABSENT_FROM_ALL.items():
         known = _definitions(version)[definition]["properties"]
         for item in result.get(member, []):
-            unknown = set(item) - set(known)
+            unknown = {name for name in set(item) - set(known) if name not in extends}
             assert not unknown, f"{version}: {definition} has no {unknown}"

@@ -90,6 +90,7 @@ async def vault_wire(
     scope: Scope | None = None,
     call_seconds: float = 30.0,
     engines: VaultEngines | None = None,
+    capabilities: dict[str, Any] | None = None,
     **options: Any,
 ) -> AsyncIterator[VaultWire]:
     engines = engines or engines_of(base, *folders, scope=scope)
@@ -101,6 +102,7 @@ async def vault_wire(
 
     server = McpServer(offer_for(settings, vaults=len(folders)), make)
     wire = VaultWire(mcp_dialect(server), version=version, call_seconds=call_seconds)
+    wire.capabilities = capabilities or {}
     try:
         if version != MODERN:
             await wire.initialize()

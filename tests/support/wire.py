@@ -49,7 +49,10 @@ class Wire:
         self, dialect: Callable[[Peer], Dialect], *, version: str = "", call_seconds: float = 30.0
     ) -> None:
         self.version = version
+        self.capabilities: Json = {}
+        """What the client says it can do; before the handshake, or with every request of 2026-07-28."""
         self.messages: list[Any] = []
+        self.raw_messages: list[bytes] = []
         self._arrived = asyncio.Event()
         self._methods: dict[RequestId, str] = {}
         self._next_id = 0
@@ -62,10 +65,14 @@ class Wire:
 
     def send(self, item: Outgoing) -> None:
         assert b"\n" not in item.data
+        self.raw_messages.append(item.data)
         message = msgspec.json.decode(item.data)
         if self.version:
             for member in message if isinstance(message, list) else [message]:
-                schema.check(self.version, member, self._methods.get(member.get("id"), ""))
+                method = self._methods.get(member.get("id"), "")
+                # MCP Apps puts `_meta` on tools and resources in every version.
+                extends = ("_meta",) if "extensions" in self.capabilities else ()
+                schema.check(self.version, member, method, extends=extends)
         self.messages.append(message)
         self._arrived.set()
 
@@ -94,7 +101,7 @@ class Wire:
         self._next_id += 1
         id_ = self._next_id
         if self.version == MODERN:
-            params = {"_meta": modern_meta(), **(params or {})}
+            params = {"_meta": modern_meta(self.capabilities), **(params or {})}
         await self.post({"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}})
         return id_
 
@@ -145,7 +152,7 @@ class Wire:
             "initialize",
             {
                 "protocolVersion": self.version,
-                "capabilities": capabilities or {},
+                "capabilities": capabilities or self.capabilities,
                 "clientInfo": {"name": "test", "version": "1"},
             },
         )

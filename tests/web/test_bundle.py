@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -18,12 +19,16 @@ from support.node import NotInstallable, installed
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "vaultbridge" / "web" / "static"
+VIEWS = ROOT / "src" / "vaultbridge" / "protocols" / "mcp" / "vault" / "views"
 
 BUNDLE = json.loads((STATIC / "bundle.json").read_text("utf-8"))
 
 BEYOND_SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "build.mjs")
 
 ALLOWED_LICENCES = {"MIT", "BSD-3-Clause", "(MPL-2.0 OR Apache-2.0)", "BSD-2-Clause", "ISC"}
+
+VIEW_BYTES = 300_000
+"""What a view within a chat may weigh: it is one message, which some clients keep with every answer."""
 
 COMPRESSED_BYTES = 1_000_000
 """What the whole page may weigh on the wire, every view included."""
@@ -46,6 +51,8 @@ def test_the_bundle_was_made_from_these_sources() -> None:
 def test_nobody_edited_the_bundle() -> None:
     found = {file.name: sha256(file.read_bytes()) for file in STATIC.iterdir() if file.name != "bundle.json"}
     assert found == BUNDLE["files"], "run `make web` and commit what it writes"
+    views = {file.name: sha256(file.read_bytes()) for file in VIEWS.iterdir()}
+    assert views == BUNDLE["views"], "run `make web` and commit what it writes"
 
 
 def test_every_package_is_locked_by_its_hash_and_names_no_registry() -> None:
@@ -74,6 +81,25 @@ def test_the_whole_page_is_light() -> None:
     assert weight < COMPRESSED_BYTES
 
 
+@pytest.mark.parametrize("file", sorted(VIEWS.iterdir()), ids=lambda file: file.stem)
+def test_a_view_for_chats_is_light_and_needs_nothing_else(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert len(text.encode()) < VIEW_BYTES
+    found = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert found is not None
+    policy = dict(part.split(" ", 1) for part in found[1].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert set(policy) == {
+        "default-src", "script-src", "style-src", "base-uri", "form-action", "require-trusted-types-for",
+        "trusted-types",
+    }  # fmt: skip
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        (content,) = re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert policy[rule] == f"'sha256-{digest}'"
+    assert not re.search(r"""(?:src|href)\s*=\s*["']|@import|url\(|fetch\(|eval\(""", text)
+
+
 @pytest.mark.node
 @pytest.mark.timeout(400)
 def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -89,7 +115,7 @@ def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
     assert node is not None
     for command in (
         [str(copy / "node_modules" / ".bin" / "tsc"), "--noEmit"],
-        [node, "build.mjs", str(tmp_path / "out")],
+        [node, "build.mjs", str(tmp_path / "out"), str(tmp_path / "views")],
     ):
         done = subprocess.run(
             command, cwd=copy, capture_output=True, text=True, timeout=300, check=False, env=os.environ
@@ -97,3 +123,5 @@ def test_bundling_again_gives_the_same_bytes(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     made = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     assert made == {file.name: file.read_bytes() for file in STATIC.iterdir()}
+    views = {file.name: file.read_bytes() for file in (tmp_path / "views").iterdir()}
+    assert views == {file.name: file.read_bytes() for file in VIEWS.iterdir()}

@@ -140,6 +140,7 @@ class _PatientCaller:
     """A client that writes a file itself (`review.gate.Caller`): it waits, and cannot ask anybody."""
 
     can_ask = False
+    can_show = False
     asked = ""
 
     def ask(self, proposal: str, message: str, seconds: float) -> Choice:

@@ -60,6 +60,11 @@ class Caller(Protocol):
         ...
 
     @property
+    def can_show(self) -> bool:
+        """Whether the client shows the change to its user with the answer, who then decides there."""
+        ...
+
+    @property
     def asked(self) -> str:
         """The proposal that the client has been asked about in an earlier round of this call, else ""."""
         ...
@@ -90,6 +95,8 @@ class ReviewGate:
         self._tool = tool
         self._caller = caller
         self._progress = progress
+        self.left: tuple[Engine, int] | None = None
+        """The proposal that the call left waiting, and the engine that would carry it out."""
 
     def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
         rules = self._rules(engine)
@@ -113,7 +120,11 @@ class ReviewGate:
         )
         for file in planned.files:
             record_proposal(engine.root.folder, file.path, proposal.id)
-        outcome = self._wait(engine, store, proposal, rules.wait_seconds)
+        try:
+            outcome = self._wait(engine, store, proposal, rules.wait_seconds)
+        except ChangePending:
+            self.left = engine, proposal.number
+            raise
         # Whoever decided wrote it, but it is this call's change.
         record_change(engine.root.folder, int(outcome.change_id or 0), outcome.files)
         return outcome
@@ -162,6 +173,9 @@ class ReviewGate:
     def _wait(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
         if not proposal.waits:
             return _settle(store, proposal)
+        if self._caller.can_show and not self._caller.asked:
+            # At once: the client shows the change when it has the answer.
+            raise _pending(proposal, SHOWN)
         there = store.is_somebody_there()
         ask = bool(self._caller.asked) or (self._caller.can_ask and not there)
         if not ask and not there:
@@ -207,6 +221,10 @@ class ReviewGate:
 NOBODY: Final = (
     "Nobody can be asked now: neither the page nor the companion is open, and this client cannot ask its "
     "user. A person decides on the page, in Obsidian, or in a terminal with `vaultbridge diffs`."
+)
+SHOWN: Final = (
+    "The person sees it in this conversation and decides there, on the page, in Obsidian, or in a terminal "
+    "with `vaultbridge diffs`."
 )
 BUSY: Final = "Many changes are waiting already."
 NOT_YET: Final = "The person has not decided yet."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -21,7 +23,7 @@ from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, NoteName, 
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from vaultbridge.index.graph import UnresolvedTarget
     from vaultbridge.vault.paths import VaultPath
@@ -30,6 +32,10 @@ LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_e
 
 SOURCES_SHOWN: Final = 5
 """How many notes a row names that link to a missing file; search lists them all."""
+
+
+FIGURE_NOTES: Final = 120
+"""The most notes in the figure of a neighbourhood: more cannot be told apart in a chat."""
 
 
 class Links(Arguments, frozen=True, kw_only=True):
@@ -48,6 +54,7 @@ def run(context: VaultContext, arguments: Links) -> Answer:
     queries = context.engine.queries
     unfinished = wait_for_index(context)
     limit, offset = arguments.limit, arguments.offset
+    path: VaultPath | None = None
     shown: Iterable[str]
     match arguments.kind:
         case "backlinks":
@@ -85,17 +92,51 @@ def run(context: VaultContext, arguments: Links) -> Answer:
         case "path":
             found = "\n".join([*unfinished, *_find_path(context, arguments)])
             return answer_text(clip_text(found, arguments.max_chars))
-    return answer_text(
-        render_page(
-            shown,
-            total=total,
-            offset=arguments.offset,
-            what=what,
-            head=head,
-            notes=unfinished,
-            max_chars=arguments.max_chars,
-        )
+    text = render_page(
+        shown,
+        total=total,
+        offset=arguments.offset,
+        what=what,
+        head=head,
+        notes=unfinished,
+        max_chars=arguments.max_chars,
     )
+    return answer_text(text, None if path is None else partial(_draw, context, path, arguments.depth))
+
+
+def _draw(context: VaultContext, path: VaultPath, depth: int) -> dict[str, Any]:
+    around = context.engine.queries.neighbourhood(path, depth, limit=FIGURE_NOTES)
+    return draw_graph(context, path, around.distances, more=around.truncated)
+
+
+def draw_graph(
+    context: VaultContext,
+    root: str,
+    notes: Iterable[str],
+    *,
+    suggested: Mapping[str, str] | None = None,
+    more: bool = False,
+) -> dict[str, Any]:
+    """The figure of a note and the `notes` around it: the links among them as pairs of positions, and for
+    notes that could be linked with it, why."""
+    places = {path: place for place, path in enumerate(dict.fromkeys([root, *notes]))}
+    queries = context.engine.queries
+    with queries.index().reading() as db:
+        neighbours = queries.around(db)
+        edges = {
+            (min(places[one], places[other]), max(places[one], places[other]))
+            for one in places
+            for other in neighbours(one)
+            if other in places and other != one
+        }
+    return {
+        "kind": "graph",
+        "vault": context.engine.name,
+        "nodes": [replace_surrogates(path) for path in places],
+        "edges": sorted(edges),
+        "suggested": {replace_surrogates(path): why for path, why in (suggested or {}).items()},
+        "more": more,
+    }
 
 
 def _find_note(context: VaultContext, arguments: Links) -> VaultPath:

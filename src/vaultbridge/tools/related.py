@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -20,9 +21,12 @@ from vaultbridge.tools.base.answer import (
 from vaultbridge.tools.base.arguments import parse_reference
 from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
+from vaultbridge.tools.links import draw_graph
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.related.find import RelatedPage
     from vaultbridge.engine.related.vault_wide import MissingLink, VaultLook
+    from vaultbridge.vault.paths import VaultPath
 
 
 class Related(Arguments, frozen=True, kw_only=True):
@@ -44,6 +48,7 @@ def run(context: VaultContext, arguments: Related) -> Answer:
     unfinished = wait_for_index(context)
     limit, offset = arguments.limit, arguments.offset
     editable = not (engine.scope.read_only or context.tool_context.read_only)
+    path: VaultPath | None = None
     if arguments.text.strip():
         page = find_related_to_text(engine, arguments.text, limit=limit, offset=offset)
         head = "[notes that belong to the text]"
@@ -58,18 +63,22 @@ def run(context: VaultContext, arguments: Related) -> Answer:
     else:
         return answer_text(_render_look(context, arguments, unfinished, editable=editable))
     rows = (_render(one.path, one.reasons, one.edit if editable else None) for one in page.rows)
-    return answer_text(
-        render_page(
-            rows,
-            total=page.total,
-            offset=offset,
-            what="related notes",
-            head=head,
-            notes=unfinished,
-            row_chars=PAGE_CHARS,
-            max_chars=arguments.max_chars,
-        )
+    text = render_page(
+        rows,
+        total=page.total,
+        offset=offset,
+        what="related notes",
+        head=head,
+        notes=unfinished,
+        row_chars=PAGE_CHARS,
+        max_chars=arguments.max_chars,
     )
+    return answer_text(text, partial(_draw, context, path, page) if path is not None else None)
+
+
+def _draw(context: VaultContext, path: str, page: RelatedPage) -> dict[str, Any]:
+    reasons: dict[str, str] = {one.path: replace_surrogates("; ".join(one.reasons)) for one in page.rows}
+    return draw_graph(context, path, reasons, suggested=reasons)
 
 
 def _render(what: str, reasons: tuple[str, ...], edit: dict[str, Any] | None) -> str:

@@ -8,11 +8,13 @@ hit of the app's language is a line, exactly as it stands in the note.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
@@ -27,6 +29,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
+    from vaultbridge.engine.context import Gathered
     from vaultbridge.index.query.hits import HitMatch
     from vaultbridge.index.query.search import SearchHit, SearchPage
     from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
@@ -70,17 +73,23 @@ def run(context: VaultContext, arguments: Search) -> Answer:
     wait_for_index(context)
     plain = arguments.match == "rank" and is_plain(arguments.query)
     if not plain:
-        return answer_text(_render_exact(_find_exact(context, arguments), arguments))
+        return _answer_exact(context, _find_exact(context, arguments), arguments)
     if arguments.sort != "relevance":
         # Sorted are the notes that match: of those with some of the words, nobody wants the newest.
         found = _find_exact(context, arguments)
         if found.total:
-            return answer_text(_render_exact(found, arguments))
+            return _answer_exact(context, found, arguments)
     ranked = _find_ranked(context, arguments)
     if not ranked.total:
         # Not even one of the words, but perhaps the beginning of one.
-        return answer_text(_render_exact(_find_exact(context, arguments), arguments))
-    return answer_text(_render_ranked(context, ranked, arguments))
+        return _answer_exact(context, _find_exact(context, arguments), arguments)
+    return answer_text(
+        _render_ranked(context, ranked, arguments), lambda: _draw_ranked(context, ranked, arguments)
+    )
+
+
+def _answer_exact(context: VaultContext, found: SearchPage, arguments: Search) -> Answer:
+    return answer_text(_render_exact(found, arguments), lambda: _draw_exact(context, found, arguments))
 
 
 def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
@@ -116,6 +125,55 @@ def _render_exact(found: SearchPage, arguments: Search) -> str:
         row_chars=PAGE_CHARS,
         max_chars=arguments.max_chars,
     )
+
+
+def _draw_exact(context: VaultContext, found: SearchPage, arguments: Search) -> dict[str, Any]:
+    rows = [
+        {
+            "path": replace_surrogates(hit.path),
+            "places": [
+                {"heading": "", "line": match.line, "parts": split_marked(match.text, match.spans)}
+                for match in hit.matches
+            ],
+        }
+        for hit in found.hits
+    ]
+    return draw_results(context, arguments.query, rows, found.total)
+
+
+def _draw_ranked(context: VaultContext, found: RankedPage, arguments: Search) -> dict[str, Any]:
+    rows = [
+        {
+            "path": replace_surrogates(note.path),
+            "places": [
+                {
+                    "heading": replace_surrogates(render_heading(note.path, section)[1:-1]),
+                    "line": match.line,
+                    "parts": split_marked(match.text.strip(), _shift(match)),
+                }
+                for section, match in choose_lines(context.engine, note, max(1, arguments.matches))
+            ],
+        }
+        for note in found.notes
+    ]
+    return draw_results(context, arguments.query, rows, found.total)
+
+
+def draw_results(context: VaultContext, query: str, rows: list[dict[str, Any]], total: int) -> dict[str, Any]:
+    """The figure of a list of notes: each with the places in it that matter, and of each place the text in
+    parts, of which every second one matters."""
+    return {"kind": "results", "vault": context.engine.name, "query": query, "total": total, "rows": rows}
+
+
+def split_marked(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
+    """The text in parts: outside of the spans, in one, outside, and so on."""
+    parts: list[str] = []
+    at = 0
+    for start, end in spans:
+        if start >= at:
+            parts += [text[at:start], text[start:end]]
+            at = end
+    return [replace_surrogates(part) for part in (*parts, text[at:])]
 
 
 def _has_operators(query: str) -> bool:
@@ -294,7 +352,25 @@ def run_context(context: VaultContext, arguments: Context) -> Answer:
     notes = wait_for_index(context)
     room = arguments.max_chars - sum(len(note) + 1 for note in notes)
     found = gather(context.engine, arguments.question, max_chars=room)
-    return answer_text("\n".join([*notes, render(found)]))
+    return answer_text("\n".join([*notes, render(found)]), lambda: _draw_passages(context, arguments, found))
+
+
+def _draw_passages(context: VaultContext, arguments: Context, found: Gathered) -> dict[str, Any]:
+    rows = [
+        {
+            "path": replace_surrogates(path),
+            "places": [
+                {
+                    "heading": replace_surrogates(one.heading),
+                    "line": one.line,
+                    "parts": [replace_surrogates(one.text)],
+                }
+                for one in passages
+            ],
+        }
+        for path, passages in groupby(found.passages, key=lambda one: one.path)
+    ]
+    return draw_results(context, arguments.question, rows, len(rows))
 
 
 CONTEXT = Tool(

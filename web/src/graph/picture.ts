@@ -28,6 +28,8 @@ export interface Look {
 interface Handlers {
   open: (node: number) => void;
   hover: (node: number | null) => void;
+  /** Where the picture is a part of a longer page, the wheel moves the page, and zooms with Control alone. */
+  scrolls?: boolean;
 }
 
 const LINKS_MOVING = 3000; // links drawn while something moves
@@ -223,6 +225,7 @@ export class Picture {
   }
 
   #wheel(event: WheelEvent): void {
+    if (this.#on.scrolls && !event.ctrlKey) return;
     event.preventDefault();
     const at = this.#at(event);
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
@@ -436,4 +439,24 @@ export class Picture {
       name(node, false);
     }
   }
+}
+
+export function lookOf(canvas: HTMLElement): Look {
+  const style = getComputedStyle(canvas);
+  // Colours of the stylesheet as the canvas understands them: `light-dark()` is resolved only in properties.
+  const probe = document.createElement('i');
+  canvas.parentElement?.append(probe);
+  const colour = (name: string): string => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const look = {
+    ink: style.color,
+    quiet: colour('--quiet'),
+    paper: colour('--card'),
+    accent: colour('--main'),
+    groups: Array.from({ length: GROUPS }, (_, i) => colour(`--graph-${i}`)),
+  };
+  probe.remove();
+  return look;
 }

@@ -9,13 +9,11 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { UNSEEN } from './unseen';
 
 const ROOM = '(min-width: 900px)'; // two texts side by side need it
 const AROUND = 3; // unchanged lines shown beside each change
 const LIMITS = { scanLimit: 3000, timeout: 400 }; // a huge change is compared less finely rather than for seconds
-
-// Control, direction and zero-width characters: they change what a line means and cannot be seen.
-const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
 const unseen = highlightSpecialChars({
   specialChars: UNSEEN,

@@ -3,8 +3,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Layout } from '../graph/layout';
-import { type ColourBy, type GraphAnswer, group, type Group, GROUPS, KIND, matcher, nameOf } from '../graph/model';
-import { type Look, Picture } from '../graph/picture';
+import { type ColourBy, type GraphAnswer, group, type Group, KIND, matcher, nameOf } from '../graph/model';
+import { lookOf, Picture } from '../graph/picture';
 import { api, vaultName } from '../lib/api';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
@@ -326,26 +326,6 @@ function recall(around: string, { nodes }: GraphAnswer): Float32Array | null {
   const near = new Float32Array(2 * nodes.path.length).fill(NaN);
   nodes.path.forEach((path, i) => near.set(all.get(path) ?? [NaN, NaN], 2 * i));
   return near;
-}
-
-function lookOf(canvas: HTMLElement): Look {
-  const style = getComputedStyle(canvas);
-  // Colours of the stylesheet as the canvas understands them: `light-dark()` is resolved only in properties.
-  const probe = document.createElement('i');
-  canvas.parentElement?.append(probe);
-  const colour = (name: string): string => {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const look = {
-    ink: style.color,
-    quiet: colour('--quiet'),
-    paper: colour('--card'),
-    accent: colour('--main'),
-    groups: Array.from({ length: GROUPS }, (_, i) => colour(`--graph-${i}`)),
-  };
-  probe.remove();
-  return look;
 }
 
 /** What is under the pointer, or was found: its name, and where to go from it. */

@@ -309,6 +309,7 @@ class _PlainContext:
 
     client_name = "bridge-v1"
     principal = ""
+    shows_views = False
 
     def __init__(self, call_seconds: float) -> None:
         self._call_seconds = call_seconds

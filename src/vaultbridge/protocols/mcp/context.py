@@ -21,6 +21,7 @@ import msgspec
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, RpcError
 from vaultbridge.protocols.dialect import Call
+from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel
 from vaultbridge.protocols.mcp.versions import Version
 
@@ -164,6 +165,10 @@ class Client:
         self.log_level = log_level
         """The least severe level that it wants; None for no messages at all."""
 
+    @property
+    def shows_views(self) -> bool:
+        return mcp_apps.can_show(self.capabilities)
+
 
 class McpContext:
     def __init__(self, call: Call, client: Client, signer: StateSigner) -> None:
@@ -198,6 +203,10 @@ class McpContext:
         if logger:
             params["logger"] = logger
         self._call.notify("notifications/message", params)
+
+    @property
+    def shows_views(self) -> bool:
+        return self._client.shows_views
 
     def supports(self, capability: Capability) -> bool:
         if capability == "elicitation" and not self._client.version.elicitation:

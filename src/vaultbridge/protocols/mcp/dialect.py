@@ -35,6 +35,7 @@ from vaultbridge.protocols.dialect import (
     describe_client,
     method_not_found,
 )
+from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp import failures as mcp_failures
 from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import versions as lifecycle
@@ -213,11 +214,18 @@ class McpDialect:
         log.debug("client %s speaks MCP %s", describe_client({"name": client.name}), client.version.name)
         result: dict[str, Any] = {
             "supportedVersions": list(MODERN_VERSIONS),
-            "capabilities": mcp_wire.render_capabilities(self._server.offer, client.version),
+            "capabilities": self._render_capabilities(client),
         }
         if self._server.offer.instructions:
             result["instructions"] = self._server.offer.instructions
         return result
+
+    def _render_capabilities(self, client: Client) -> dict[str, Any]:
+        offer = self._server.offer
+        found = mcp_wire.render_capabilities(offer, client.version)
+        if offer.views and client.shows_views:
+            found["extensions"] = mcp_apps.describe_extension()
+        return found
 
     # The session of the older versions.
 
@@ -235,7 +243,7 @@ class McpDialect:
         offer = self._server.offer
         result: dict[str, Any] = {
             "protocolVersion": version.name,
-            "capabilities": mcp_wire.render_capabilities(offer, version),
+            "capabilities": self._render_capabilities(self.client),
             "serverInfo": mcp_wire.render_server_info(offer, version),
         }
         if offer.instructions:

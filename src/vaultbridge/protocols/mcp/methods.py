@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RpcError
 from vaultbridge.protocols.dialect import Call
+from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.context import Client, McpContext
@@ -40,7 +41,23 @@ async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
         what = "Invalid params: cursor was not issued by this list"
         raise RpcError(INVALID_PARAMS, what, {"argument": "cursor"})
     tools = await server.tools()
-    return {"tools": [mcp_wire.render_item(tool, client.version) for tool in tools.values()]}
+    listed = [mcp_wire.render_item(tool, client.version) for tool in tools.values()]
+    apps = await _find_apps(server, client)
+    # The extension has `_meta` in every version, also in those that have none on tools and resources.
+    for form in listed:
+        if (uri := apps.shown_by.get(form["name"])) is not None:
+            form["_meta"] = mcp_apps.tool_meta(uri, "model", "app")
+    for tool in apps.tools:
+        form = mcp_wire.render_item(tool, client.version)
+        listed.append({**form, "_meta": mcp_apps.tool_meta(apps.shown_by.get(tool.name, ""), "app")})
+    return {"tools": listed}
+
+
+async def _find_apps(server: McpServer, client: Client) -> mcp_apps.Apps:
+    """The views for this client: none unless it shows them."""
+    if not (server.offer.views and client.shows_views):
+        return mcp_apps.NO_APPS
+    return await (await server.provider()).list_apps()
 
 
 async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
@@ -50,6 +67,7 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
     if (
         name not in tools
         and name not in server.offer.unlisted_tools
+        and not (await _find_apps(server, client)).has_tool(name)
         and not await (await server.provider()).withholds(name)
     ):
         raise RpcError(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
@@ -76,10 +94,15 @@ def is_harmless_tool(tool: ToolInfo) -> bool:
 
 
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:
-    page = await (await server.provider()).list_resources(
-        mcp_params.read_optional_string(call.params, "cursor")
-    )
-    return _page("resources", page, page.items, client)
+    cursor = mcp_params.read_optional_string(call.params, "cursor")
+    page = await (await server.provider()).list_resources(cursor)
+    result = _page("resources", page, page.items, client)
+    if not cursor:
+        result["resources"][:0] = [
+            {**mcp_wire.render_item(mcp_apps.view_info(view), client.version), "_meta": mcp_apps.VIEW_META}
+            for view in (await _find_apps(server, client)).views.values()
+        ]
+    return result
 
 
 async def list_templates(server: McpServer, call: Call, client: Client) -> Result:
@@ -91,6 +114,11 @@ async def list_templates(server: McpServer, call: Call, client: Client) -> Resul
 
 async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
     uri = mcp_params.read_string(call.params, "uri")
+    if uri.startswith(mcp_apps.SCHEME):
+        view = (await _find_apps(server, client)).views.get(uri)
+        if view is not None:
+            (form,) = mcp_wire.render_contents([mcp_apps.read_view(view)], client.version)
+            return {"contents": [{**form, "_meta": mcp_apps.VIEW_META}]}
     context = McpContext(call, client, server.signer)
     contents = await (await server.provider()).read_resource(uri, context)
     return {"contents": mcp_wire.render_contents(contents, client.version)}

@@ -27,6 +27,7 @@ import msgspec
 
 from vaultbridge import __version__
 from vaultbridge.errors import NoteNotFound
+from vaultbridge.protocols.mcp.apps import NO_APPS, Apps
 from vaultbridge.protocols.mcp.values import (
     Change,
     Completion,
@@ -68,6 +69,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """Whether single resources can be subscribed to (needs `resources`)."""
     prompts: bool = False
     completions: bool = False
+    views: bool = False
+    """Whether there are views for clients that show them (`apps`)."""
     logging: bool = True
 
 
@@ -97,6 +100,11 @@ class Context(Protocol):
     def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
         """Send a log message to the client, if it wants that level. It must hold no secret and no path of the
         machine."""
+        ...
+
+    @property
+    def shows_views(self) -> bool:
+        """Whether the client shows the views of `Provider.list_apps`."""
         ...
 
     def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
@@ -144,6 +152,10 @@ class Provider(Protocol):
     async def withholds(self, name: str) -> bool:
         """Whether this tool exists but is not listed because nothing may be changed here. It may still be
         called, so that the client learns the reason and not that there is no such tool."""
+        ...
+
+    async def list_apps(self) -> Apps:
+        """The views for clients that show them, and the tools that only views call."""
         ...
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]: ...
@@ -194,6 +206,9 @@ class EmptyProvider:
 
     async def withholds(self, name: str) -> bool:
         return False
+
+    async def list_apps(self) -> Apps:
+        return NO_APPS
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
         return Page(())

@@ -9,7 +9,7 @@ never takes a part for the whole. Turning an `Answer` into a message is a protoc
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -53,11 +53,13 @@ Content: TypeAlias = TextPart | ImagePart | FilePart
 
 class Answer(Struct, frozen=True):
     """`data` is the structured form, or None for a tool that answers in plain text. `changed` says that the
-    call changed the vault."""
+    call changed the vault. `figure` returns what the text says as values, for a client that draws it; it is
+    called right after the tool, or never."""
 
     content: tuple[Content, ...]
     data: dict[str, Any] | None = None
     changed: bool = False
+    figure: Callable[[], dict[str, Any]] | None = None
 
     @property
     def text(self) -> str:
@@ -65,9 +67,9 @@ class Answer(Struct, frozen=True):
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
 
-def answer_text(text: str) -> Answer:
+def answer_text(text: str, figure: Callable[[], dict[str, Any]] | None = None) -> Answer:
     """The answer of a tool that only read."""
-    return Answer((TextPart(text),))
+    return Answer((TextPart(text),), figure=figure)
 
 
 def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:

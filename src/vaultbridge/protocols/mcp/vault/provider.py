@@ -20,6 +20,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.protocols.mcp.apps import Apps
 from vaultbridge.protocols.mcp.context import InputRequired
 from vaultbridge.protocols.mcp.provider import Context, Offer
 from vaultbridge.protocols.mcp.values import (
@@ -43,6 +44,7 @@ from vaultbridge.protocols.mcp.values import (
     ToolResult,
     ToolsChanged,
 )
+from vaultbridge.protocols.mcp.vault.apps import DECIDE, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
@@ -50,10 +52,9 @@ from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.outcome import Gate
-    from vaultbridge.protocols.mcp.provider import Context
     from vaultbridge.protocols.mcp.vault.completion import Completions
     from vaultbridge.protocols.mcp.vault.prompts import Prompts
+    from vaultbridge.review.gate import ReviewGate
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.answer import Answer
     from vaultbridge.tools.base.answer import Content as AnswerPart
@@ -154,6 +155,7 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
         subscriptions=True,
         prompts=True,
         completions=True,
+        views=True,
     )
 
 
@@ -178,6 +180,7 @@ class VaultProvider:
         self._make_catalog = make_catalog
         self._furnish = shop
         self._review = review
+        self._apps = VaultApps(engines, review)
         self._workers = Workers()
         self._listeners: list[Callable[[Change], None]] = []
         self._loading = threading.Lock()
@@ -205,14 +208,25 @@ class VaultProvider:
         return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        if name == DECIDE.name and context.shows_views:
+            return await self._workers.run(lambda: self._apps.decide(arguments, context.principal))
         prepared = self._prepare(name, arguments)
         answer = None if prepared is None else prepared.run_at_once()
+        shown = None
         if answer is None:
-            answer = await self._called(name, arguments, context, prepared)
+            answer, shown = await self._called(name, arguments, context, prepared)
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple([to_content(part) for part in answer.content]), structured)
+        return ToolResult(tuple([to_content(part) for part in answer.content]), structured, meta=shown)
+
+    async def list_apps(self) -> Apps:
+        settings = self._settings
+        tools = await self.list_tools()
+        read_only = settings.read_only or settings.profile == "read-only"
+        return await self._workers.run(
+            lambda: self._apps.list_apps(tools, read_only=read_only, reviewed=settings.reviewed)
+        )
 
     async def withholds(self, name: str) -> bool:
         settings = self._settings
@@ -229,21 +243,27 @@ class VaultProvider:
 
     async def _called(
         self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
-    ) -> Answer:
+    ) -> tuple[Answer, dict[str, Any] | None]:
+        """The answer, and what a view shows of it."""
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
 
-        def call() -> Answer | InputRequired:
+        def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
             loaded = self._load_now()
             shop = replace(loaded.shop, actor=actor, progress=progress)
             if prepared is not None:
-                return prepared.run(shop)
+                return prepared.run(shop), None
+            gate = None
             if self._review is not None and loaded.catalog.may_change(name):
-                shop = replace(shop, gate=self._make_gate(self._review, name, context, progress))
+                gate = self._make_gate(self._review, name, context, progress)
+                shop = replace(shop, gate=gate)
             try:
-                return loaded.catalog.call(name, arguments, shop)
+                answer = loaded.catalog.call(name, arguments, shop)
             except InputRequired as asked:
                 return asked
+            if not context.shows_views:
+                return answer, None
+            return answer, self._apps.describe(answer, gate, context.principal)
 
         kind = self._kind(name, arguments)
         answer = await self._workers.run(call, kind=kind, caller=context.principal or actor)
@@ -258,12 +278,13 @@ class VaultProvider:
         name: str,
         context: Context,
         progress: ProgressRelay,
-    ) -> Gate:
+    ) -> ReviewGate:
         """What decides on the changes of one call. Runs in a worker."""
         from vaultbridge.protocols.mcp.vault.review import McpCaller
         from vaultbridge.review.gate import ReviewGate
 
-        caller = McpCaller(context, self._loop, self._workers)
+        can_show = context.shows_views and self._apps.shows_changes
+        caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
 
     def _kind(self, name: str, arguments: dict[str, Any]) -> str:

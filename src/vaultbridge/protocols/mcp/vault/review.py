@@ -44,7 +44,10 @@ T = TypeVar("T")
 class McpCaller:
     """Call it in the call's worker thread."""
 
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+    def __init__(
+        self, context: Context, loop: asyncio.AbstractEventLoop, workers: Workers, *, can_show: bool = False
+    ) -> None:
+        self.can_show = can_show
         self._context = context
         self._loop = loop
         self._workers = workers

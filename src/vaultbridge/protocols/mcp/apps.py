@@ -1,0 +1,98 @@
+"""MCP Apps: views that a client shows within the chat, as `ui://` resources (`io.modelcontextprotocol/ui`).
+
+The extension is SEP-1865 of 2026-01-26. A client that can show views says so among its capabilities, and only
+such a client learns of them: in the list of tools, in the list of resources, and when it reads one. To every
+other client a view does not exist, and its answers have the same bytes as without this module.
+
+What a view shows travels in the `_meta` of a tool's result, under `VIEW_KEY`. Clients hand that to the view
+and not to the model: "not intended for model context" (Data Passing, Best Practices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.protocols.mcp.values import ResourceInfo, TextResource, ToolInfo
+
+EXTENSION: Final = "io.modelcontextprotocol/ui"
+MEDIA_TYPE: Final = "text/html;profile=mcp-app"
+SCHEME: Final = "ui://"
+
+VIEW_KEY: Final = "vaultbridge/view"
+"""Where a result holds what its view shows."""
+
+VIEW_META: Final[dict[str, Any]] = {
+    # No outside address of any kind: a view has all it needs in its own text.
+    "ui": {
+        "csp": {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []},
+        "prefersBorder": True,
+    }
+}
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """A page for the chat. `read` returns its HTML."""
+
+    uri: str
+    title: str
+    description: str
+    read: Callable[[], str]
+
+    @property
+    def name(self) -> str:
+        return self.uri.rpartition("/")[2]
+
+
+class Apps(Struct, frozen=True):
+    """`views` by URI; `shown_by` says which view shows the results of a tool. `tools` are for views alone:
+    a client must not offer them to its model."""
+
+    views: Mapping[str, View] = {}
+    shown_by: Mapping[str, str] = {}
+    tools: tuple[ToolInfo, ...] = ()
+
+    def has_tool(self, name: str) -> bool:
+        return any(tool.name == name for tool in self.tools)
+
+
+NO_APPS: Final = Apps()
+
+
+def can_show(capabilities: Mapping[str, Any]) -> bool:
+    """Whether a client with these capabilities shows views. The key alone says nothing: a later version may
+    show other kinds only."""
+    extensions = capabilities.get("extensions")
+    declared = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
+    kinds = declared.get("mimeTypes") if isinstance(declared, dict) else None
+    return isinstance(kinds, list) and MEDIA_TYPE in kinds
+
+
+def describe_extension() -> dict[str, Any]:
+    """What the server says of itself to a client that shows views."""
+    return {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}
+
+
+def tool_meta(uri: str, *visible_to: Literal["model", "app"]) -> dict[str, Any]:
+    """The `_meta` of a tool whose results the view at `uri` shows; "" for none."""
+    ui: dict[str, Any] = {"visibility": list(visible_to)}
+    return {"ui": {"resourceUri": uri, **ui} if uri else ui}
+
+
+def view_info(view: View) -> ResourceInfo:
+    """A view as a member of a list of resources."""
+    return ResourceInfo(
+        uri=view.uri,
+        name=view.name,
+        title=view.title,
+        description=view.description,
+        mime_type=MEDIA_TYPE,
+        meta=VIEW_META,
+    )
+
+
+def read_view(view: View) -> TextResource:
+    """A view as the content of a resource that was read."""
+    return TextResource(uri=view.uri, text=view.read(), mime_type=MEDIA_TYPE, meta=VIEW_META)

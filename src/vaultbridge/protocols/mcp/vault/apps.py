@@ -1,0 +1,359 @@
+"""What a vault shows within a chat (MCP Apps): three views, and the decision that only one of them can make.
+
+Results of a search, the notes around a note, and a change that waits for a person. The views are built from
+`web/src/chat` by `make web`.
+
+Accepting or rejecting a change is a person's act. A view does it by calling `decide_proposal`, which clients
+must not offer to their model, with a code that only the view has: it came in the `_meta` of the result that
+announced the change, which clients give to the view and keep from the model. So a model that calls the tool
+all the same is refused. A code is for one proposal, as it was shown, for one caller; it decides once, and it
+ends with CODE_SECONDS or the process. It does not protect against a client that shows `_meta` to its model.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
+from vaultbridge.protocols.mcp.apps import VIEW_KEY, Apps, View
+from vaultbridge.protocols.mcp.values import TextContent, ToolAnnotations, ToolInfo, ToolResult
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.engine.outcome import PlannedFile
+    from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+    from vaultbridge.review.decide import Result
+    from vaultbridge.review.gate import ReviewGate
+    from vaultbridge.review.model import Proposal
+    from vaultbridge.review.policy import ReviewRules
+    from vaultbridge.tools.base.answer import Answer
+
+CODE_SECONDS: Final = 12 * 3600.0
+"""How long a code is good: a person may come back to a conversation in the evening. Later they decide on the
+page."""
+
+CODES_KEPT: Final = 400
+"""The most codes at once: four for each change that can wait. The oldest go first."""
+
+VIEW_CHARS: Final = 200_000
+"""The most text of a change in one answer: some clients refuse answers of a megabyte. A change that does not
+fit is decided on the page, because nobody should accept what they have not seen."""
+
+BY: Final = "chat"
+"""Where the person decided, in the history."""
+
+_BASE: Final = "ui://vaultbridge/"
+RESULTS, GRAPH, REVIEW = f"{_BASE}results", f"{_BASE}graph", f"{_BASE}review"
+
+SHOWN_BY: Final = {
+    "obsidian_search": RESULTS,
+    "obsidian_context": RESULTS,
+    "obsidian_links": GRAPH,
+    "obsidian_related": GRAPH,
+}
+
+UNDO: Final = "obsidian_undo"
+"""It changes something but never waits."""
+
+DECIDE: Final = ToolInfo(
+    name="obsidian_decide_proposal",
+    title="Decide on a proposed change",
+    description="What the person decided in the view of a change. Needs the code that only the view has",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The proposal, such as p12"},
+            "code": {"type": "string", "description": "The code from the view"},
+            "action": {"type": "string", "enum": ["accept", "reject", "look"]},
+            "files": {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "accept: by path, a text of the person's own, or the hunks to take, or skip",
+            },
+            "reason": {"type": "string"},
+        },
+        "required": ["id", "code", "action"],
+    },
+    annotations=ToolAnnotations(destructive_hint=True),
+)
+
+
+def _view(uri: str, title: str, description: str) -> View:
+    return View(uri=uri, title=title, description=description, read=lambda: _read(uri.removeprefix(_BASE)))
+
+
+def _read(name: str) -> str:
+    from importlib.resources import files
+
+    return files("vaultbridge.protocols.mcp.vault").joinpath("views", f"{name}.html").read_text("utf-8")
+
+
+VIEWS: Final = {
+    view.uri: view
+    for view in (
+        _view(RESULTS, "Search results", "The notes and passages that a search found"),
+        _view(GRAPH, "Around a note", "The notes that are linked with a note, as a graph"),
+        _view(REVIEW, "Proposed change", "What an assistant would change, for a person to decide"),
+    )
+}
+
+
+class _FileChoice(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    path: str
+    text: str | None = None
+    hunks: tuple[int, ...] | None = None
+    skip: bool = False
+
+
+class _Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    id: str
+    action: Literal["accept", "reject", "look"]
+    code: str = ""
+    files: tuple[_FileChoice, ...] = ()
+    reason: str = ""
+
+
+class Issued(Struct, frozen=True, kw_only=True):
+    """What a code is for. `seen` is the hash of the version that was shown, `whole` whether all of it was."""
+
+    engine: Engine
+    number: int
+    principal: str
+    seen: str
+    whole: bool
+    expires: float
+    used: bool = False
+
+
+class Codes:
+    """The codes of one server. May be used from any thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._issued: OrderedDict[str, Issued] = OrderedDict()
+
+    def issue(self, engine: Engine, number: int, principal: str, *, seen: str, whole: bool) -> str:
+        import secrets
+
+        code = secrets.token_urlsafe(24)
+        with self._lock:
+            self._issued[code] = Issued(
+                engine=engine,
+                number=number,
+                principal=principal,
+                seen=seen,
+                whole=whole,
+                expires=self._clock() + CODE_SECONDS,
+            )
+            if len(self._issued) > CODES_KEPT:
+                self._issued.popitem(last=False)
+        return code
+
+    def find(self, code: str, number: int, principal: str) -> Issued:
+        """Raises PermissionDenied for a code that was not issued for this proposal and caller, or is over."""
+        with self._lock:
+            issued = self._issued.get(code)
+        if issued is None or (issued.number, issued.principal) != (number, principal):
+            raise _refuse("The code is not that of the view in which the person sees the change.")
+        if issued.expires < self._clock():
+            raise _refuse("The code of this view has expired.")
+        return issued
+
+    def use(self, code: str, number: int, principal: str) -> Issued:
+        """Take the code for a decision. Raises PermissionDenied when it has been taken before."""
+        issued = self.find(code, number, principal)
+        with self._lock:
+            if self._issued.get(code) is not issued or issued.used:
+                raise _refuse("The code of this view has been used.")
+            self._issued[code] = replace(issued, used=True)
+        return issued
+
+    def give_back(self, code: str) -> None:
+        """The decision failed: the person may try again."""
+        with self._lock:
+            if (issued := self._issued.get(code)) is not None:
+                self._issued[code] = replace(issued, used=False)
+
+
+def _refuse(why: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"{why} Nothing was decided.",
+        hint="A person decides in the view, on the page, in Obsidian, or with `vaultbridge diffs`.",
+    )
+
+
+class VaultApps:
+    """The views of one server, and its codes. Methods block, and run in a worker."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        review: Callable[[Engine], ReviewRules] | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engines = engines
+        self._review = review
+        self._codes = Codes(clock)
+        self.shows_changes = False
+        """Whether tools that change something were listed with the view for it."""
+        self._can_undo = False
+
+    def list_apps(self, tools: Iterable[ToolInfo], *, read_only: bool, reviewed: bool) -> Apps:
+        """The view of changes belongs to the tools only where changes wait: elsewhere it would open for each
+        edit and have nothing to decide."""
+        listed = tuple(tools)
+        shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
+        self.shows_changes = not read_only and (reviewed or self._is_reviewed())
+        self._can_undo = any(tool.name == UNDO for tool in listed)
+        if self.shows_changes:
+            shown_by |= {tool.name: REVIEW for tool in listed if _may_wait(tool)}
+        return Apps(VIEWS, shown_by, () if read_only else (DECIDE,))
+
+    def _is_reviewed(self) -> bool:
+        """Whether a person has set on the page that changes of some vault wait."""
+        from vaultbridge.review.store import store_of
+
+        if self._review is None:
+            return False
+        for name in self._engines:
+            try:
+                if store_of(self._engines[name].cache).policy not in (None, "off"):
+                    return True
+            except VaultbridgeError:
+                # Whoever calls a tool learns why the vault cannot be opened.
+                continue
+        return False
+
+    def describe(self, answer: Answer, gate: ReviewGate | None, principal: str) -> dict[str, Any] | None:
+        """The `_meta` of a result: what its view shows. None when there is nothing to show but its text."""
+        if gate is not None and gate.left is not None:
+            engine, number = gate.left
+            return {VIEW_KEY: self._describe(engine, number, principal)}
+        return None if answer.figure is None else {VIEW_KEY: answer.figure()}
+
+    def decide(self, arguments: dict[str, Any], principal: str) -> ToolResult:
+        """What a person decided in a view. Raises PermissionDenied without its code, InvalidArgument for a
+        decision that makes no sense, and what writing raises."""
+        from vaultbridge.review.gate import parse_id
+        from vaultbridge.tools.base.arguments import convert
+
+        asked = convert(arguments, _Arguments)
+        number = parse_id(asked.id)
+        if asked.action == "look":
+            issued = self._codes.find(asked.code, number, principal)
+            return _render("", self._describe(issued.engine, number, principal, code=asked.code))
+        issued = self._codes.use(asked.code, number, principal)
+        try:
+            result = self._carry_out(asked, issued)
+        except BaseException:
+            self._codes.give_back(asked.code)
+            raise
+        shown = self._describe(issued.engine, number, principal)
+        return _render(result.text, {**shown, "outcome": result.outcome, "message": result.text})
+
+    def _carry_out(self, asked: _Arguments, issued: Issued) -> Result:
+        from vaultbridge.review.decide import Decider, FileDecision
+        from vaultbridge.review.store import store_of
+
+        decider = Decider(issued.engine, store_of(issued.engine.cache))
+        if asked.action == "reject":
+            return decider.reject(issued.number, by=BY, reason=asked.reason)
+        if not issued.whole:
+            raise InvalidArgument(
+                "This change is too long to be shown here, so it cannot be accepted here.",
+                argument="action",
+                hint="Decide on the page or in Obsidian.",
+            )
+        files = [
+            FileDecision(path=one.path, text=one.text, hunks=one.hunks, skip=one.skip) for one in asked.files
+        ]
+        return decider.accept(issued.number, by=BY, seen=issued.seen, files=files, reason=asked.reason)
+
+    def _describe(self, engine: Engine, number: int, principal: str, *, code: str = "") -> dict[str, Any]:
+        """A proposal as the view shows it, with a code as long as it can be decided. A view that looks again
+        gives the `code` that it has: it keeps it, or gets a new one for what has changed."""
+        from vaultbridge.review.decide import Decider, describe_decision
+        from vaultbridge.review.store import store_of
+
+        proposal = Decider(engine, store_of(engine.cache)).show(number)
+        shown: dict[str, Any] = {"kind": "review", "vault": engine.name, **_describe_proposal(proposal)}
+        if proposal.body is None or proposal.status != "waiting":
+            decided = proposal.decided
+            change = 0 if decided is None else decided.change
+            return {
+                **shown,
+                "said": describe_decision(proposal),
+                "change": change,
+                "undo": UNDO if change and self._can_undo else "",
+            }
+        seen, whole = proposal.body.version.hash, all(file["fits"] for file in shown["files"])
+        known = self._codes.find(code, number, principal) if code else None
+        if known is not None and known.used:
+            code = ""
+        elif known is None or known.seen != seen:
+            if known is not None:
+                self._codes.use(code, number, principal)
+            code = self._codes.issue(engine, number, principal, seen=seen, whole=whole)
+        return {**shown, "code": code, "whole": whole}
+
+
+def _may_wait(tool: ToolInfo) -> bool:
+    hints = tool.annotations
+    return tool.name != UNDO and not (hints is not None and hints.read_only_hint)
+
+
+def _describe_proposal(proposal: Proposal) -> dict[str, Any]:
+    body = proposal.body
+    files: list[dict[str, Any]] = []
+    if body is None:
+        files = [{"path": row.path, "was": row.was, "change": row.change} for row in proposal.rows]
+    else:
+        room = VIEW_CHARS
+        for file in body.version.files:
+            form, used = _describe_file(file, body.version.conflicts.get(file.path, ""), room)
+            files.append(form)
+            room -= used
+    return {
+        "id": proposal.id,
+        "status": proposal.status,
+        "assistant": proposal.actor,
+        "tool": proposal.tool,
+        "label": proposal.label,
+        "reason": proposal.why,
+        "files": files,
+        "moreFiles": proposal.more,
+        "notices": [] if body is None else list(body.version.notices),
+        "conflict": "" if body is None else body.version.conflict,
+        "rebased": 0 if body is None else body.rebased,
+    }
+
+
+def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[str, Any], int]:
+    """The file, and how much of the room it takes. `text` is the new text, for a person who edits it; `hunks`
+    are what changes, as a diff has it."""
+    from vaultbridge.review.model import has_text, hunks_of, texts_of
+
+    form: dict[str, Any] = {"path": file.path, "was": file.was, "change": file.change, "conflict": conflict}
+    if not has_text(file):
+        size = len((file.after if file.after is not None else file.before) or b"")
+        return {**form, "fits": True, "size": size}, 0
+    old, new = texts_of(file)
+    if len(old) + len(new) > room:
+        return {**form, "fits": False}, 0
+    hunks = [
+        {"old": hunk.old_start, "new": hunk.new_start, "lines": list(hunk.lines)} for hunk in hunks_of(file)
+    ]
+    return {**form, "fits": True, "text": new, "hunks": hunks}, len(old) + len(new)
+
+
+def _render(text: str, shown: dict[str, Any]) -> ToolResult:
+    said = text or shown.get("said") or "The change waits for a decision."
+    return ToolResult((TextContent(text=said),), meta={VIEW_KEY: shown})
