@@ -247,7 +247,7 @@ def main() -> int:
     options = parser.parse_args()
     built_in = options.vault == SAMPLE_VAULT and options.questions is None
     if not options.vault.is_dir():
-        parser.error(f"{options.vault} is no folder.")
+        parser.error(f"{options.vault} is not a folder.")
     if not built_in and options.questions is None and options.links is None:
         parser.error("Give --questions FILE or --links N for a vault of your own.")
     missed: list[str] = []

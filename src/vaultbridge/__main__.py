@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
-        code = 0  # `vaultbridge search … | head` is no failure
+        code = 0  # `vaultbridge search … | head` is not a failure
     except OSError as error:
         code = _complain(f"the system refused: {error.strerror or error}.")
     except Exception as error:

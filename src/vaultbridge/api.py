@@ -345,7 +345,7 @@ class Vault:
 def open(  # noqa: A001 - as in `vaultbridge.open(…)`
     vault: str | os.PathLike[str] | None = None, *, read_only: bool = False
 ) -> Vault:
-    """Open a vault by its folder or its name in Obsidian; without one, the vault you stand in or the only one
+    """Open a vault by its folder or its name in Obsidian; without one, the vault you are in or the only one
     there is. Raises VaultNotFound."""
     from vaultbridge.server.vault_choice import choose_vault
     from vaultbridge.server.wiring import open_engine

@@ -94,7 +94,7 @@ def test_no_vault_anywhere_says_how_to_name_one(machine: Machine) -> None:
     machine.add_vault("Plain", known=False, opened=False)
     done = machine.run("search", "anything")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Name one with -v FOLDER, stand in its folder, or set VAULTBRIDGE_VAULT." in done.stderr
+    assert "Name one with -v FOLDER, change into its folder, or set VAULTBRIDGE_VAULT." in done.stderr
     assert machine.run("read", "Plain/", "Where").stdout == "this is Plain\n"
 
 

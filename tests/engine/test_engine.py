@@ -142,7 +142,7 @@ def test_creating_refuses_an_existing_note_in_any_case_unless_told_to_overwrite(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault(VAULT)
-    with pytest.raises(EditRefused, match="exists already"):
+    with pytest.raises(EditRefused, match="already exists"):
         engine.apply([Create(note="home", content="x")])
     engine.apply([Create(note="home", content="x", overwrite=True)])
     assert contents(engine)["Home.md"] == b"x"
@@ -334,7 +334,7 @@ def test_a_note_that_icloud_has_not_downloaded_is_reported_as_such(make_vault: M
     ):
         with pytest.raises(EngineFailure, match="not downloaded"):
             action()
-    with pytest.raises(EditRefused, match="exists already"):
+    with pytest.raises(EditRefused, match="already exists"):
         engine.apply([Create(note="Far", content="x")])
 
 

@@ -143,7 +143,7 @@ def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(
     engine.apply([RenameTag(note="F/Plan", tag="a", to="b"), Write(note="F/Plan", content="last")])
     assert [path.name for path in (engine.root.folder / "F").iterdir()] == ["Plan.md"]
     assert (engine.root.folder / "F/Plan.md").read_text() == "last"
-    with pytest.raises(EditRefused, match=r"F/Plan\.md exists already"):
+    with pytest.raises(EditRefused, match=r"F/Plan\.md already exists"):
         engine.apply([Create(note="F/Plan", content="x")])
     assert not engine.queries.status.complete
 

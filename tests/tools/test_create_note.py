@@ -37,7 +37,7 @@ def test_a_bare_name_goes_to_the_folder_of_the_settings(sample: ToolHarness) -> 
 def test_an_existing_note_is_kept_unless_overwrite_is_set(small: Small) -> None:
     harness = small({"A.md": "old"})
     error = harness.refused(EditRefused, "create_note", name="A", content="new")
-    assert "A.md exists already" in str(error)
+    assert "A.md already exists" in str(error)
     assert harness.data("create_note", name="A", content="new", overwrite=True) == {
         "path": "A.md",
         "created": False,

@@ -54,7 +54,7 @@ def test_a_folder_can_be_moved_to_the_top(small: Small, top: str) -> None:
 
 def test_a_folder_does_not_replace_another_at_the_top(small: Small) -> None:
     harness = small({"F/G/A.md": "x", "G/B.md": ""})
-    assert "G exists already" in str(harness.refused(EditRefused, "move_note", name="F/G/", to="/"))
+    assert "G already exists" in str(harness.refused(EditRefused, "move_note", name="F/G/", to="/"))
     assert harness.data("move_note", name="G/", to="/") == {"unchanged": True}
 
 
@@ -82,7 +82,7 @@ def test_a_move_to_the_same_place_changes_nothing(small: Small) -> None:
 
 def test_impossible_moves_are_refused(small: Small) -> None:
     harness = small({"A.md": "a", "B.md": "b"})
-    assert "B.md exists already" in str(harness.refused(EditRefused, "move_note", name="A", to="B"))
+    assert "B.md already exists" in str(harness.refused(EditRefused, "move_note", name="A", to="B"))
     harness.refused(NoteNotFound, "move_note", name="Q", to="R")
     harness.refused(InvalidPath, "move_note", name="A", to="a:b")
     harness.refused(InvalidPath, "move_note", name="A", to="../A")

@@ -78,7 +78,7 @@ FREE: Final = frozenset(
         "resources/templates/list", "resources/unsubscribe",
     }
 )  # fmt: skip
-"""Methods that touch no note: they are answered while a client is paused, and are no activity."""
+"""Methods that touch no note: they are answered while a client is paused, and are not activity."""
 
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 """Where a request of MCP 2026-07-28 says who sends it."""
@@ -158,7 +158,7 @@ class SeenClient:
 
     @property
     def is_known(self) -> bool:
-        """Whether it has said who it is or called anything. A connection that was only opened is no client
+        """Whether it has said who it is or called anything. A connection that was only opened is not a client
         that anybody looks for."""
         return self._introduced or self.calls > 0
 
@@ -317,7 +317,7 @@ class Activity:
         self.changed(client)
 
     def note_event(self, client: SeenClient, kind: str, words: str) -> None:
-        """Something that is no call: a client came or went, or a person paused it."""
+        """Something that is not a call: a client came or went, or a person paused it."""
         self.settle()
         record = CallRecord(client, next(self.numbers), EVENT + kind, self.clock())
         record.query = words

@@ -18,7 +18,7 @@ QUERY_CHARS: Final = 80
 """How much of a search is kept, for the words "searched for …"."""
 
 EVENT: Final = "@"
-"""The start of the method of a record that is no call."""
+"""The start of the method of a record that is not a call."""
 
 
 class CallRecord(Struct, gc=False, eq=False):

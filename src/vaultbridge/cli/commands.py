@@ -43,7 +43,7 @@ COMMANDS = {
     "doctor": "check that assistants can connect, and say what to do",
     "token": "make, list and revoke access tokens",
     "vaults": "list the vaults in Obsidian's list",
-    "completion": "print what completes commands, notes and tags in a shell",
+    "completion": "print a script that completes commands, notes and tags in a shell",
 }
 
 MODULES = {

@@ -129,8 +129,8 @@ class Parser(SuggestingParser):
         return args
 
     def _place_vault(self, args: argparse.Namespace) -> None:
-        """argparse gives the first word to VAULT, unless others need it. When that word is no vault, or `-v`
-        names the vault, every word belongs to the argument before the one that has it."""
+        """argparse gives the first word to VAULT, unless others need it. When that word is not a vault, or
+        `-v` names the vault, every word belongs to the argument before the one that has it."""
         positional = [action for action in self._actions if not action.option_strings]
         after = positional[[action.dest for action in positional].index("vault") + 1 :]
         option = args.vault_option

@@ -27,7 +27,7 @@ READ_BYTES: Final = 4096
 """Input is read in chunks of this size: an answer is a word or two."""
 
 LINE_BYTES: Final = 4096
-"""The longest line of input: anything longer is no answer, and its rest is dropped."""
+"""The longest line of input: anything longer is not an answer, and its rest is dropped."""
 
 WAITING_LINES: Final = 1000
 """Lines that a program may write ahead; further ones wait in its pipe."""

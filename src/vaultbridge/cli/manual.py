@@ -36,8 +36,8 @@ Searches, reads and edits the notes of an Obsidian vault by the app's own rules,
 assistants over MCP, Claude Code's /ide socket and HTTP. \\fBvaultbridge init\\fR sets it up.
 .PP
 VAULT is a vault's folder or its name in Obsidian. It comes first or after \\fB\\-v\\fR, and may be left out:
-then it is the vault one stands in, the one that VAULTBRIDGE_VAULT or the configuration names, or the only one
-there is.
+then it is the vault that you are in, the one that VAULTBRIDGE_VAULT or the configuration names, or the only
+one there is.
 .PP
 A place in a note is written Note#Heading, Note#^block, Note:3 or Note:3-5.
 .SH OPTIONS

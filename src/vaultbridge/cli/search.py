@@ -39,7 +39,7 @@ def main_search(argv: list[str]) -> int:
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
     )
     parser.add_argument("--exact", action="store_true", help="only notes that have every word")
-    parser.add_argument("--explain", action="store_true", help="show what each part of the rank gave")
+    parser.add_argument("--explain", action="store_true", help="show what each view adds to the rank")
     parser.add_argument(
         "--limit",
         type=parse_integer,
@@ -203,7 +203,9 @@ def main_context(argv: list[str]) -> int:
         "context", "Show what the vault says to a question: the best passages of the best notes.", paged=True
     )
     parser.add_vault()
-    parser.add_argument("question", metavar="QUESTION", nargs="+", help="in plain words, as to a person")
+    parser.add_argument(
+        "question", metavar="QUESTION", nargs="+", help="in plain words, as you would ask a person"
+    )
     parser.add_argument(
         "--max-chars",
         type=parse_integer,

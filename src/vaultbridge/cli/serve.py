@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--require-token", action="store_true", help="local programs need a token too")
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     parser.add_argument(
-        "--link", action="store_true", help="print the page's link also when the output is no terminal"
+        "--link", action="store_true", help="print the page's link even if the output is not a terminal"
     )
     parser.add_argument("--no-ide", action="store_true", help="no lock file for Claude Code")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")

@@ -1,8 +1,8 @@
 """Cuts a note into the passages that are embedded: a section, or a part of a long one. Pure: no I/O.
 
 A passage begins with the note's title and the headings above it, because most sections do not repeat what
-they are about. Properties are left out. What contains no letter or digit is no passage: an endpoint refuses
-an empty text, and a line of dashes resembles everything.
+they are about. Properties are left out. What contains no letter or digit is not a passage: an endpoint
+refuses an empty text, and a line of dashes resembles everything.
 """
 
 from __future__ import annotations

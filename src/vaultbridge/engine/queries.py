@@ -436,7 +436,7 @@ class Queries:
         return listing.list_recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
 
     def left_out(self) -> tuple[int, list[Skipped]]:
-        """How many files and folders are no part of the vault although a person may think so, and some of
+        """How many files and folders are not part of the vault although a person may think so, and some of
         them, with the reason. What the scope hides is not counted."""
         from vaultbridge.index.store.database import read_left_out
 

@@ -1,7 +1,7 @@
 """All notes and the links between them, as numbers: what a drawing of the whole vault needs.
 
 One reading transaction, a few statements: 10,000 notes take a tenth of a second. A file that `visible` hides
-is no node, and a link to it is no edge; `index.graph` explains how the others resolve then.
+is not a node, and a link to it is not an edge; `index.graph` explains how the others resolve then.
 """
 
 from __future__ import annotations

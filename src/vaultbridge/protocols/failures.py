@@ -58,7 +58,7 @@ def to_error(error: Exception) -> ErrorObject:
 
 
 def parse_error(what: str) -> ErrorResponse:
-    """What answers bytes that are no message; there is no id to answer to."""
+    """What answers bytes that are not a message; there is no id to answer to."""
     return ErrorResponse(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
 
 

@@ -257,7 +257,7 @@ def parse_id(text: str) -> int:
     """The number in `p12`. Raises InvalidArgument."""
     if text[:1] == "p" and text[1:].isascii() and text[1:].isdigit() and len(text) < 16:
         return int(text[1:])
-    raise InvalidArgument(f"{text[:40]!r} is no proposal.", argument="id", hint="It is like p12.")
+    raise InvalidArgument(f"{text[:40]!r} is not a proposal.", argument="id", hint="It is like p12.")
 
 
 def describe_for_dialog(proposal: Proposal) -> str:

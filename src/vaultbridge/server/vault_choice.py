@@ -79,7 +79,7 @@ def choose_vault(environ: Mapping[str, str], here: str) -> str:
         return _only(known, "Obsidian knows")
     raise VaultNotFound(
         "No vault was named, this folder is in none, and Obsidian knows none on this machine.",
-        hint=f"Name one with -v FOLDER, stand in its folder, or set {VAULT_VARIABLE}.",
+        hint=f"Name one with -v FOLDER, change into its folder, or set {VAULT_VARIABLE}.",
     )
 
 

@@ -205,7 +205,7 @@ class LinkCodes:
         return code
 
     def redeem(self, code: str) -> str | None:
-        """The token, for a code that is valid; it is not valid any more then."""
+        """The token, for a code that is valid; it is no longer valid then."""
         ends = self._made.pop(code, None)
         return self._token if ends is not None and self._clock() <= ends else None
 

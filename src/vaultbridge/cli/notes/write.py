@@ -71,7 +71,9 @@ def main_append(argv: list[str]) -> int:
         "text", metavar="TEXT", nargs="*", help="without it, or for -, standard input is read"
     )
     parser.add_argument("--first", action="store_true", help="add it at the beginning instead")
-    parser.add_argument("--create", action="store_true", help="make the heading if the note lacks it")
+    parser.add_argument(
+        "--create", action="store_true", help="create the heading if the note does not have it"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _append)
 
@@ -120,7 +122,9 @@ def main_daily(argv: list[str]) -> int:
         help="YYYY-MM-DD, yesterday, tomorrow, or a number such as -1",
     )
     parser.add_argument("--heading", default="", help="add under this heading")
-    parser.add_argument("--create", action="store_true", help="make the heading if the note lacks it")
+    parser.add_argument(
+        "--create", action="store_true", help="create the heading if the note does not have it"
+    )
     parser.add_argument("--first", action="store_true", help="add at the beginning instead of the end")
     parser.add_argument("--path", action="store_true", help="only say which note it is")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")

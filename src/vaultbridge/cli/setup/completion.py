@@ -86,7 +86,9 @@ _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 def main(argv: list[str]) -> int:
     parser = Parser(
-        "completion", "Print what completes commands, notes, headings and tags in your shell.", epilog=HINTS
+        "completion",
+        "Print a script that completes commands, notes, headings and tags in your shell.",
+        epilog=HINTS,
     )
     parser.add_argument("shell", nargs="?", choices=tuple(SCRIPTS), help="the shell to print a script for")
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
     parser.add_argument("--cwd", type=Path, help="the folder in which Claude Code starts (default: this one)")
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended without a risk")
+    parser.add_argument("--fix", action="store_true", help="repair what can be repaired without risk")
     return run(parser, argv, _doctor)
 
 
@@ -86,7 +86,7 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
     mark = args.terminal.style(MARKS[finding.status], STYLES[finding.status])
     say(f"{mark} {finding.name}: {args.terminal.clean(finding.found)}")
     if finding.fixed:
-        say(f"       -> mended: {finding.fixed}")
+        say(f"       -> repaired: {finding.fixed}")
     elif finding.advice:
         say(f"       -> {finding.advice}")
 

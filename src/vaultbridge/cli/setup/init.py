@@ -69,7 +69,7 @@ def _init(args: argparse.Namespace) -> int:
     asks = not (args.yes or args.json)
     if asks and not args.dry_run and not sys.stdin.isatty():
         raise InvalidArgument(
-            "There is nobody to ask: standard input is no terminal.",
+            "There is nobody to ask: standard input is not a terminal.",
             argument="usage",
             hint="Add --yes to use the first vault and every assistant found, or --dry-run to look first.",
         )

@@ -370,7 +370,7 @@ class StreamableHttpTransport(Callbacks):
         return ""
 
     async def _listen(self) -> None:
-        """Read the server's own stream. A server without one answers 405, which is no error."""
+        """Read the server's own stream. A server without one answers 405, which is not an error."""
         try:
             why = await self._resume(EventReader(self._max_message_bytes), None, opened=False)
         except InvalidMessage as error:

@@ -103,7 +103,7 @@ def make_draft(
 
 
 def writable_note(draft: Draft, name: str, context: OperationContext) -> VaultPath:
-    """The note that a caller names. Raises when it may not be edited, or is no note."""
+    """The note that a caller names. Raises when it may not be edited, or is not a note."""
     path = find_existing(draft, name, context)
     context.scope.check_write(path)
     if not path.lower().endswith(".md"):
@@ -130,7 +130,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
             raise EditRefused(f"{path} cannot be created.", hint="Choose another name.")
         if not operation.overwrite:
             raise EditRefused(
-                f"{there[0]} exists already.",
+                f"{there[0]} already exists.",
                 hint="Set overwrite to replace it, edit it instead, or choose another name.",
                 path=there[0],
             )
@@ -177,7 +177,7 @@ def insert_template(draft: Draft, operation: InsertTemplate, context: OperationC
 
 def _check_free(draft: Draft, path: VaultPath, context: OperationContext) -> None:
     if draft.table.same_path(path) or is_folder(draft, path, context):
-        raise EditRefused(f"{path} exists already.", hint="Choose another name.", path=path)
+        raise EditRefused(f"{path} already exists.", hint="Choose another name.", path=path)
 
 
 def _check_text(path: VaultPath, data: bytes) -> None:
@@ -294,7 +294,7 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
     taken = [path for path in draft.table.same_path(target) if path != source]
     if taken or is_folder(draft, target, context):
         raise EditRefused(
-            f"{target} exists already; {source} was not moved.", hint="Choose another name.", path=target
+            f"{target} already exists; {source} was not moved.", hint="Choose another name.", path=target
         )
     move(draft, context.sources, {source: target}, context.settings.links, context.scope.visible)
 
@@ -362,7 +362,7 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
     same_but_case = target.lower() == source.lower()
     if not same_but_case and (is_folder(draft, target, context) or draft.table.same_path(target)):
         raise EditRefused(
-            f"{target} exists already; {source}/ was not moved.",
+            f"{target} already exists; {source}/ was not moved.",
             hint=f"Choose another name, or write {target}/ to move into it.",
         )
     files = list_files_under(draft, source, context)

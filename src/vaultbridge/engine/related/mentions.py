@@ -2,8 +2,8 @@
 
 A mention begins and ends where a word does. In a script without spaces each character counts as a word, as it
 does in the index. Of names that overlap, the longest is meant. Text in properties, headings, links, tags,
-comments and addresses is no mention. Whether the rest is text or code is decided by the parser: it is given
-the note with every mention linked, and finds only those that are links.
+comments and addresses is not a mention. Whether the rest is text or code is decided by the parser: it is
+given the note with every mention linked, and finds only those that are links.
 """
 
 from __future__ import annotations

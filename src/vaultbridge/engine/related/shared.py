@@ -48,7 +48,7 @@ def find_by_words(
     db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
 ) -> dict[int, SharedWords]:
     """Return the notes that share rare words with a text, by id. `own` is the text's own note, `count` the
-    number of visible notes, `visible` their ids (None: all). 0 as `own`: the text is no note."""
+    number of visible notes, `visible` their ids (None: all). 0 as `own`: the text is not a note."""
     chosen = _choose(db, text, title, own=own, count=count, visible=visible)
     whole = sum(weight for _, weight, _ in chosen) or 1.0
     parts: dict[int, list[tuple[float, str]]] = {}

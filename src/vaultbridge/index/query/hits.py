@@ -47,7 +47,7 @@ class HitMatch(Struct, frozen=True):
 
 class SearchTerms(Struct):
     """Everything that a query asks for and does not negate. What must be within a line, block or section is
-    in `units` only, because elsewhere in the note it is no match."""
+    in `units` only, because elsewhere in the note it is not a match."""
 
     needles: list[Needle]
     patterns: list[re.Pattern[str]]

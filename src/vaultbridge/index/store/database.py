@@ -411,8 +411,8 @@ def read_meta(db: sqlite3.Connection, name: str) -> int:
 
 
 def read_left_out(db: sqlite3.Connection) -> tuple[int, list[Skipped]]:
-    """Returns how many files and folders are no part of the vault although a person may think so, and some of
-    them."""
+    """Returns how many files and folders are not part of the vault although a person may think so, and some
+    of them."""
     (value,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
     count, first = msgspec.json.decode(value)
     return count, [Skipped(path, why) for path, why in first]

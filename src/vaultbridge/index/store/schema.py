@@ -145,7 +145,7 @@ _COUNTERS: Final = ("generation", "files_version")
 file before it had already reached would make what was remembered of that one look true."""
 
 _START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0,[]]"}
-"""`left_out` is JSON: how many files and folders are no part of the vault although a person may think so,
+"""`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
 then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
 
 

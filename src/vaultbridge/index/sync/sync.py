@@ -52,7 +52,7 @@ LEFT_OUT_STORED: Final = 100
 
 class SyncReport(Struct, frozen=True):
     """What a comparison with the disk changed in the index. `leftovers` are temporary files of ours that were
-    found, `left_out` are files and folders that are no part of the vault although a person may think so, and
+    found, `left_out` are files and folders that are not part of the vault although a person may think so, and
     `cancelled` says that the work is unfinished."""
 
     added: int = 0

@@ -73,7 +73,7 @@ def read_wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | No
 
 def read_destination(text: str, at: int) -> tuple[str, int] | None:
     """Read `(dest "title")` at an opening parenthesis: the destination as written, and the offset after the
-    closing one. None if it is no destination by CommonMark (a literal space, unbalanced parentheses)."""
+    closing one. None if it is not a destination by CommonMark (a literal space, unbalanced parentheses)."""
     opened = _OPEN.match(text, at)
     if opened is None:
         return None

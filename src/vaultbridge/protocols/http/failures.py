@@ -1,6 +1,6 @@
 """Turns a failure into an HTTP error in the form of Bridge v1: `to_response` is the only place that does.
 
-The form is used by Bridge v1 itself, and for what no endpoint has answered: bytes that are no request, an
+The form is used by Bridge v1 itself, and for what no endpoint has answered: bytes that are not a request, an
 address that nothing serves. MCP has its own in `mcp/http/failures.py`.
 """
 

@@ -252,7 +252,7 @@ class McpContext:
     async def _send_request(self, request: InputRequest) -> dict[str, Any]:
         answer = await self._call.ask(request.method, request.params)
         if not isinstance(answer, dict):
-            raise EngineFailure(f"The client answered {request.method} with something that is no object.")
+            raise EngineFailure(f"The client answered {request.method} with something that is not an object.")
         return answer
 
     def _require(self, capability: Capability) -> None:

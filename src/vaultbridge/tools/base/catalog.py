@@ -90,7 +90,7 @@ class Catalog:
         self._changed()
 
     def remove(self, name: str) -> None:
-        """Remove a tool, or all tools of a group. Removing what does not exist is no error."""
+        """Remove a tool, or all tools of a group. Removing what does not exist is not an error."""
         with self._guard:
             kept = {key: tool for key, tool in self._tools.items() if name not in (key, tool.group)}
             if len(kept) == len(self._tools):
@@ -203,7 +203,7 @@ class Catalog:
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
         InvalidArgument for a wrong argument, PermissionDenied for a change where the vault is read-only, and
-        whatever the tool raises. A change that waits for a person is no failure: the answer says so."""
+        whatever the tool raises. A change that waits for a person is not a failure: the answer says so."""
         try:
             return self._call(name, arguments, context)
         except ChangePending as pending:

@@ -79,7 +79,7 @@ class MakeFolder(Struct, frozen=True):
 
 class RemoveFolder(Struct, frozen=True):
     """Removes a folder and, when `deep`, the empty folders in it. A folder that is not empty stays, and that
-    is no error."""
+    is not an error."""
 
     path: VaultPath
     deep: bool = True

@@ -97,7 +97,7 @@ def draw_around(map_: LinkMap, path: str, depth: int) -> Drawing:
     try:
         root = map_.paths.index(path)
     except ValueError:
-        # An attachment that is no node here, or a note that the index does not have yet.
+        # An attachment that is not a node here, or a note that the index does not have yet.
         return Drawing([], None, f"{path} is not in the graph.")
     beside: dict[int, list[int]] = {}
     for one, other in map_.edges:

@@ -272,7 +272,8 @@ def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
 
 
 def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> list[dict[str, Any]]:
-    """The lines that hold the links; the link itself for a source that has changed since, or is no note."""
+    """The lines that hold the links; the link itself for a source that has changed since, or is not a
+    note."""
     lines: list[str] = []
     if kind_of(source) == "note":
         try:
