@@ -284,8 +284,8 @@ class Vault:
     def notes(self, folder: str = "") -> Iterator[str]:
         """The paths of all notes, or of those in a folder, sorted."""
         self._engine.index_sync.refresh()
-        prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        yield from (path for path in self._engine.queries.paths_of_kind("note") if path.startswith(prefix))
+        page = self._engine.queries.files_page(folder.strip("/"), kind="note")
+        yield from (file.path for file in page.rows)
 
     def links(self, note: str) -> list[Link]:
         """The links that a note contains."""

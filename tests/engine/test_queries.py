@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.cli.notes.export import export_jsonl
+from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -16,8 +17,10 @@ def test_the_first_question_may_need_every_link(make_vault: MakeVault) -> None:
     """Each of these waits for a complete index, which nobody else would build here."""
     files = {"A.md": "[[B]] #t", "B.md": "text"}
     assert make_vault(files).queries.notes_with_tag("t") == ["A.md"]
-    assert make_vault(files).queries.sources_of([VaultPath("B.md")]) == ["A.md"]
-    assert make_vault(files).queries.sources_naming(["b.md"]) == ["A.md"]
+    engine = make_vault(files)
+    assert LinkSources(engine.root, engine.index_sync).leading_to([VaultPath("B.md")]) == ["A.md"]
+    engine = make_vault(files)
+    assert LinkSources(engine.root, engine.index_sync).naming(["b.md"]) == ["A.md"]
 
 
 def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(make_vault: MakeVault) -> None:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from vaultbridge.activity.touched import record_change, record_read
 from vaultbridge.embeddings.own_model import OwnModel
+from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
@@ -153,6 +154,7 @@ class Engine:
             embeddings, self.cache, index=lambda: self.index_sync.index, shown=lambda: self.queries.shown()
         )
         self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
+        self._sources = LinkSources(self.root, self.index_sync)
         self._files = Finder(self.root, self.scope, self.queries)
 
     def __enter__(self) -> Engine:
@@ -424,7 +426,7 @@ class Engine:
             expand=self.expand,
             notes_with_tag=self.queries.notes_with_tag,
             find_tasks=lambda text: self.queries.tasks(text=text, limit=TASKS_FOUND).tasks,
-            sources=self.queries,
+            sources=self._sources,
             settings=settings,
             scope=self.scope,
         )

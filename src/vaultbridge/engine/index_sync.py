@@ -267,6 +267,12 @@ class IndexSync:
                     hint="A move must know every link. Try again in a moment.",
                 )
 
+    def whole_index(self) -> Index:
+        """The index, up to date and complete. Raises TimedOut."""
+        self.ensure_fresh()
+        self.wait_complete()
+        return self.index
+
     def compare_since(self, moment: float) -> None:
         """Called before a change that must know every link: makes sure that nothing that was on disk at
         `moment` (of the monotonic clock) is missing. A watcher reports a change with a delay, which is fine

@@ -7,8 +7,7 @@ views only.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vaultbridge.index.files import IndexedFile, IndexedNote
-    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, StoredLinks, UnresolvedTarget
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
         ListPage,
@@ -68,9 +67,6 @@ class _Links(Struct, frozen=True):
 
 
 class Queries:
-    """Also implements `LinkSources`, which ignores the scope: a move must not break links in notes that its
-    caller may not see."""
-
     def __init__(
         self,
         root: Root,
@@ -89,12 +85,6 @@ class Queries:
 
     def _index(self) -> Index:
         self._sync.ensure_fresh()
-        return self._sync.index
-
-    def _whole_index(self) -> Index:
-        """The complete index: waits for a first build. Raises TimedOut."""
-        self._sync.ensure_fresh()
-        self._sync.wait_complete()
         return self._sync.index
 
     def _seen(self) -> Visible | None:
@@ -322,7 +312,8 @@ class Queries:
         for a first build."""
         from vaultbridge.index import listing
 
-        return self._own_text(listing.list_notes_with_tag(self._whole_index(), tag, visible=self._seen()))
+        notes = listing.list_notes_with_tag(self._sync.whole_index(), tag, visible=self._seen())
+        return self._root.leave_out_links(notes)
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
@@ -456,44 +447,6 @@ class Queries:
         for kind, count in overview.count_by_kind(self._index(), visible=self._seen()).items():
             counts[kinds.get(kind, "attachments")] += count
         return counts
-
-    # Which files link where, for moves.
-
-    def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
-        from vaultbridge.index import graph as lookups
-
-        return self._own_text(lookups.find_sources_by_name(self._whole_index(), keys))
-
-    def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        from vaultbridge.index import graph as lookups
-
-        return self._own_text(lookups.find_sources(self._whole_index(), paths))
-
-    def stored_links(self, paths: Iterable[VaultPath]) -> dict[VaultPath, StoredLinks]:
-        from vaultbridge.index import graph as lookups
-
-        return lookups.read_stored_links(self._whole_index(), paths)
-
-    def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        """Leaves out links to another file of the vault: that file is in the list itself, and a text must not
-        be written twice."""
-        folder = self._root.folder
-        return [
-            path
-            for path in paths
-            # Unlike a Path's method, raises no error for a file that may not be looked at; reading it does.
-            if not os.path.islink(folder / path) or self._root.real_path(folder / path) is None  # noqa: PTH114
-        ]
-
-    def paths_of_kind(self, kind: str) -> list[VaultPath]:
-        from vaultbridge.index import graph as lookups
-
-        return lookups.list_paths_of_kind(self._sync.index, kind)
-
-    def notes_with_bases(self) -> list[VaultPath]:
-        from vaultbridge.index import graph as lookups
-
-        return self._own_text(lookups.find_notes_with_bases(self._whole_index()))
 
 
 def _seen_by(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:

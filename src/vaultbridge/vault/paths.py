@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NewType
 
@@ -350,6 +351,16 @@ class Root:
         """The vault path of what `place` leads to when links are followed; None when that is outside the
         vault."""
         return self.path_of(real_path(place))
+
+    def leave_out_links(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+        """The paths without links to another file of the vault: that file is in the list itself, and a text
+        must not be written twice."""
+        return [
+            path
+            for path in paths
+            # Unlike a Path's method, raises no error for a file that may not be looked at; reading it does.
+            if not os.path.islink(self._prefix + path) or self.real_path(self.folder / path) is None  # noqa: PTH114
+        ]
 
     def _inside(self, place: Path, path: str) -> str:
         real = real_path(place)

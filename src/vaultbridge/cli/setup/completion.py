@@ -263,7 +263,9 @@ def _list_bases(current: str, vault: str | None) -> list[str]:
 def _list_paths(engine: Engine, kind: str) -> list[str]:
     """From the index if there is a whole one, otherwise from as much of the disk as can be listed at once."""
     if engine.queries.status.complete:
-        return list(engine.queries.paths_of_kind(kind))
+        from vaultbridge.index.graph import list_paths_of_kind
+
+        return list(list_paths_of_kind(engine.index_sync.index, kind))
     from vaultbridge.vault.walk import FileEntry, walk
 
     listed = islice(walk(engine.root), LISTED)

@@ -11,7 +11,7 @@ hidden note are resolved among all files.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.drafting.draft import Draft, DraftFile
@@ -21,36 +21,53 @@ from vaultbridge.links.syntax import LinkSettings, note_name
 from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.text import has_surrogates
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import redact
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.index_sync import IndexSync
     from vaultbridge.index.graph import StoredLinks
 
 SOURCES_NAMED: Final = 10
 """How many notes a notice names: enough to look at, and still one line."""
 
 
-class LinkSources(Protocol):
-    """What the index knows about which files link where."""
+class LinkSources:
+    """What the index knows about which files link where. It ignores the scope: a move must not break links in
+    notes that its caller may not see. Each look waits for a first build, and raises TimedOut."""
 
-    def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
+    def __init__(self, root: Root, index_sync: IndexSync) -> None:
+        self._root = root
+        self._sync = index_sync
+
+    def naming(self, keys: Iterable[str]) -> list[VaultPath]:
         """The notes and canvases with a link whose target one of these name keys may decide."""
-        ...
+        from vaultbridge.index.graph import find_sources_by_name
 
-    def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+        return self._root.leave_out_links(find_sources_by_name(self._sync.whole_index(), keys))
+
+    def leading_to(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """The notes and canvases with a link to one of these files."""
-        ...
+        from vaultbridge.index.graph import find_sources
 
-    def stored_links(self, paths: Iterable[VaultPath]) -> Mapping[VaultPath, StoredLinks]:
+        return self._root.leave_out_links(find_sources(self._sync.whole_index(), paths))
+
+    def stored_links(self, paths: Iterable[VaultPath]) -> dict[VaultPath, StoredLinks]:
         """The links of these files as the index knows them; of some files it knows none."""
-        ...
+        from vaultbridge.index.graph import read_stored_links
 
-    def paths_of_kind(self, kind: str) -> list[VaultPath]: ...
+        return read_stored_links(self._sync.whole_index(), paths)
+
+    def bases(self) -> list[VaultPath]:
+        from vaultbridge.index.graph import list_paths_of_kind
+
+        return list_paths_of_kind(self._sync.index, "base")
 
     def notes_with_bases(self) -> list[VaultPath]:
         """The notes that may contain a base as a code block."""
-        ...
+        from vaultbridge.index.graph import find_notes_with_bases
+
+        return self._root.leave_out_links(find_notes_with_bases(self._sync.whole_index()))
 
 
 def move(
@@ -84,7 +101,7 @@ def rewrite_links(
     """Rewrites every link that a move of these files will need, and leaves the files where they are. When
     `merging`, the new paths are files that take the others in."""
     keys = touched_keys([*moves, *moves.values()])
-    affected = {*_find_affected(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
+    affected = {*_find_affected(draft, sources.naming(keys)), *(p for p in moves if _has_links(p))}
     bases = _bases(draft, sources, moves, folder)
     plans = []
     for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
@@ -132,8 +149,7 @@ def _bases(
     """The vault's bases by the file they are in; of those in notes only the ones that may name what moves: a
     note full of code has many."""
     bases: dict[str, tuple[Embedded, ...]] = {
-        path: (whole_text(draft.open(path).text),)
-        for path in draft.translate_paths(sources.paths_of_kind("base"))
+        path: (whole_text(draft.open(path).text),) for path in draft.translate_paths(sources.bases())
     }
     names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
     for path in sorted(_find_affected(draft, sources.notes_with_bases())):
@@ -162,7 +178,7 @@ def pin_older_links(
 
     An unresolved link that will lead to the new note is what its writer intended; it only gets a notice."""
     keys = touched_keys([path])
-    affected = _find_affected(draft, sources.sources_naming(keys))
+    affected = _find_affected(draft, sources.naming(keys))
     plans = []
     for hidden, group, table in _split_by_visibility(draft, affected):
         with redact(group if hidden else ()):
@@ -226,10 +242,10 @@ def _sources_of(draft: Draft, sources: LinkSources, paths: Iterable[VaultPath]) 
     link that leads to a hidden file there may lead to one of these for the caller, so links are also looked
     up by name."""
     origins = [draft.origin(path) for path in paths]
-    found = sources.sources_of(origins)
+    found = sources.leading_to(origins)
     if not draft.restricted:
         return found
-    return sorted({*found, *sources.sources_naming(touched_keys(origins))})
+    return sorted({*found, *sources.naming(touched_keys(origins))})
 
 
 def _find_affected(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
