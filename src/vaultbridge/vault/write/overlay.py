@@ -2,6 +2,9 @@
 
 A plan asks what will be at a path when a step runs; earlier steps may have moved, made or removed it. The
 overlay reads names from the disk but no content, and changes nothing.
+
+`engine.drafting.draft` simulates the vault too, but what notes say and where links lead, from the index and
+before the writer's lock is taken. ARCHITECTURE.md says why they are two.
 """
 
 from __future__ import annotations
