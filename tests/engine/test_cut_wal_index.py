@@ -73,7 +73,7 @@ def test_a_cut_file_is_restored_and_rebuilt(
     database = tmp_path_factory.mktemp("shm") / "x.sqlite"
     file = database.with_name("x.sqlite-shm")
     file.write_bytes(b"\xff" * before * REGION_BYTES)
-    index = WalIndex(database)
+    index = WalIndex(database, growing_seconds=0)
     assert not index.repair()
     os.truncate(file, size)
     grown = size % REGION_BYTES == 0 and size >= before * REGION_BYTES
@@ -81,3 +81,38 @@ def test_a_cut_file_is_restored_and_rebuilt(
     assert file.stat().st_size >= before * REGION_BYTES
     assert file.stat().st_size % REGION_BYTES == 0
     assert grown or not any(file.read_bytes()[:HEADER_BYTES])
+
+
+MAKES_DATABASES = textwrap.dedent(
+    """
+    import sqlite3, sys
+
+    for n in range(int(sys.argv[2])):
+        db = sqlite3.connect(f"{sys.argv[1]}/{n}.sqlite", isolation_level=None)
+        db.execute("PRAGMA journal_mode = WAL")
+        print(n, flush=True)
+        sys.stdin.readline()
+        db.execute("CREATE TABLE t (x)")
+        db.close()
+    """
+)
+
+
+def test_a_file_that_sqlite_is_enlarging_is_left_alone(tmp_path: Path) -> None:
+    """SQLite makes the file page by page; whoever looks in between must not take it for truncated."""
+    count = 200
+    with subprocess.Popen(
+        [sys.executable, "-c", MAKES_DATABASES, str(tmp_path), str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for n in range(count):
+            assert process.stdout.readline() == f"{n}\n"
+            index = WalIndex(tmp_path / f"{n}.sqlite")
+            process.stdin.write("\n")
+            process.stdin.flush()
+            while process.poll() is None and not (tmp_path / f"{n + 1}.sqlite").exists():
+                assert not index.repair()
+    assert process.returncode == 0

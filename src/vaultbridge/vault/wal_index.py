@@ -5,11 +5,15 @@ A process that touches a mapped page beyond the end of the file is killed by SIG
 Some tools truncate files that they take for rubbish, so the size is checked before each use of a connection.
 The content is derived from the `-wal` file: SQLite rebuilds it under its own locks when its header is
 cleared.
+
+A file that SQLite enlarges in another thread or process looks truncated for an instant. It must be left
+alone: to open and close it here would give up the locks that SQLite holds on it in this process.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Final
 
@@ -22,14 +26,22 @@ HEADER_BYTES: Final = 136
 EMPTY_BYTES: Final = 3
 """The size to which SQLite itself truncates the file when nobody else has it open."""
 
+GROWING_SECONDS: Final = 1.0
+"""SQLite enlarges the file by a region in steps of a page, which takes microseconds. A size between two
+regions that lasts longer is the work of somebody else: even a busy machine lets a thread go on sooner."""
+
+GROWING_POLL_SECONDS: Final = 0.001
+"""How often the size is looked at meanwhile."""
+
 
 class WalIndex:
     """Call `repair` before each use of a connection to the database, and before opening one."""
 
-    __slots__ = ("_place", "_seen")
+    __slots__ = ("_growing_seconds", "_place", "_seen")
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, *, growing_seconds: float = GROWING_SECONDS) -> None:
         self._place = f"{database}-shm"
+        self._growing_seconds = growing_seconds
         self._seen = 0
         """The largest size while a connection was open: that much may be mapped."""
 
@@ -38,6 +50,8 @@ class WalIndex:
         write is left to SQLite, which reports it."""
         try:
             size = os.stat(self._place).st_size  # noqa: PTH116 - before every question to the index
+            if self._may_grow(size):
+                size = self._wait_until_grown(size)
         except OSError:
             return False
         if size >= self._seen and size % REGION_BYTES == 0:
@@ -59,6 +73,18 @@ class WalIndex:
         )
         self._seen = whole
         return True
+
+    def _may_grow(self, size: int) -> bool:
+        """Whether SQLite may be enlarging the file at this moment: it never makes one smaller that is in
+        use."""
+        return size >= self._seen and size > EMPTY_BYTES and size % REGION_BYTES != 0
+
+    def _wait_until_grown(self, size: int) -> int:
+        deadline = time.monotonic() + self._growing_seconds
+        while self._may_grow(size) and time.monotonic() < deadline:
+            time.sleep(GROWING_POLL_SECONDS)
+            size = os.stat(self._place).st_size  # noqa: PTH116
+        return size
 
     def forget(self) -> None:
         """Call it when every connection of this process is closed: nothing is mapped any more."""
