@@ -337,3 +337,15 @@ async def test_closing_does_not_wait_for_a_stuck_thread(tmp_path: Path) -> None:
             await wire.connection.close()
             await wire.server.close()
     gate.open.set()
+
+
+async def test_a_vault_that_is_slow_to_close_is_left_without_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A busy machine is no fault: what the log says while all is well makes people look for one."""
+    monkeypatch.setattr(vault_provider, "CLOSE_SECONDS", 0)
+    with caplog.at_level("DEBUG"):
+        async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"})) as wire:
+            await wire.text("read_note", name="A")
+    said = {record.levelname for record in caplog.records if "did not close in time" in record.message}
+    assert said == {"DEBUG"}
