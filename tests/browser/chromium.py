@@ -61,19 +61,38 @@ UNTIL = """new Promise((done) => {
 })"""
 """Looks a hundred times before it comes back, so that a tab that goes elsewhere is not waited for."""
 
-POINT = """(async () => {
+AIM = """(async () => {
   // Where it is when it has held still from one frame to the next: a page that is being laid out moves.
-  for (let last = '', frames = 0; ; frames++) {
+  // A press that would hit something else, because it has moved again since, is kept from the page.
+  for (let last = ''; ; await new Promise(requestAnimationFrame)) {
     const node = document.querySelector(%s);
+    if (!node || node.disabled) return null;
     node.scrollIntoView({ block: 'center', behavior: 'instant' });
     const box = node.getBoundingClientRect();
     const [x, y] = [box.x + Math.min(box.width / 2, 40), box.y + box.height / 2];
-    const free = node.contains(document.elementFromPoint(x, y));
-    if (last === `${x} ${y}` || frames === 60) return { x, y, free };
-    last = `${x} ${y}`;
-    await new Promise(requestAnimationFrame);
+    const at = document.elementFromPoint(x, y);
+    const now = `${x} ${y} ${node.contains(at)}`;
+    if (last !== now) { last = now; continue; }
+    if (!node.contains(at)) return { over: at?.outerHTML.slice(0, 200) ?? '' };
+    window.aim?.abort();
+    const aim = Object.assign(new AbortController(), { hit: false, missed: false });
+    window.aim = aim;
+    const listen = (event) => {
+      // What is gone was taken away by the press itself.
+      aim.missed ||= node.isConnected && !event.composedPath().includes(node);
+      aim.hit ||= event.type === 'mouseup' && !aim.missed;
+      if (aim.missed) event.preventDefault(), event.stopImmediatePropagation();
+      else if (event.type === 'click') aim.abort(); // a label clicks its control next
+    };
+    for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'])
+      addEventListener(kind, listen, { capture: true, signal: aim.signal });
+    return { x, y };
   }
 })()"""
+"""Null when there is nothing to click at the moment, `over` is what covers it."""
+
+HIT = "(() => { window.aim?.abort(); return window.aim ? window.aim.hit : true; })()"
+"""A page that has gone elsewhere since has been hit."""
 
 
 class NoBrowser(Exception):
@@ -280,15 +299,28 @@ class Page:
         return str(await self.until(f"document.querySelector({json.dumps(selector)})?.innerText"))
 
     async def click(self, selector: str) -> None:
-        """With the mouse, in the middle of the element, which must not be covered."""
+        """With the mouse, in the middle of the element, which must not stay covered."""
+        aim = AIM % json.dumps(selector)
         chosen = f"document.querySelector({json.dumps(selector)})"
-        await self.until(f"{chosen} && !{chosen}.disabled")
-        box = await self.run(POINT % json.dumps(selector))
-        assert box["free"], f"{selector} is covered"
+        seen: Any = None
+        try:
+            async with asyncio.timeout(WAIT):
+                while True:
+                    seen = await self._look(aim)
+                    if seen is None:
+                        await self._look(UNTIL % f"{chosen} && !{chosen}.disabled")
+                    elif "x" in seen and await self._hit(seen["x"], seen["y"]):
+                        return
+        except TimeoutError:
+            text = await self.run("document.body.innerText")
+            why = f"is covered by {seen['over']}" if seen and "over" in seen else "never could be clicked"
+            raise AssertionError(f"{selector} {why}\n{text}\n{self.complaints()}") from None
+
+    async def _hit(self, x: float, y: float) -> bool:
+        """Presses there; whether the element was still there."""
         for kind in ("mousePressed", "mouseReleased"):
-            await self.ask(
-                "Input.dispatchMouseEvent", type=kind, x=box["x"], y=box["y"], button="left", clickCount=1
-            )
+            await self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        return await self._look(HIT) is not False
 
     async def type(self, text: str) -> None:
         await self.ask("Input.insertText", text=text)
@@ -327,6 +359,16 @@ class Page:
     async def picture(self) -> bytes:
         shot = await self.ask("Page.captureScreenshot", format="png")
         return base64.b64decode(shot["data"])
+
+    @asynccontextmanager
+    async def holding(self, pattern: str) -> AsyncIterator[asyncio.Future[dict[str, Any]]]:
+        """Keeps requests to such addresses (`*/trace?*`) from the server until the end. Gives the first."""
+        held = self._browser.coming("Fetch.requestPaused")
+        await self.ask("Fetch.enable", patterns=[{"urlPattern": pattern}])
+        try:
+            yield held
+        finally:
+            await self.ask("Fetch.disable")
 
     def complaints(self) -> list[str]:
         """Uncaught exceptions and what the browser logged: refused loads, broken rules."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from browser.assistants import over_http, over_stdio, replace_text, told
 from browser.axe import find_barriers
-from browser.chromium import Chromium, Page
+from browser.chromium import WAIT, Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
@@ -142,6 +143,7 @@ async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(
 ) -> None:
     await page.run("location.hash = '#/activity/protocol'")
     await page.click(".protocol .check input")
+    await page.until("document.querySelector('.protocol .check input:checked:not([aria-busy=true])')")
     await page.click(".protocol-acts button:nth-of-type(2)")
     async with over_http(serving, "traced") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
@@ -163,6 +165,21 @@ async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(
         assert not await page.run("!!document.querySelector('.messages')")
         await page.click(".protocol-acts button:nth-of-type(1)")
         await page.until(has(".messages", "read_note"))
+
+
+async def test_messages_that_were_cleared_while_they_were_loading_do_not_appear(
+    page: Page, serving: Serving
+) -> None:
+    async with over_http(serving, "loaded") as client:
+        await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
+        async with page.holding("*/trace?*") as held:
+            await page.run("location.hash = '#/activity/protocol'")
+            await asyncio.wait_for(held, WAIT)
+            await page.click(".protocol-acts button:nth-of-type(2)")
+        await page.until("!document.querySelector('.protocol .loading')")
+        await client.call_tool("obsidian_links", {"name": "Žofie.md"})
+        await page.until(has(".messages tr", "links"))
+        assert not await page.run(has(".messages tr", "read_note"))
 
 
 async def test_the_numbers_count_calls_and_draw_how_long_they_took(page: Page, serving: Serving) -> None:

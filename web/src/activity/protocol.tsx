@@ -20,7 +20,8 @@ interface Trace {
 export function Protocol(): JSX.Element {
   const [messages, set] = useState<Message[]>([]);
   const [isPaused, pause] = useState(false);
-  const [keeps, keep] = useState(false);
+  const [keeps, keep] = useState(false); // as the box says
+  const [isKept, setKept] = useState(false); // as the server has said
   const [text, setText] = useState('');
   const [direction, setDirection] = useState('');
   const [who, setWho] = useState('');
@@ -30,9 +31,10 @@ export function Protocol(): JSX.Element {
   const paused = useRef(isPaused);
   paused.current = isPaused;
   const cleared = useRef(0);
+  const isClearedUnseen = useRef(false); // while they were loading: none of them is to appear
 
   useEffect(() => {
-    if (loaded.state === 'done') add(loaded.value.messages);
+    if (loaded.state === 'done' && !isClearedUnseen.current) add(loaded.value.messages);
   }, [loaded.state]);
   const add = (fresh: Message[]): void =>
     set((old) => {
@@ -41,7 +43,7 @@ export function Protocol(): JSX.Element {
       return [...all.values()].sort((a, b) => a.n - b.n).slice(-KEPT);
     });
   useEffect(() => {
-    const watch = (): void => void live.ask('watchTrace', { on: true, json: keeps }).catch(complain);
+    const watch = (): void => void live.ask<{ json: boolean }>('watchTrace', { on: true, json: keeps }).then(({ json }) => setKept(json), complain);
     if (live.state.get().word === 'connected') watch();
     const ends = [live.hello.watch((hello) => void (hello && watch())), live.on('traceAdded', ({ messages: fresh }: { messages: Message[] }) => void (paused.current || add(fresh)))];
     return () => {
@@ -59,6 +61,7 @@ export function Protocol(): JSX.Element {
   }, [messages, text, direction, who]);
   const clear = (): void => {
     cleared.current = messages.at(-1)?.n ?? cleared.current;
+    if (loaded.state !== 'done') isClearedUnseen.current = true;
     set([]);
     setOpen(null);
   };
@@ -76,7 +79,7 @@ export function Protocol(): JSX.Element {
         <div class="protocol-acts">
           <button type="button" aria-pressed={isPaused} onClick={() => (isPaused ? resume() : pause(true))}><Icon name="pause" />{isPaused ? 'Resume' : 'Pause'}</button>
           <button type="button" onClick={clear}>Clear</button>
-          <label class="check"><input type="checkbox" checked={keeps} onChange={(event) => keep(event.currentTarget.checked)} />Keep the JSON from now on</label>
+          <label class="check"><input type="checkbox" checked={keeps} aria-busy={keeps !== isKept} onChange={(event) => keep(event.currentTarget.checked)} />Keep the JSON from now on</label>
         </div>
       </form>
       <p class="quiet">The JSON of messages holds the text of notes. It is kept in memory only, while this is switched on.</p>
@@ -87,7 +90,7 @@ export function Protocol(): JSX.Element {
         <div class="scroll" tabIndex={0} role="region" aria-label="Messages">
           <table class="messages">
             <thead><tr><th scope="col">Time</th><th scope="col">Assistant</th><th scope="col">Message</th><th scope="col" class="number">Took</th><th scope="col" class="number">Size</th></tr></thead>
-            <tbody>{shown.map((one) => <MessageRow key={one.n} one={one} name={names.get(one.assistant) ?? one.assistant} isOpen={open === one.n} toggle={() => setOpen(open === one.n ? null : one.n)} />)}</tbody>
+            <tbody>{shown.map((one) => <MessageRow key={one.n} one={one} name={names.get(one.assistant) ?? one.assistant} isOpen={open === one.n} keeps={keeps} toggle={() => setOpen(open === one.n ? null : one.n)} />)}</tbody>
           </table>
         </div>
       )}
@@ -95,7 +98,7 @@ export function Protocol(): JSX.Element {
   );
 }
 
-function MessageRow({ one, name, isOpen, toggle }: { one: Message; name: string; isOpen: boolean; toggle: () => void }): JSX.Element {
+function MessageRow({ one, name, isOpen, keeps, toggle }: { one: Message; name: string; isOpen: boolean; keeps: boolean; toggle: () => void }): JSX.Element {
   const title = [one.method || one.type, one.tool].filter(Boolean).join(' · ');
   return (
     <>
@@ -110,16 +113,16 @@ function MessageRow({ one, name, isOpen, toggle }: { one: Message; name: string;
         <td class="number">{ms(one.ms)}</td>
         <td class="number">{bytes(one.bytes)}</td>
       </tr>
-      {isOpen && <tr class="message-json"><td colSpan={5}><Json n={one.n} /></td></tr>}
+      {isOpen && <tr class="message-json"><td colSpan={5}><Json n={one.n} keeps={keeps} /></td></tr>}
     </>
   );
 }
 
-function Json({ n }: { n: number }): JSX.Element {
+function Json({ n, keeps }: { n: number; keeps: boolean }): JSX.Element {
   const loaded = useLoad((signal) => api<{ json: string | null; cut: boolean; why: string }>(`trace/${n}`, { signal }), [n]);
   if (!loaded.value) return loaded.state === 'failed' ? <Failure error={loaded.error} /> : <Loading />;
   const { json, cut, why } = loaded.value;
-  if (json === null) return <p class="quiet">{why || 'The JSON of this message was not kept. Switch on “Keep the JSON from now on”.'}</p>;
+  if (json === null) return <p class="quiet">{why || `The JSON of this message was not kept. ${keeps ? 'That of later ones is.' : 'Switch on “Keep the JSON from now on”.'}`}</p>;
   return <><pre tabIndex={0}>{cut ? json : pretty(json)}</pre>{cut && <p class="quiet">The beginning; the rest was not kept.</p>}</>;
 }
 
