@@ -361,10 +361,14 @@ class Page:
         return base64.b64decode(shot["data"])
 
     @asynccontextmanager
-    async def holding(self, pattern: str) -> AsyncIterator[asyncio.Future[dict[str, Any]]]:
-        """Keeps requests to such addresses (`*/trace?*`) from the server until the end. Gives the first."""
+    async def holding(
+        self, pattern: str, *, answered: bool = False
+    ) -> AsyncIterator[asyncio.Future[dict[str, Any]]]:
+        """Until the end, requests to such addresses (`*/trace?*`) are kept from the server or, once it has
+        `answered`, their answers from the page. Gives the first that is held."""
         held = self._browser.coming("Fetch.requestPaused")
-        await self.ask("Fetch.enable", patterns=[{"urlPattern": pattern}])
+        stage = "Response" if answered else "Request"
+        await self.ask("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": stage}])
         try:
             yield held
         finally:

@@ -69,6 +69,20 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         assert "roses" in (serving.vault / "Plan 1.md").read_text("utf-8")
 
 
+async def test_what_happens_while_the_list_is_on_its_way_is_not_lost(page: Page, serving: Serving) -> None:
+    async with over_http(serving, "early") as client:
+        await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
+        await page.run("location.hash = '#/review'")
+        async with page.holding("*/activity?*", answered=True) as held:
+            await page.run("location.hash = '#/activity'")
+            await asyncio.wait_for(held, WAIT)
+            await client.call_tool("obsidian_read_note", {"path": "Other.md"})
+            await page.until(has(".entry", "early read Other.md"))
+            assert not await page.run(has(".entry", "early read Žofie.md"))
+        await page.until(has(".entry", "early read Žofie.md"))
+        assert await page.run(has(".entry", "early read Other.md"))
+
+
 async def test_an_undo_that_would_overwrite_asks_first(page: Page, serving: Serving) -> None:
     async with over_http(serving, "hasty") as client:
         await replace_text(client, "Plan 2.md", "Water the garden", "Water the roses")
@@ -177,8 +191,8 @@ async def test_messages_that_were_cleared_while_they_were_loading_do_not_appear(
             await asyncio.wait_for(held, WAIT)
             await page.click(".protocol-acts button:nth-of-type(2)")
         await page.until("!document.querySelector('.protocol .loading')")
-        await client.call_tool("obsidian_links", {"name": "Žofie.md"})
-        await page.until(has(".messages tr", "links"))
+        await client.call_tool("obsidian_tags", {})
+        await page.until(has(".messages tr", "tags"))
         assert not await page.run(has(".messages tr", "read_note"))
 
 

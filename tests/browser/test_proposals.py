@@ -358,7 +358,7 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
             await page.until(f"{titles}.includes({json.dumps(name)})")
         await keep_screenshot(page, "activity-three")
         await page.run("location.hash = '#/review?show=decided'")
-        for place in (1, 2):
+        for place in (2, 3):  # The first is what Claude Code was refused.
             await page.click(f".review-decided li:nth-child({place}) button")
             await page.until(f"!document.querySelector('.review-decided li:nth-child({place}) button')")
         await keep_screenshot(page, "review-decided")

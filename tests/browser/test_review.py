@@ -190,3 +190,29 @@ async def test_an_edit_that_was_begun_survives_a_lost_connection(page: Page, ser
         await page.type("all mine, ")
         await page.click(ACCEPT)
         assert await decided(client, waiting) == ["FILE_SAVED", "mine, all mine, proposed\n"]
+
+
+LATE_POLICY = """
+window.WebSocket = class extends WebSocket {
+  // The answer that names the policy comes after the first proposal.
+  set onmessage(handle) {
+    const late = [];
+    super.onmessage = (event) => {
+      const message = JSON.parse(event.data);
+      if (message.result?.configured) return late.push(event);
+      handle(event);
+      if (message.method === 'proposalOpened') for (const one of late.splice(0)) handle(one);
+    };
+  }
+};
+"""
+
+
+async def test_a_proposal_that_comes_while_the_page_connects_is_shown(page: Page, serving: Serving) -> None:
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=LATE_POLICY)
+    await page.reload()
+    await page.until(CONNECTED)
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "New.md", "meanwhile\n")
+        await page.click(ACCEPT)
+        assert await decided(client, waiting) == ["FILE_SAVED", "meanwhile\n"]

@@ -19,6 +19,10 @@ const ICONS: Record<Entry['kind'], IconName> = {
   read: 'note', search: 'search', list: 'folder', change: 'edit', propose: 'review', undo: 'undo', call: 'activity', connect: 'link', disconnect: 'close', control: 'pause',
 };
 
+/** The newest first, those that came later in place of the same ones before. */
+const merge = (old: Entry[], fresh: Entry[]): Entry[] =>
+  [...new Map([...old, ...fresh].map((entry) => [entry.id, entry])).values()].sort((a, b) => b.at - a.at).slice(0, KEPT);
+
 export function Timeline({ route, disabled }: { route: Route; disabled: boolean }): JSX.Element {
   const { query } = route;
   const wanted = { assistant: query.get('assistant') ?? '', kind: query.get('kind') ?? '', note: query.get('note') ?? '', time: query.get('time') ?? '' };
@@ -28,10 +32,14 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
   const since = (): number | null => (seconds ? Date.now() / 1000 - seconds : null);
   const [entries, set] = useState<Entry[]>([]);
   const [next, setNext] = useState<string | null>(null);
-  const loaded = useLoad((signal) => ask({ ...asked, since: since() }, signal), Object.values(wanted));
+  const arrived = useRef<Entry[]>([]); // since the list was asked for; it may not have them
+  const loaded = useLoad((signal) => {
+    arrived.current = [];
+    return ask({ ...asked, since: since() }, signal);
+  }, Object.values(wanted));
   useEffect(() => {
     if (loaded.state !== 'done') return;
-    set(loaded.value.entries);
+    set(merge(loaded.value.entries, arrived.current.filter(latest.current)));
     setNext(loaded.value.next);
   }, [loaded.state, loaded.value]);
   const fits = (entry: Entry): boolean =>
@@ -39,11 +47,8 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
   const latest = useRef(fits);
   latest.current = fits;
   useEffect(() => live.on('activityAdded', ({ entries: fresh }: { entries: Entry[] }) => {
-    set((old) => {
-      const all = new Map(old.map((entry) => [entry.id, entry]));
-      for (const entry of fresh) if (latest.current(entry) || all.has(entry.id)) all.set(entry.id, entry);
-      return [...all.values()].sort((a, b) => b.at - a.at).slice(0, KEPT);
-    });
+    arrived.current = [...arrived.current, ...fresh].slice(-KEPT);
+    set((old) => merge(old, fresh.filter((entry) => latest.current(entry) || old.some(({ id }) => id === entry.id))));
   }), []);
   const { again } = loaded;
   useEffect(() => live.hello.watch((hello) => void (hello && again())), []);

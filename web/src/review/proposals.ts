@@ -110,11 +110,12 @@ live.hello.watch(async (hello) => {
   if (!hello) return;
   listed.set(false);
   try {
-    const [all, state] = await Promise.all([live.ask<{ proposals: Proposal[] }>('proposals'), live.ask<ReviewState>('review')]);
+    policy.set(await live.ask<ReviewState>('review'));
+    // Last, and used as soon as it comes: a proposal that an event brings after this answer is not in it.
+    const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals');
     // An event may have brought texts already: keep those that are of the same hash.
     const known = new Map(waiting.get().map((one) => [`${one.id} ${one.hash}`, one]));
-    waiting.set(byAge(all.proposals.map((one) => known.get(`${one.id} ${one.hash}`) ?? one)));
-    policy.set(state);
+    waiting.set(byAge(proposals.map((one) => known.get(`${one.id} ${one.hash}`) ?? one)));
     listed.set(true);
   } catch {
     // The connection went away; it comes back with a new hello.
