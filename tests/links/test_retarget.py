@@ -9,7 +9,7 @@ import pytest
 from support.memory_vault import card
 from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.retarget import Rewrite, retarget
+from vaultbridge.links.syntax import Rewrite, retarget
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.parse import parse
 

@@ -286,7 +286,7 @@ def test_any_edit_changes_exactly_the_named_property_and_its_lines(
     st.sampled_from(["a", "c d", "[[e]]", "f, g", "new"]),
 )
 def test_adding_then_removing_an_item_gives_back_the_text(items: list[str], style: str, item: str) -> None:
-    from vaultbridge.markdown.yaml.write import write_string
+    from vaultbridge.markdown.yaml.edit import write_string
 
     if style == "block" and items:
         body = "l:\n" + "".join(f"- {write_string(i, inside=False)}\n" for i in items)

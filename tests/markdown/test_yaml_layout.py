@@ -6,7 +6,7 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.layout import PropertyEntry, find_entries
+from vaultbridge.markdown.yaml.edit import PropertyEntry, find_entries
 
 
 def entries(text: str) -> tuple[PropertyEntry, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.yaml.core import parse_yaml
-from vaultbridge.markdown.yaml.write import check_value, write_block, write_flow, write_key, write_string
+from vaultbridge.markdown.yaml.edit import check_value, write_block, write_flow, write_key, write_string
 
 STRINGS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=12),

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.move import Reference
-from vaultbridge.links.retarget import Rewrite, retarget
 from vaultbridge.links.subpath import (
     BlockId,
     HeadingPath,
@@ -23,6 +22,7 @@ from vaultbridge.links.subpath import (
     heading_subpath,
     parse_subpath,
 )
+from vaultbridge.links.syntax import Rewrite, retarget
 from vaultbridge.markdown.edits.change import Change, sort_changes
 from vaultbridge.markdown.edits.sections import rename_block_id, rename_heading
 from vaultbridge.markdown.model import Note

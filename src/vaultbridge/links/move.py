@@ -21,13 +21,15 @@ from msgspec import Struct, structs
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound
 from vaultbridge.links.resolve import FileTable, Resolved, dot_path, file_name, name_key, resolve
-from vaultbridge.links.retarget import Rewrite, is_file_card, retarget
 from vaultbridge.links.syntax import (
     LinkSettings,
+    Rewrite,
     choose_target,
     encode_destination,
+    is_file_card,
     note_name,
     resolves_only_to,
+    retarget,
 )
 from vaultbridge.markdown.edits.change import Change, sort_changes
 from vaultbridge.markdown.embedded import Embedded, Quoting, decode_embedded

@@ -18,8 +18,16 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import Change, apply_changes, line_end_near, start_of_next_line
 from vaultbridge.markdown.model import Note, Properties
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.layout import Item, PropertyEntry, find_entries
-from vaultbridge.markdown.yaml.write import check_value, write_block, write_flow, write_key, write_string
+from vaultbridge.markdown.yaml.edit import (
+    Item,
+    PropertyEntry,
+    check_value,
+    find_entries,
+    write_block,
+    write_flow,
+    write_key,
+    write_string,
+)
 
 
 def list_changes(
