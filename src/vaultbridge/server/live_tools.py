@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from vaultbridge.plugins.registry import FOLDER, PluginRegistry
+from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING
 from vaultbridge.server.config.model import ToolsConfig
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import AnyTool
@@ -27,6 +28,7 @@ class Switches:
     def change(self, config: ToolsConfig, tools: Iterable[AnyTool]) -> None:
         """Use another configuration from now on, for these tools and for later ones."""
         self._config = config
+        self._catalog.switch(DECIDING, on=DECIDING not in config.disable)
         for tool in tools:
             self.apply(tool)
 
@@ -40,7 +42,7 @@ class Switches:
 
     def list_unknown(self, tools: Iterable[AnyTool]) -> list[str]:
         """List names in the configuration that belong to no tool and no group."""
-        known = {word for tool in tools for word in (tool.name, tool.group)}
+        known = {DECIDING, *(word for tool in tools for word in (tool.name, tool.group))}
         return sorted({*self._config.enable, *self._config.disable} - known)
 
 
@@ -59,7 +61,9 @@ class LiveTools:
             catalog,
             folder / FOLDER,
             vaults=vaults,
-            reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
+            reserved=frozenset(
+                {DECIDING, DECIDE.name}.union(*((tool.name, tool.group) for tool in STANDARD_TOOLS))
+            ),
             switch=self._switches.apply,
         )
 

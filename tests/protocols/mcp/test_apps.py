@@ -17,6 +17,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import Client
+from mcp.client.extension import ClientExtension
 
 from server.conftest import Serving
 from server.conftest import serving as serving
@@ -24,7 +26,7 @@ from support.vault import VaultProcess, VaultWire, small_vault, vault_wire
 from support.wire import EVERY_VERSION, MODERN, modern_meta
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE, VIEW_KEY, can_show
-from vaultbridge.protocols.mcp.vault.apps import DECIDE, GRAPH, RESULTS, REVIEW
+from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, GRAPH, RESULTS, REVIEW
 from vaultbridge.protocols.mcp.vault.listing import load_tool_list
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.protocols.mcp.vault.resources import PAGE_ITEMS
@@ -167,6 +169,30 @@ async def test_over_http_the_tools_have_the_bytes_of_the_catalog(serving: Servin
 
 
 # Clients that show views.
+
+
+class ShowsViews(ClientExtension):
+    """The extension as the official client declares one."""
+
+    identifier = EXTENSION
+
+    def settings(self) -> dict[str, Any]:
+        return {"mimeTypes": [MEDIA_TYPE]}
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_decisions_in_chats_can_be_switched_off(serving: Serving, mode: Any) -> None:
+    found = {}
+    for disabled in ([], [DECIDING]):
+        config = f'[tools]\nreview = "all"\ndisable = {json.dumps(disabled)}\n'
+        async with (
+            serving(config) as served,
+            Client(f"{served.url}/mcp", mode=mode, extensions=[ShowsViews()]) as client,
+        ):
+            tools = {tool.name: tool.meta or {} for tool in (await client.list_tools()).tools}
+        found[len(disabled)] = (DECIDE.name in tools, "ui" in tools["obsidian_edit_note"])
+        assert "ui" in tools["obsidian_search"]
+    assert found == {0: (True, True), 1: (False, False)}
 
 
 async def list_ui(wire: VaultWire) -> dict[str, dict[str, Any]]:

@@ -123,6 +123,10 @@ class Catalog:
             self._off = off
         self._changed()
 
+    def is_off(self, name: str) -> bool:
+        """Whether this name was switched off, also one that is no tool of the catalog."""
+        return name in self._off
+
     def get(self, name: str) -> AnyTool | None:
         """Find a tool by its name, with or without the prefix, even if it is switched off."""
         tool = self._tools.get(name)

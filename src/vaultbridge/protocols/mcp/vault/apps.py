@@ -62,8 +62,11 @@ SHOWN_BY: Final = {
 UNDO: Final = "obsidian_undo"
 """It changes something but never waits."""
 
+DECIDING: Final = "decide_proposal"
+"""The name under which the configuration switches decisions in chats off (`tools.disable`)."""
+
 DECIDE: Final = ToolInfo(
-    name="obsidian_decide_proposal",
+    name=f"obsidian_{DECIDING}",
     title="Decide on a proposed change",
     description="What the person decided in the view of a change. Needs the code that only the view has",
     input_schema={
@@ -206,16 +209,16 @@ class VaultApps:
         """Whether tools that change something were listed with the view for it."""
         self._can_undo = False
 
-    def list_apps(self, tools: Iterable[ToolInfo], *, read_only: bool, reviewed: bool) -> Apps:
-        """The view of changes belongs to the tools only where changes wait: elsewhere it would open for each
-        edit and have nothing to decide."""
+    def list_apps(self, tools: Iterable[ToolInfo], *, decides: bool, reviewed: bool) -> Apps:
+        """The view of changes belongs to the tools only where changes wait, and may be decided here:
+        elsewhere it would open for each edit and have nothing to decide."""
         listed = tuple(tools)
         shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
-        self.shows_changes = not read_only and (reviewed or self._is_reviewed())
+        self.shows_changes = decides and (reviewed or self._is_reviewed())
         self._can_undo = any(tool.name == UNDO for tool in listed)
         if self.shows_changes:
             shown_by |= {tool.name: REVIEW for tool in listed if _may_wait(tool)}
-        return Apps(VIEWS, shown_by, () if read_only else (DECIDE,))
+        return Apps(VIEWS, shown_by, (DECIDE,) if decides else ())
 
     def _is_reviewed(self) -> bool:
         """Whether a person has set on the page that changes of some vault wait."""

@@ -44,7 +44,7 @@ from vaultbridge.protocols.mcp.values import (
     ToolResult,
     ToolsChanged,
 )
-from vaultbridge.protocols.mcp.vault.apps import DECIDE, VaultApps
+from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
@@ -223,9 +223,11 @@ class VaultProvider:
     async def list_apps(self) -> Apps:
         settings = self._settings
         tools = await self.list_tools()
-        read_only = settings.read_only or settings.profile == "read-only"
+        decides = not (settings.read_only or settings.profile == "read-only")
+        if self._loaded is not None and self._loaded.catalog.is_off(DECIDING):
+            decides = False
         return await self._workers.run(
-            lambda: self._apps.list_apps(tools, read_only=read_only, reviewed=settings.reviewed)
+            lambda: self._apps.list_apps(tools, decides=decides, reviewed=settings.reviewed)
         )
 
     async def withholds(self, name: str) -> bool:
