@@ -128,8 +128,11 @@ class Finder:
         return place
 
     def located(self, path: VaultPath) -> Path:
+        return self._downloaded(self._root.locate, path)
+
+    def _downloaded(self, find: Callable[[VaultPath], Path], path: VaultPath) -> Path:
         try:
-            return self._root.locate(path)
+            return find(path)
         except NoteNotFound:
             # Unlike a Path's own question, no error for a name that is too long for any file.
             if os.path.lexists(icloud_placeholder(self._root.place(path))):
@@ -139,7 +142,7 @@ class Finder:
     def resolved(self, path: VaultPath) -> Path:
         """Where to open a file, every link followed once. A visible path that leads to a hidden file is as if
         it were not there; a hidden one is opened for the links in it. Raises as `place` does."""
-        place = self._root.real_place(self.located(path), path)
+        place = self._downloaded(self._root.resolve, path)
         self.check_leads(path, place)
         return place
 

@@ -116,17 +116,18 @@ def _parent(place: Path | str) -> Iterator[tuple[int | None, str]]:
 
 
 @contextmanager
-def _parents(one: Path, other: Path) -> Iterator[tuple[int | None, str, int | None, str]]:
+def _parents(one: Path | str, other: Path | str) -> Iterator[tuple[int | None, str, int | None, str]]:
     """The folders and names of both places. Usually they share one folder, which is opened once."""
+    folder, _, new = str(other).rpartition("/")
     with _parent(one) as (here, name):
-        if one.parent == other.parent and not _PLAIN:
-            yield here, name, here, other.name
+        if not _PLAIN and str(one) == f"{folder}/{name}":
+            yield here, name, here, new
         else:
             with _parent(other) as (there, new):
                 yield here, name, there, new
 
 
-def create_file(place: Path, mode: int) -> int:
+def create_file(place: Path | str, mode: int) -> int:
     """Creates a file and opens it for writing. Raises `FileExistsError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _CLOSED
     with _parent(place) as (folder, name):
@@ -174,19 +175,19 @@ def remove_folder(place: Path) -> None:
         os.rmdir(name, dir_fd=folder)
 
 
-def link(source: Path, target: Path) -> None:
+def link(source: Path | str, target: Path | str) -> None:
     """Gives a file a second name. Raises `FileExistsError`."""
     with _parents(source, target) as (here, name, there, new):
         os.link(name, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
 
 
-def rename_over(source: Path, target: Path) -> None:
+def rename_over(source: Path | str, target: Path | str) -> None:
     """Renames a file, replacing what has the new name."""
     with _parents(source, target) as (here, name, there, new):
         os.replace(name, new, src_dir_fd=here, dst_dir_fd=there)
 
 
-def rename_new(source: Path, target: Path) -> None:
+def rename_new(source: Path | str, target: Path | str) -> None:
     """Renames a file. Raises `FileExistsError` when the new name is taken. Where the system has no such call,
     there is a gap between check and rename in which a new file of another program would be replaced."""
     with _parents(source, target) as (here, name, there, new):
@@ -202,7 +203,7 @@ def rename_new(source: Path, target: Path) -> None:
         os.rename(name, new, src_dir_fd=here, dst_dir_fd=there)
 
 
-def exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path | str, other: Path | str) -> bool:
     """Exchanges two files in one step, so that neither is ever without a name. Returns False where the system
     or the file system cannot do that."""
     with _parents(one, other) as (here, name, there, new):

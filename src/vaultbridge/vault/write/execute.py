@@ -20,7 +20,7 @@ from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import file_identity
 from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import Plan
-from vaultbridge.vault.write.recovery import affected_folders
+from vaultbridge.vault.write.recovery import affected_folders, folder_of_place
 from vaultbridge.vault.write.replace import make_durable, publish_new, start_staging, swap, sync_folder
 from vaultbridge.vault.write.steps import (
     Act,
@@ -71,11 +71,10 @@ class Execution:
         try:
             for number, act in writing:
                 self.path = act.path
-                temporary = Path(act.temporary)
-                self._check_folder(temporary.parent)
+                self._check_folder(folder_of_place(act.temporary))
                 data = self._plan.contents[act.after.digest]
                 model = self._plan.models.get(number)
-                handles.append(start_staging(temporary, data, like=model, mode=act.mode))
+                handles.append(start_staging(act.temporary, data, like=model, mode=act.mode))
             handles.reverse()
             for number, act in writing:
                 self.path = act.path
@@ -96,12 +95,12 @@ class Execution:
         self._checkpoint("durable")
         self._remove_displaced()
 
-    def _check_folder(self, folder: Path) -> None:
+    def _check_folder(self, folder: str) -> None:
         """Checks that a folder is still the one that was planned with, right before something changes in
         it."""
         known = self._plan.folder_identities.get(folder)
         # The inode is the proof, so no descriptor is needed.
-        if known is not None and file_identity(folder.lstat()) != known:
+        if known is not None and file_identity(os.lstat(folder)) != known:
             raise EditRefused(
                 f"The folder of {self.path} was replaced by another one during the change.",
                 paths=(self.path,),
@@ -122,7 +121,7 @@ class Execution:
             self._check_folder(folder)
         match act:
             case Written():
-                temporary, place = Path(act.temporary), Path(act.place)
+                temporary, place = act.temporary, act.place
                 if act.before is None:
                     publish_new(temporary, place)
                 else:
@@ -135,20 +134,20 @@ class Execution:
                             self._put_back(number, temporary, place)
                             raise
             case Removed():
-                aside, place = Path(act.temporary), Path(act.place)
+                aside, place = act.temporary, act.place
                 self._check_unchanged(number, place, act.path, act.before.hash)
                 beneath.rename_new(place, aside)
                 self._displaced.append((number, act))
                 self._check_displaced(number, aside, act.path, act.before.hash)
             case Moved():
                 self._check_identity(number, act.place, act.hash)
-                beneath.rename_new(Path(act.place), Path(act.target_place))
+                beneath.rename_new(act.place, act.target_place)
             case Trashed():
                 self._check_identity(number, act.place, act.image.hash if act.image else "")
                 info = Path(act.info_place) if act.info_place else None
                 put(Path(act.place), Path(act.bin_place), info, act.info_text)
                 if act.image is not None:
-                    self._check_displaced(number, Path(act.bin_place), act.path, act.image.hash)
+                    self._check_displaced(number, act.bin_place, act.path, act.image.hash)
             case Restored():
                 back = act.trashed
                 info = Path(back.info_place) if back.info_place else None
@@ -160,12 +159,12 @@ class Execution:
                 with contextlib.suppress(OSError):
                     beneath.remove_folder(Path(act.place))
 
-    def _check_unchanged(self, number: int, place: Path, path: str, expected: str) -> None:
+    def _check_unchanged(self, number: int, place: str, path: str, expected: str) -> None:
         """Checks a file right before it is replaced: another program may have saved it since it was read. A
         save that does not show in the stat is found by `_check_displaced`."""
         seen = self._plan.seen.get(number)
         try:
-            if seen is None or FileStat.of(place.lstat()) == seen:
+            if seen is None or FileStat.of(os.lstat(place)) == seen:
                 return
             current = content_hash(read_place(place, path).data)
         except (FileNotFoundError, NoteNotFound):
@@ -173,7 +172,7 @@ class Execution:
         if current != expected:
             raise StaleWrite(path, expected=expected, current=current)
 
-    def _check_displaced(self, number: int, place: Path, path: str, expected: str) -> None:
+    def _check_displaced(self, number: int, place: str, path: str, expected: str) -> None:
         """Checks what an act has just taken from its place. If another program has it open for writing, or
         saved it between our last check and the act, the change is abandoned and rolling back puts the file
         back: its text is the note's, and none of it is lost."""
@@ -193,7 +192,7 @@ class Execution:
         if content_hash(data) != expected:
             raise SavedMeanwhile(path, expected=expected, data=data)
 
-    def _put_back(self, number: int, temporary: Path, place: Path) -> None:
+    def _put_back(self, number: int, temporary: str, place: str) -> None:
         """Reverts a swap at once: the shorter our text is there, the less likely another program builds on
         it. A file that another program put in its place meanwhile stays."""
         with contextlib.suppress(OSError):
@@ -208,7 +207,7 @@ class Execution:
         for number, act in self._displaced:
             assert act.before is not None
             self.path = act.path
-            self._check_displaced(number, Path(act.temporary), act.path, act.before.hash)
+            self._check_displaced(number, act.temporary, act.path, act.before.hash)
         for _, act in self._displaced:
             beneath.remove(act.temporary)
         self._checkpoint("displaced files removed")

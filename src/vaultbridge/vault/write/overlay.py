@@ -10,6 +10,7 @@ before the writer's lock is taken. ARCHITECTURE.md says why they are two.
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Literal
 
@@ -126,6 +127,9 @@ class Overlay:
 
 
 def _on_disk(place: Path) -> OverlayEntry:
-    if not os.path.lexists(place):
+    try:
+        status = os.lstat(place)
+    except (OSError, ValueError):
         return OverlayEntry(place, "none")
-    return OverlayEntry(place, "folder" if place.is_dir() else "file", place)
+    folder = place.is_dir() if stat.S_ISLNK(status.st_mode) else stat.S_ISDIR(status.st_mode)
+    return OverlayEntry(place, "folder" if folder else "file", place)

@@ -30,7 +30,7 @@ from vaultbridge.vault.paths import Root, VaultPath, file_identity, folder_of, i
 from vaultbridge.vault.read import read_place
 from vaultbridge.vault.write.journal import make_image
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
-from vaultbridge.vault.write.recovery import affected_folders
+from vaultbridge.vault.write.recovery import affected_folders, folder_of_place
 from vaultbridge.vault.write.replace import check_writable, temporary_name
 from vaultbridge.vault.write.steps import (
     Absent,
@@ -102,7 +102,7 @@ class Plan:
         gets."""
         self.identities: dict[int, tuple[int, int]] = {}
         """By the position of an act that moves or trashes: the identity of that file or folder."""
-        self.folder_identities: dict[Path, tuple[int, int]] = {}
+        self.folder_identities: dict[str, tuple[int, int]] = {}
         """The identities of the folders in which something changes, except those that the plan itself makes
         or moves. A link that replaced one of them before we write would lead us elsewhere."""
         self.notices: list[str] = []
@@ -155,9 +155,9 @@ class Plan:
         for folder in {
             folder for act in self.acts for folder in (*affected_folders(act), *_staging_folder(act))
         }:
-            if not any(folder == place or folder.is_relative_to(place) for place in moving):
+            if not any(Path(folder).is_relative_to(place) for place in moving):
                 with contextlib.suppress(FileNotFoundError):
-                    self.folder_identities[folder] = file_identity(folder.stat())
+                    self.folder_identities[folder] = file_identity(os.stat(folder))  # noqa: PTH116
 
     def _place_temporaries(self) -> None:
         """Chooses where new content is staged: in its own folder or, when that does not exist yet, in the
@@ -168,15 +168,21 @@ class Plan:
             for act in self.acts
             if isinstance(act, FolderRemoved) or (isinstance(act, (Moved, Trashed)) and act.folder)
         ]
+        chosen: dict[str, Path] = {}
         for number, act in enumerate(self.acts):
             if not isinstance(act, Written | Removed):
                 continue
-            folder = Path(act.place).parent
-            while not folder.is_dir():
-                folder = folder.parent
-            if any(folder == place or folder.is_relative_to(place) for place in leaving):
-                folder = self._root.folder
-            self.acts[number] = msgspec.structs.replace(act, temporary=str(folder / temporary_name()))
+            own = folder_of_place(act.place)
+            folder = chosen.get(own)
+            if folder is None:
+                folder = Path(own)
+                while not folder.is_dir():
+                    folder = folder.parent
+                if any(folder.is_relative_to(place) for place in leaving):
+                    folder = self._root.folder
+                chosen[own] = folder
+            temporary = os.path.join(folder, temporary_name())  # noqa: PTH118
+            self.acts[number] = msgspec.structs.replace(act, temporary=temporary)
 
     def _write(self, step: WriteFile) -> None:
         if len(step.data) > NOTE_WRITE_BYTES:
@@ -439,5 +445,5 @@ def _places(act: Act) -> tuple[Path, ...]:
     return (Path(around.place),)
 
 
-def _staging_folder(act: Act) -> tuple[Path, ...]:
-    return (Path(act.temporary).parent,) if isinstance(act, Written | Removed) else ()
+def _staging_folder(act: Act) -> tuple[str, ...]:
+    return (folder_of_place(act.temporary),) if isinstance(act, Written | Removed) else ()

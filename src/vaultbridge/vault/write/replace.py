@@ -44,7 +44,7 @@ def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None =
     return make_durable(start_staging(temporary, data, like=like, mode=mode))
 
 
-def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int | None) -> int:
+def start_staging(temporary: Path | str, data: bytes, *, like: Path | None, mode: int | None) -> int:
     """The first half of `stage`: writes the new file and returns it open, for `make_durable`. When there are
     many files, all are started before the first is made durable, so that the disk writes them together."""
     private = like is not None or mode is not None
@@ -97,11 +97,11 @@ def _keep_attributes(handle: int, like: Path) -> None:
         os.close(model)
 
 
-def publish_new(temporary: Path, place: Path) -> None:
+def publish_new(temporary: Path | str, place: Path | str) -> None:
     """Gives a staged file its name. Raises `FileExistsError` when the name has been taken meanwhile: a hard
     link, unlike a rename, never replaces a file."""
     if os.name == "nt":
-        temporary.rename(place)
+        Path(temporary).rename(place)
         return
     try:
         beneath.link(temporary, place)
@@ -121,14 +121,14 @@ def publish_over(temporary: Path, place: Path) -> None:
     beneath.rename_over(temporary, place)
 
 
-def swap(temporary: Path, place: Path) -> bool:
+def swap(temporary: Path | str, place: Path | str) -> bool:
     """Exchanges a staged file with the one at `place`, which is at `temporary` then, so that it can be
     checked once more and put back. Returns False when the old file is gone instead, on a file system that can
     neither exchange names nor make hard links. On one that cannot exchange names, a file that another program
     creates in between is overwritten."""
     if beneath.exchange(temporary, place):
         return True
-    aside = place.with_name(temporary_name())
+    aside = Path(place).with_name(temporary_name())
     try:
         beneath.link(place, aside)
     except OSError:
@@ -152,7 +152,7 @@ def set_aside(temporary: Path, place: Path) -> Path:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path | str) -> None:
     """Makes the names in a folder durable, where the system can do that."""
     if os.name == "nt":
         return
