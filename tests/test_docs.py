@@ -52,7 +52,7 @@ def test_every_command_has_a_function_in_its_module() -> None:
         assert f"def {function}(argv: list[str]) -> int:" in source.read_text("utf-8"), name
 
 
-def test_the_changelog_tells_of_this_version() -> None:
+def test_the_changelog_describes_this_version() -> None:
     assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 

@@ -290,7 +290,7 @@ RECORDED = (
 """The desktop's side of notifications: a browser without a window has none."""
 
 
-async def test_the_desktop_is_told_only_after_a_press_and_only_while_the_tab_is_away(
+async def test_the_desktop_notifies_only_after_a_press_and_only_while_the_tab_is_away(
     page: Page, running: Serving
 ) -> None:
     await page.ask("Page.addScriptToEvaluateOnNewDocument", source=RECORDED)

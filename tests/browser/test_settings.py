@@ -37,7 +37,7 @@ async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
         assert page.complaints() == []
 
 
-async def test_the_vault_its_scope_and_its_companion_are_told(page: Page) -> None:
+async def test_the_vault_its_scope_and_its_companion_are_shown(page: Page) -> None:
     card = await page.text(".vault-card")
     for words in ("Garden", "2 notes", "assistants may read and change everything", "Companion"):
         assert words in card

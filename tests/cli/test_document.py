@@ -153,7 +153,7 @@ def named(row: str) -> set[str]:
     return set(re.findall(r"`([^`]+)`", ANSWERS[row][1]))
 
 
-def test_the_document_tells_of_every_command_that_answers_in_json() -> None:
+def test_the_document_lists_every_command_that_answers_in_json() -> None:
     told = {row.split()[0] for row in ANSWERS}
     assert told == COMMANDS.keys() - {"stdio", "bridge", "call", "completion"}
     assert CALLS.keys() | OTHERS == ANSWERS.keys()
@@ -168,7 +168,7 @@ def test_every_answer_has_the_members_that_the_document_names(machine: Machine) 
         assert [json.loads(line).keys() for line in lines] == [named(row)] * len(lines), row
 
 
-def test_what_serve_tells_has_the_members_that_the_document_names(machine: Machine) -> None:
+def test_what_serve_prints_has_the_members_that_the_document_names(machine: Machine) -> None:
     assert machine.listening.keys() == named("serve")
 
 

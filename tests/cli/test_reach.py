@@ -133,7 +133,7 @@ async def test_at_another_loopback_address_there_is_no_lock_that_claude_code_can
         assert server.told["notices"] == [], "nobody asked for a lock"
 
 
-async def test_a_second_bridge_of_a_vault_tells_of_the_first_and_serves(tmp_path: Path, vault: Path) -> None:
+async def test_a_second_bridge_of_a_vault_names_the_first_and_serves(tmp_path: Path, vault: Path) -> None:
     home = tmp_path / "home"
     async with served(home, vault) as first:
         assert (first.told["others"], first.told["notices"]) == ([], [])

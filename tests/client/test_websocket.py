@@ -472,7 +472,7 @@ async def test_a_full_queue_refuses_with_an_error() -> None:
 
 
 @virtually
-async def test_close_clears_the_queue_and_tells_what_was_in_it() -> None:
+async def test_close_clears_the_queue_and_reports_what_was_in_it() -> None:
     user = User(World())
     await user.send("note")
     await user.send("ask", 1)

@@ -221,7 +221,7 @@ async def test_what_was_accepted_is_undone_by_its_notice(app: Obsidian, server: 
     assert read(vault) == TEXT
 
 
-async def test_a_denied_note_is_neither_proposed_nor_told_of(
+async def test_a_denied_note_is_neither_proposed_nor_mentioned(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
     environ = {**server.environ}
@@ -533,7 +533,7 @@ async def test_an_assistant_is_paused_and_resumed(app: Obsidian, server: Served,
     await app.until("assistants", "!it[0].includes('paused')")
 
 
-async def test_what_assistants_do_is_told_as_it_happens_and_can_be_undone(
+async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
     await app.do("command", name="activity")

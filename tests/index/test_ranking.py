@@ -100,7 +100,7 @@ def test_what_others_say_at_a_link_counts_for_its_target(make_vault: Make) -> No
     assert paths(hidden) == [], "what a hidden note says tells nothing"
 
 
-def test_each_view_tells_its_part(make_vault: Make) -> None:
+def test_each_view_reports_its_share(make_vault: Make) -> None:
     vault = make_vault({"A.md": "quartz and granite", "B.md": "quartz"})
     note = rank(vault.index, "quartz granite", explain=True).notes[0]
     assert note.path == "A.md"

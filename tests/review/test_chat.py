@@ -228,7 +228,7 @@ async def test_a_view_that_looks_again_has_a_code_for_what_it_sees_then(
         assert (await wire.decide(now, "accept"))["status"] == "accepted"
 
 
-async def test_what_was_decided_elsewhere_is_told_and_cannot_be_decided_again(tmp_path: Path) -> None:
+async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(tmp_path: Path) -> None:
     from vaultbridge.review.decide import Decider
 
     async with chat(tmp_path) as wire:

@@ -495,7 +495,7 @@ async def test_a_polite_end_says_goodbye_to_everybody(server: Served) -> None:
     assert server.locks == {}
 
 
-async def test_the_debug_log_tells_the_seeds_events_and_no_secret(server: Served, vault: Path) -> None:
+async def test_the_debug_log_has_the_seeds_events_and_no_secret(server: Served, vault: Path) -> None:
     token = server.token
     async with server.client() as client:
         await server.command("mention", vault, "Plain")

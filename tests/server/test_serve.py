@@ -287,7 +287,7 @@ def test_only_a_server_for_this_machine_is_open_to_it(config: Config, opens: boo
     assert allows_local_programs(config) is opens
 
 
-async def test_a_caller_that_drips_its_headers_is_hung_up_on(
+async def test_a_caller_that_drips_its_headers_is_disconnected(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = asyncio.get_running_loop()

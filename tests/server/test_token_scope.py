@@ -143,7 +143,7 @@ async def worked_on(served: Served) -> None:
 
 @pytest.mark.usefixtures("vault")
 @pytest.mark.parametrize("limits", LIMITS)
-async def test_no_tool_tells_of_a_hidden_note(serving: Serving, limits: str) -> None:
+async def test_no_tool_reveals_a_hidden_note(serving: Serving, limits: str) -> None:
     async with serving("", "Notes") as served:
         await worked_on(served)
         before = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}

@@ -62,5 +62,5 @@ def _living(folder: Path) -> Iterator[IdeServer]:
 
 
 def _depth(lock: IdeServer, here: PurePath) -> int:
-    """How deep the closest folder of `lock` that holds `here` lies; -1 when none does."""
+    """How deep the closest folder of `lock` that contains `here` is; -1 when none does."""
     return max((len(PurePath(f).parts) for f in lock.folders if here.is_relative_to(f)), default=-1)

@@ -94,7 +94,7 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
 
 
 class _WriteStream:
-    """The SDK's write stream. No task lies between, so what `send` raises reaches the SDK's caller."""
+    """The SDK's write stream. There is no task in between, so what `send` raises reaches the SDK's caller."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

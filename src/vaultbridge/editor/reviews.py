@@ -80,7 +80,7 @@ class Reviews:
         self._loop = asyncio.get_running_loop()
         self._watchers: dict[str, Watcher] = {}
         self._known: dict[int, tuple[str, Proposal]] = {}
-        """What the editors were told: the hash of each proposal's version, and the proposal."""
+        """What the editors last received: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
         self._news = asyncio.Event()
         self._leaving: set[asyncio.Task[None]] = set()
@@ -240,7 +240,7 @@ class Reviews:
             await self._compare()
 
     async def _compare(self) -> None:
-        """Tell the editors what is new since they were told last."""
+        """Send the editors what is new since the last time."""
         async with self._comparing:
             now = {one.number: one for one in await self.list_waiting()}
             for number, proposal in now.items():

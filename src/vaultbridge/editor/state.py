@@ -109,7 +109,7 @@ class EditorState:
         self._changed()
 
     def visibility_changed(self) -> None:
-        """The scope has changed: assistants may have to be told of another note, or of none."""
+        """The scope has changed: assistants may have to hear of another note, or of none."""
         self._changed()
 
     # for assistants

@@ -37,7 +37,7 @@ CLOSE_SECONDS: Final = 2.0
 """How long closing waits for the thread. One that is still connecting is left to end by itself."""
 
 COMPARE_SECONDS: Final = 300.0
-"""How often all notes are compared, in case nobody told of a change."""
+"""How often all notes are compared, in case nobody reported a change."""
 
 PATHS_KEPT: Final = 1000
 """Changed paths that are remembered until they are looked at; with more, everything is compared."""

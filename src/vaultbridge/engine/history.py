@@ -261,7 +261,7 @@ class History:
 
     def _is_visible_today(self, path: VaultPath, number: int, position: int) -> bool:
         """Whether the file that had this path right after an act is visible now, or was when it was deleted.
-        One that another program took away may lie anywhere, in a hidden folder too: it is not."""
+        One that another program took away may be anywhere, even in a hidden folder: it is not."""
         for _, _, act in self._later(number, position):
             source, key = name_key(act.path), name_key(path)
             within = (isinstance(act, Moved | Trashed) and act.folder) and key.startswith(source + "/")

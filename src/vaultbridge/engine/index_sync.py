@@ -152,7 +152,7 @@ class IndexSync:
         self._follower = Follower(self._index_own_writes)
         self._listeners: list[Listener] = []
         self.problem = ""
-        """Why the vault cannot be watched at present, for people; empty when all is well."""
+        """Why the vault cannot be watched now, for people; empty when all is well."""
 
     @property
     def index(self) -> Index:

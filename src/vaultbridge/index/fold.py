@@ -5,7 +5,7 @@ notes. `separate_words` gives the folded text in the form the full-text table in
 script without spaces (Chinese, Japanese, Thai, …), each Hangul syllable and each symbol such as an emoji
 becomes a word of its own, other words stay whole, and every separator becomes a blank.
 
-One rule ties the two together: a string without separators that occurs in the folded text lies within one
+One rule ties the two together: a string without separators that occurs in the folded text is within one
 word of the separated text, or is a run of neighbouring words. So the word table can answer substring
 searches.
 

@@ -79,7 +79,7 @@ _ORIGINS: Final = {
     "ToolContext": "vaultbridge.tools.base.tool",
     "tool": "vaultbridge.plugins.decorator",
 }
-"""Where a public name is defined. The errors, which are all the others, lie in one module."""
+"""Where a public name is defined. The errors, which are all the others, are in one module."""
 
 
 def __getattr__(name: str) -> Any:

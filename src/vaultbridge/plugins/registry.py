@@ -1,6 +1,6 @@
 """Keeps the tools of plugin files and installed packages in the catalog: loads, reloads and removes them.
 
-Plugin files lie in `tools/` of the config folder and never in a vault, where an assistant could write one. A
+Plugin files are in `tools/` of the config folder and never in a vault, where an assistant could write one. A
 file that cannot be loaded affects nothing else: the tools it had before stay, and the failure is logged and
 listed in `problems`. The caller decides when to look at the folder (`refresh`), and from which thread.
 """
@@ -105,7 +105,7 @@ class PluginRegistry:
             self._load(_name_source(point), partial(load_entry_point, point))
 
     def guard(self, vaults: Iterable[Path]) -> None:
-        """Set the open vaults: nothing that lies in one of them is loaded any longer."""
+        """Set the open vaults: nothing in one of them is loaded any longer."""
         now = _resolve_all(vaults)
         if now != self._vaults:
             self._vaults = now
@@ -140,7 +140,7 @@ class PluginRegistry:
         if not stat.S_ISDIR(mode):
             return False
         if self._is_in_a_vault(self._folder):
-            self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
+            self._problem(FOLDER, "it is inside a vault, where an assistant could write")
             return False
         if _is_world_writable(mode):
             self._problem(FOLDER, "everybody on this machine can write into it")

@@ -1,1 +1,1 @@
-"""One folder a protocol: its wire, its meaning and its routes. What several share lies beside them."""
+"""One folder for each protocol: its wire, its meaning and its routes. What several share is next to them."""

@@ -3,8 +3,8 @@ it did.
 
 Two tasks talk to the server that the endpoint file names. One asks for what a person wants (to disconnect
 this client) and is answered when there is something or after a while; the other reports calls soon after they
-ended. A server that is not there, or that ends, costs a look at a small file every two seconds. A new one is
-told everything that is remembered, so the order in which the two are started does not matter.
+ended. A server that is not there, or that ends, costs a look at a small file every two seconds. A new one
+gets everything that is remembered, so the order in which the two are started does not matter.
 
 Requests are plain HTTP, by a client without a library: every assistant starts processes like this one, and
 each should stay small. `web/api/clients.py` is the other end.
@@ -58,7 +58,7 @@ class Reporter:
         self._vaults = vaults
         self._id = os.urandom(8).hex()
         self._news = asyncio.Event()
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
         """The last call that each server has, by address and process; 0 for a server that has none."""
         self._parent = describe_process(client.parent_pid).name
         self._tasks: list[asyncio.Task[None]] = []
@@ -114,7 +114,7 @@ class Reporter:
 
     def _has_more(self, server: Endpoint) -> bool:
         calls = self._activity.calls
-        return bool(calls) and calls[-1].order > self._told.get(_name(server), 0)
+        return bool(calls) and calls[-1].order > self._reported.get(_name(server), 0)
 
     def _is_last(self, calls: list[CallRecord]) -> bool:
         """Whether nothing is left to report after these calls."""
@@ -126,11 +126,11 @@ class Reporter:
         """Send one report. Returns whether the server took it. `wait`: let it answer when there is something
         that a person wants. `ended`: this is the last one."""
         name = _name(server)
-        told = self._told.get(name)
+        reported = self._reported.get(name)
         # A server that we do not know is asked first what it has.
         calls: list[CallRecord] = []
-        if told is not None and not wait:
-            newer = (call for call in self._activity.calls if call.order > told)
+        if reported is not None and not wait:
+            newer = (call for call in self._activity.calls if call.order > reported)
             calls = [call for call, _ in zip(newer, range(CALLS_AT_ONCE), strict=False)]
         seen = set(folders)
         client = self._client
@@ -146,14 +146,14 @@ class Reporter:
             folders=folders,
             calls=[make_reported_call(call, seen.__contains__) for call in calls],
             running=[one.tool or one.method for one in client.running.values()],
-            wait=wait and told is not None,
-            ended=ended and told is not None and self._is_last(calls),
+            wait=wait and reported is not None,
+            ended=ended and reported is not None and self._is_last(calls),
         )
         answer = await _post(server, report, WAIT_SECONDS + ANSWER_SECONDS if wait else ANSWER_SECONDS)
         if answer is None:
-            self._told.pop(name, None)
+            self._reported.pop(name, None)
             return False
-        self._told[name] = answer.seen
+        self._reported[name] = answer.seen
         if answer.seen == 0 and not calls:
             self._news.set()
         if answer.disconnect and client.end is not None:
@@ -181,5 +181,5 @@ async def _post(server: Endpoint, report: StdioReport, seconds: float) -> Report
         )
         return msgspec.json.decode(answer.body, type=ReportAnswer) if answer.status == 200 else None
     except (VaultbridgeError, *JSON_ERRORS) as error:
-        log.debug("The server at %s was not told: %s", server.url, error)
+        log.debug("The report to the server at %s failed: %s", server.url, error)
         return None

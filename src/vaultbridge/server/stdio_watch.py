@@ -3,8 +3,8 @@
     watch = StdioWatch(texts, environ)
     serve_stdio(dialect, attach=watch.attach, at_end=…)
 
-Loaded with the first call, or a moment later if there is none, so it imports little. What it records is told
-to the running server by `stdio_report`, which is loaded when the first call has been answered.
+Loaded with the first call, or a moment later if there is none, so it imports little. `stdio_report`, which is
+loaded when the first call has been answered, sends what it records to the running server.
 """
 
 from __future__ import annotations

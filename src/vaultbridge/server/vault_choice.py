@@ -2,8 +2,8 @@
 
 For a server the first place that names any decides: the command line, `VAULTBRIDGE_VAULT` and the
 configuration file (which `server.config.model` has already merged), and then Obsidian's own list. From that
-list it takes the vaults that are open in the app, or else the one opened last: whoever names none means the
-one they work in.
+list it takes the vaults that are open in the app, or else the one opened last: if you name none, you mean the
+one you work in.
 
 A command at a terminal works on one vault, and may change it, so it never guesses between two: see
 `choose_vault`.
@@ -62,7 +62,7 @@ def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
 
 
 def choose_vault(environ: Mapping[str, str], here: str) -> str:
-    """Return the vault of a command that was given none: the one that `here` lies in, the one that
+    """Return the vault of a command that was given none: the one that `here` is in, the one that
     `VAULTBRIDGE_VAULT` names, the only one of the configuration, or the only one in Obsidian's list. Raises
     VaultNotFound, which says how to name one."""
     from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config

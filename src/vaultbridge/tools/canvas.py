@@ -52,8 +52,8 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     url: Annotated[str, Meta(description="Web page")] | UnsetType = UNSET
     label: Annotated[str, Meta(description="Of a group or a connection")] | UnsetType = UNSET
     around: Annotated[tuple[str, ...], Meta(description="New group: ids of its cards")] = ()
-    near: Annotated[str, Meta(description="Card id to lie beside")] = ""
-    group: Annotated[str, Meta(description="Group id to lie in")] = ""
+    near: Annotated[str, Meta(description="Card id to be next to")] = ""
+    group: Annotated[str, Meta(description="Group id to be in")] = ""
     x: Annotated[Pixels, Meta(description="Left")] | UnsetType = UNSET
     y: Annotated[Pixels, Meta(description="Top")] | UnsetType = UNSET
     width: Annotated[Pixels, Meta(description="Pixels")] | UnsetType = UNSET

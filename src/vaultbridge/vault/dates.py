@@ -42,7 +42,7 @@ class Week(Struct, frozen=True):
             first = self.first_day(year)
             if day >= first:
                 return year, (day - first).days // 7 + 1
-        raise AssertionError("a day lies in one of three week-years")
+        raise AssertionError("a day is in one of three week-years")
 
     def first_day(self, year: int) -> date:
         """The first day of week 1."""

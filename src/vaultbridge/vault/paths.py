@@ -159,7 +159,7 @@ class Root:
         return unicodedata.normalize("NFC", self.folder.name)
 
     def absence(self) -> str:
-        """Why the vault is missing at present, in words; empty when it is there. Another folder in its place
+        """Why the vault is missing now, in words; empty when it is there. Another folder in its place
         counts as the vault once it has content. An empty one is a mount point without its disk: the notes
         missing there were not deleted, and nothing must be written there."""
         try:

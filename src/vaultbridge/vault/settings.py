@@ -360,8 +360,8 @@ class _Reading:
         waiting: list[tuple[Any, tuple[str, ...]]] = [
             (item, ()) for item in reversed(self.value("bookmarks", "items", list, []))
         ]
-        told = 0
-        while waiting and told < BOOKMARK_COUNT:
+        count = 0
+        while waiting and count < BOOKMARK_COUNT:
             item, group = waiting.pop()
             if not isinstance(item, dict):
                 continue
@@ -371,7 +371,7 @@ class _Reading:
                 if isinstance(inner, list) and len(group) < BOOKMARK_DEPTH:
                     waiting += [(child, (*group, title)) for child in reversed(inner)]
                 continue
-            told += 1
+            count += 1
             target = _text(item, "path") or _text(item, "query") or _text(item, "url")
             yield Bookmark(kind, target, title, _text(item, "subpath"), group)
 

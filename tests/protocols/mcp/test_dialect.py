@@ -37,7 +37,7 @@ def new_wire(version: str, **options: Any) -> Wire:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-async def test_initialize_agrees_to_the_version_and_tells_what_there_is(version: str) -> None:
+async def test_initialize_agrees_to_the_version_and_says_what_there_is(version: str) -> None:
     wire = new_wire(version)
     result = await wire.initialize()
     assert result["protocolVersion"] == version
@@ -501,7 +501,7 @@ async def test_more_than_a_hundred_completions_are_cut_and_it_is_said() -> None:
 # 2026-07-28.
 
 
-async def test_discover_tells_versions_capabilities_and_identity() -> None:
+async def test_discover_returns_versions_capabilities_and_identity() -> None:
     wire = new_wire(MODERN)
     result = await wire.result("server/discover")
     assert result["supportedVersions"] == [MODERN]

@@ -515,7 +515,7 @@ async def test_stateless_notifications_are_accepted_and_answers_and_batches_refu
                 assert response.status == status
 
 
-async def test_a_listening_stream_acknowledges_tells_and_ends_with_the_server() -> None:
+async def test_a_listening_stream_acknowledges_notifies_and_ends_with_the_server() -> None:
     async with http_server() as client:
         await stateless(client)
         filters = {"notifications": {"toolsListChanged": True}}
@@ -650,7 +650,7 @@ async def test_the_old_transport_from_endpoint_to_answer() -> None:
         ("", "/messages?"),
     ],
 )
-async def test_behind_a_proxy_that_takes_a_path_away_the_old_transport_tells_it(
+async def test_behind_a_proxy_that_takes_a_path_away_the_old_transport_names_it(
     prefix: str, told: str
 ) -> None:
     async with http_server() as client:

@@ -32,7 +32,7 @@ def test_a_read_only_vault_is_said_to_be_one_and_nothing_of_editing() -> None:
     assert "expected" not in text
 
 
-def test_a_part_of_a_vault_and_several_vaults_are_told() -> None:
+def test_a_part_of_a_vault_and_several_vaults_are_mentioned() -> None:
     assert "Only a part" in render_instructions(restricted=True)
     assert "`vault`" in render_instructions(several=True)
     assert "Only a part" not in render_instructions()

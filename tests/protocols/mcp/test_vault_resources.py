@@ -53,7 +53,7 @@ def test_a_link_to_a_hidden_file_is_not_listed(tmp_path: Path, indexed: bool) ->
     engines.close()
 
 
-def test_a_resource_tells_its_kind_size_and_time(tmp_path: Path) -> None:
+def test_a_resource_has_its_kind_size_and_time(tmp_path: Path) -> None:
     vault = small_vault(
         tmp_path, {"Été.md": "ab", "p.png": b"\x89PNG", "c.canvas": "{}", "b.base": "views: []"}
     )
@@ -91,7 +91,7 @@ def test_several_vaults_are_listed_together_and_a_missing_one_is_left_out(tmp_pa
     engines.close()
 
 
-def test_without_any_vault_the_reason_is_told(tmp_path: Path) -> None:
+def test_without_any_vault_the_reason_is_given(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound):
         vault_resources.list_page(engines_of(tmp_path, tmp_path / "missing"), "")
 

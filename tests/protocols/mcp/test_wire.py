@@ -142,7 +142,7 @@ def test_an_empty_result_is_an_empty_list() -> None:
     }
 
 
-def test_the_server_tells_of_itself_what_the_version_has() -> None:
+def test_the_server_describes_itself_as_the_version_allows() -> None:
     offer = Offer(version="1", description="d", website="https://example.org", icons=(ICON,))
     assert mcp_wire.render_server_info(offer, V2025_03_26) == {"name": "obsidian-mcp", "version": "1"}
     assert mcp_wire.render_server_info(offer, V2025_06_18)["title"] == "vaultbridge"

@@ -29,7 +29,7 @@ It changes only the assistants' own lists of servers, and keeps the former text 
 `vaultbridge connect` does the same for one assistant, with options."""
 
 LISTED_VAULTS: Final = 20
-"""How many vaults are offered: whoever has more names one with -v."""
+"""How many vaults are offered; a person who has more can name one with -v."""
 
 
 def main_init(argv: list[str]) -> int:

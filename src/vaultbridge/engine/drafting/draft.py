@@ -119,7 +119,7 @@ class Draft:
         self._left: set[VaultPath] = set()
         """Paths on disk whose file has been moved away or deleted in this draft."""
         self._origins: dict[VaultPath, VaultPath] = {}
-        """Where a moved file that nobody has opened lies on disk."""
+        """Where a moved file that nobody has opened is on disk."""
         self.notices: list[str] = []
 
     @property

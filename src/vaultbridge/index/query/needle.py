@@ -45,7 +45,7 @@ class Needle(Struct, frozen=True):
 
     @property
     def one_word(self) -> bool:
-        """Whether the string lies within one word, so that the word table answers exactly."""
+        """Whether the string is within one word, so that the word table answers exactly."""
         return len(self.words) == 1 and self.words[0] == self.folded and not self.sensitive
 
     @property

@@ -43,7 +43,7 @@ RARITY_LENGTH: Final = 0.4
 """In the view of rare words, the powers of a word's rarity and of a note's length."""
 
 NEAR_CHARS: Final = 40
-"""Two words are close together when no more characters lie between their beginnings."""
+"""Two words are close together when there are no more characters than this between their beginnings."""
 
 EXACT: Final = {"name": 20.0, "alias": 10.0}
 """Above what all views together can give: a note whose name or alias is the question comes first."""

@@ -1,8 +1,8 @@
 """Lock files: how Claude Code finds a bridge. The only reader and writer of them.
 
-A file `<port>.lock` lies where every client finds it, and finds it once: a client that scans two folders and
+A file `<port>.lock` is where every client finds it, and finds it once: a client that scans two folders and
 finds the bridge in both lists it twice and no longer connects by itself. We write and remove our own locks
-and sweep away those of dead processes; the locks of other living editors lie in the same folders and are
+and sweep away those of dead processes; the locks of other living editors are in the same folders and are
 never touched. docs/claude-code.md has the table of which release scans which folder; `lock_folders` and
 `scanned_folders` follow it.
 """

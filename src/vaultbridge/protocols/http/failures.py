@@ -48,7 +48,7 @@ class HttpFailure(Exception):
 
 
 def to_response(failure: HttpFailure, headers: Mapping[str, str] | None = None) -> web.Response:
-    """The response that tells of a failure, with these headers and its own."""
+    """The response that reports a failure, with these headers and its own."""
     from aiohttp import web
 
     response = web.Response(

@@ -8,7 +8,7 @@ Three things are forgiven, because models and the clients between us and them ge
 - *References*: a note may be named as a link names it, with the part it points to: `[[Note#Heading|text]]`,
   `Note#^block`. A name without brackets may contain a `#` of its own, because files made outside Obsidian
   can; a caller that has the vault tries that one first.
-- *Absolute paths*: which open vault they lie in, and their path there. `vault.absolute` decides what such a
+- *Absolute paths*: which open vault they are in, and their path there. `vault.absolute` decides what such a
   path means.
 
 Nothing here reads a vault: whether a note exists is for the engine to say.
@@ -143,8 +143,8 @@ def names_machine_folder(arguments: dict[str, Any]) -> bool:
 
 
 def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
-    """The name of the open vault that the absolute paths lie in; `vault` if no open vault holds them. Raises
-    InvalidPath if they lie in several vaults, or not in the one that the call names."""
+    """The name of the open vault that the absolute paths are in; `vault` if no open vault holds them. Raises
+    InvalidPath if they are in several vaults, or not in the one that the call names."""
     if len(context.vaults) < 2:
         return vault
     from vaultbridge.vault.absolute import find_innermost

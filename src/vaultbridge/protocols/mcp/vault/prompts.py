@@ -54,7 +54,7 @@ FOLDER_DEPTH: Final = 4
 
 
 class VaultPrompt(Struct, frozen=True):
-    """A prompt note, and the vault it lies in."""
+    """A prompt note, and the vault it is in."""
 
     vault: str
     prompt: NotePrompt
