@@ -309,6 +309,20 @@ async def test_a_task_is_ticked_in_the_file_and_the_tick_can_be_taken_back(
     assert file.read_text("utf-8") == NOTE
 
 
+async def test_a_notice_with_something_to_do_leaves_time_to_do_it(page: Page, serving: Serving) -> None:
+    """As if ten seconds passed at once; a notice without anything to do is gone by then."""
+    write_vault(serving.vault, {"Hasty.md": "- [ ] one\n"})
+    await show(page, serving, "Hasty.md")
+    await page.run(
+        "window.wait = setTimeout;"
+        " window.setTimeout = (act, ms, ...more) => window.wait(act, ms < 1e4 ? 0 : ms, ...more)"
+    )
+    await page.click(".note-body .md-task input")
+    await page.click(".notice.good button:not(.bare)")
+    await page.until("document.querySelector('.note-body .md-task input')?.checked === false")
+    assert (serving.vault / "Hasty.md").read_text("utf-8") == "- [ ] one\n"
+
+
 async def test_a_change_on_disk_appears_by_itself(page: Page, serving: Serving) -> None:
     write_vault(serving.vault, {"Moving.md": "first\n"})
     await show(page, serving, "Moving.md")

@@ -83,6 +83,7 @@ export interface Notice {
 }
 
 const NOTICE_MS = 8000; // a good one goes by itself; a bad one stays until it is closed
+const ACTION_MS = 60_000; // one with something to do: time to read it, to decide, and to get there by keyboard
 const NOTICES = 4; // at once; an older one makes room
 export const notices = new Value<Notice[]>([]);
 export const said = new Value('');
@@ -91,7 +92,7 @@ let nextNotice = 1;
 export function notify(text: string, kind: Notice['kind'] = 'good', action?: Notice['action']): void {
   const notice = { id: nextNotice++, text, kind, action };
   notices.set([...notices.get().filter((one) => one.text !== text), notice].slice(-NOTICES));
-  if (kind === 'good') setTimeout(() => dismiss(notice.id), NOTICE_MS);
+  if (kind === 'good') setTimeout(() => dismiss(notice.id), action ? ACTION_MS : NOTICE_MS);
 }
 
 export function dismiss(id: number): void {
