@@ -38,7 +38,7 @@ async def sdk_over_http(server: Any) -> AsyncIterator[str]:
     )
     serving = uvicorn.Server(config)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not serving.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.005)
     port = serving.servers[0].sockets[0].getsockname()[1]

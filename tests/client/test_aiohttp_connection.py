@@ -361,7 +361,7 @@ async def test_pings_of_the_server_are_answered() -> None:
     try:
         await server.start()
         async with User(server.url):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 await answered.wait()
         await server.stop()
     finally:
@@ -441,7 +441,7 @@ async def test_a_stalled_connection_can_be_closed_within_the_close_timeout() -> 
             await asyncio.wait(stuck[-1:], timeout=0.02)
             if not stuck[-1].done():
                 break
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await user.transport.close()
             await asyncio.gather(*stuck, return_exceptions=True)
         assert user.closed == 1 and len(user.messages) == n + 1

@@ -244,7 +244,7 @@ async def test_cancelling_a_modern_request_ends_its_post_and_sends_nothing() -> 
     async with serving(handle) as url, User(url) as user:
         meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
         await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "slow", "params": meta})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await started.wait()
             cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
             await user.transport.send(cancel)

@@ -206,7 +206,7 @@ async def main():
     transport.on_message = got.set_result
     await transport.start()
     await transport.send({"jsonrpc": "2.0", "id": 1, "method": "m"})
-    print((await asyncio.wait_for(got, 30))["id"])
+    print((await asyncio.wait_for(got, 60))["id"])
     await transport.close()
     try:
         async with WebSocketTransport(url):

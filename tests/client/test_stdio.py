@@ -158,7 +158,7 @@ async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.Monke
     await user.transport.start()
     process = user.transport._process
     assert process is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await heard.wait()
         await user.transport.close()
     assert process.returncode is not None and not is_running(process.pid) and user.closed == 1

@@ -19,7 +19,7 @@ from companion.obsidian import Obsidian, needs_node, obsidian
 from support.editor import WAIT, Client
 from support.serve import Served, served
 
-pytestmark = [needs_node, pytest.mark.timeout(180)]
+pytestmark = needs_node
 
 NOTE = "My Folder/Käse Note.md"
 TEXT = "".join(f"line {n}\n" for n in range(1, 31))

@@ -62,7 +62,7 @@ async def act(session: Session, context: dict[str, Any]) -> None:
                 raise
 
 
-LISTENING_SECONDS = 30.0
+LISTENING_SECONDS = 60.0
 
 
 async def main(url: str) -> None:

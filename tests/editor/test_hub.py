@@ -13,7 +13,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 A, B = vault_path("A.md"), vault_path("B.md")
-WAIT = 30.0
+WAIT = 60.0
 QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=WAIT)
 
 

@@ -21,7 +21,7 @@ from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDe
 from vaultbridge.vault.paths import vault_path
 
 NOTE = vault_path("Note.md")
-WAIT = 30.0
+WAIT = 60.0
 
 
 class Screen:

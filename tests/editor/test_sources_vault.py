@@ -20,7 +20,7 @@ VAULT = {A: "a", B: "b"}
 
 
 async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while path in state.named_paths():
             await changed.wait()
             changed.clear()

@@ -105,12 +105,12 @@ async def test_the_file_is_followed_live(app: App) -> None:
         for name in ("A.md", "B.md"):
             changed.clear()
             app.shows(name, read=False)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while (focus := app.state.focus()) is None or focus.path != name:
                     await changed.wait()
                     changed.clear()
         app.running = False
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while app.state.focus() is not None:
                 await changed.wait()
                 changed.clear()

@@ -77,7 +77,7 @@ def test_a_server_on_stdio_sends_what_it_may(
         server.stdin.write(b"".join(json.dumps(call).encode() + b"\n" for call in calls))
         server.stdin.flush()
         model.wait_for_text("public words")
-        out, err = server.communicate(timeout=30)
+        out, err = server.communicate(timeout=60)
     assert b"Open.md" in out
     assert {headers["Authorization"] for headers in model.headers} == {f"Bearer {KEY}"}
     assert not any("private" in text or "denied" in text for text in model.texts)

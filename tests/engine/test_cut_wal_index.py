@@ -63,7 +63,7 @@ def test_a_process_outlives_a_cut_file_and_goes_on_right(tmp_path: Path, size: i
             os.truncate(file, size)
         process.stdin.close()
         assert process.stdout.readline() == "closed\n"
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 @given(before=st.integers(1, 4), size=st.integers(0, 5 * REGION_BYTES))

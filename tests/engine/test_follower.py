@@ -13,7 +13,7 @@ from vaultbridge.vault.paths import VaultPath
 
 from .conftest import MakeVault
 
-BOUND = 20.0
+BOUND = 60.0
 
 
 class Recorder:

@@ -37,7 +37,7 @@ def test_another_process_takes_over_from_a_killed_leader(tmp_path: Path) -> None
         successor = IndexLeader(tmp_path)
         assert not successor.claim()
         leader.send_signal(signal.SIGKILL)
-        leader.wait(30)
+        leader.wait(60)
         assert successor.claim()
         successor.release()
 

@@ -49,7 +49,7 @@ class Assistant:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -17,8 +17,6 @@ from faults.environment import (
 )
 from faults.injections import Result, kill_server, save_outside, swap_for_link
 
-pytestmark = pytest.mark.timeout(280)
-
 
 @pytest.mark.parametrize("how", ["in-place", "closing"])
 def test_an_edit_never_builds_on_a_note_that_another_program_is_saving_in_place(

@@ -297,7 +297,7 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
     reader.start()
     Synchroniser(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).full()
     finished.set()
-    reader.join(30)
+    reader.join(60)
     assert not failures
     assert seen == sorted(seen)
 
@@ -326,7 +326,7 @@ def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVa
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert not failures
     vault.full()
     assert vault.dump() == vault.rebuilt()

@@ -209,7 +209,7 @@ _HOSTILE = {
 }
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(100)
 @pytest.mark.parametrize("name", _HOSTILE)
 def test_hostile_text_is_read_in_bounded_work(name: str) -> None:
     """Each takes a fraction of a second when the work grows with the size; one that grows with its square

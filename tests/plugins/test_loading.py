@@ -22,7 +22,7 @@ from vaultbridge.plugins.loading import (
 )
 from vaultbridge.tools.base.tool import ForeignTool
 
-NEVER = 20.0
+NEVER = 60.0
 """Seconds that nothing here takes."""
 
 

@@ -28,8 +28,6 @@ from vaultbridge.review.store import store_of
 HELLO = "".join(f"line {n}\n" for n in range(20))
 SHOWS: dict[str, Any] = {"extensions": {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}}
 
-pytestmark = pytest.mark.timeout(120)
-
 
 class Chat(VaultWire):
     """A client that shows views: what the model and what the view does."""

@@ -13,8 +13,6 @@ from server.conftest import serving as serving
 from support.editor import Client, Failed
 from support.reviewer import claude_code, journal, person, read
 
-pytestmark = pytest.mark.timeout(120)
-
 HELLO = "# Hello\n\nsome text\n"
 
 

@@ -108,7 +108,7 @@ def test_of_many_deciders_one_decides(reviewed: Make) -> None:
 
     def decide(accept: bool) -> None:
         decider = Decider(vault.owner, vault.store)
-        start.wait(30)
+        start.wait(60)
         try:
             if accept:
                 outcomes.append(decider.accept(number, by="page").outcome)

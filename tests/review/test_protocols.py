@@ -22,7 +22,6 @@ from support.process import environment
 from support.reviewer import claude_code, journal, person, read
 
 pytestmark = [
-    pytest.mark.timeout(180),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 

@@ -22,8 +22,6 @@ from support.serve import Served
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
 
-pytestmark = [pytest.mark.timeout(120)]
-
 VAULT_NAME = "Notes"
 VAULT = {"Plan.md": "# Plan\n", "Other.md": "text\n", "Private/Diary.md": "dear diary\n"}
 

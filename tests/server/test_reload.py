@@ -11,7 +11,7 @@ import pytest
 
 from vaultbridge.server.live import watch
 
-BOUND = 20.0
+BOUND = 60.0
 
 
 class Looks:

@@ -22,8 +22,6 @@ from vaultbridge.index.store.schema import INDEX_FILE
 from vaultbridge.tools.standard import STANDARD_TOOLS
 from vaultbridge.vault.cache_folder import vault_cache
 
-pytestmark = pytest.mark.timeout(180)
-
 NOTES = 3000
 
 BOUND = 90.0

@@ -21,7 +21,6 @@ from support.wire import EVERY_VERSION, MODERN
 from vaultbridge.tools.standard import standard_catalog
 
 pytestmark = [
-    pytest.mark.timeout(90),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 

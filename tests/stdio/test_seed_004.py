@@ -10,8 +10,6 @@ import pytest
 
 from support.vault import VaultProcess, small_vault
 
-pytestmark = pytest.mark.timeout(90)
-
 
 async def test_the_handshake_the_list_and_the_first_note(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})

@@ -25,7 +25,7 @@ from vaultbridge.protocols.mcp.values import (
     ToolsChanged,
 )
 
-BOUND = 20.0
+BOUND = 60.0
 """Seconds that a test waits for something that must come."""
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")

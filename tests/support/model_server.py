@@ -14,7 +14,7 @@ from aiohttp import web
 
 from vaultbridge.index.fold import split_words
 
-SECONDS = 30.0
+SECONDS = 60.0
 """The longest that a test waits for anything."""
 
 

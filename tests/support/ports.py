@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 60.0
 """The bound of the wait for a server that runs."""
 
 

@@ -10,7 +10,7 @@ import struct
 import zlib
 from typing import NamedTuple
 
-WAIT = 30.0
+WAIT = 60.0
 """The bound of every wait for the server."""
 
 TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION = 1, 2, 8, 9, 10, 0

@@ -21,7 +21,7 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 
-BOUND = 30.0
+BOUND = 60.0
 """Seconds that a test waits for something that must come, also on a machine busy with other things."""
 
 MODERN = "2026-07-28"

@@ -202,7 +202,6 @@ def test_names_tags_and_properties_of_every_script_are_suggested(tmp_path: Path,
         engines.close()
 
 
-@pytest.mark.timeout(120)
 async def test_a_real_process_answers_in_every_script(tmp_path: Path) -> None:
     words = distinct(drawn_words(7, 18))
     vault = small_vault(tmp_path, vault_of(words))

@@ -64,7 +64,7 @@ def test_a_pipe_does_not_block_a_reader(root: Root, folder: Path) -> None:
 
     reader = threading.Thread(target=attempt, daemon=True)
     reader.start()
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     assert not reader.is_alive()
     assert "not an ordinary file" in str(outcome[0])
 

@@ -27,7 +27,7 @@ from vaultbridge.vault.watch import (
     WorkspaceChanged,
 )
 
-BOUND = 30.0
+BOUND = 60.0
 """Seconds that a test waits for an event before it fails: far more than any needs."""
 
 MARK = "mark "

@@ -18,7 +18,7 @@ from support.ports import held_port
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.protocols.bridge_v1.http_client import ANSWER_BYTES, parse_address, send_request
 
-BOUND = 20.0
+BOUND = 60.0
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -19,7 +19,7 @@ from server.test_tls import certificate
 from support.ports import kept_port
 from vaultbridge.protocols.http.listen import REQUESTS_PER_TURN, serve_app
 
-BOUND = 20.0
+BOUND = 60.0
 SECRET = "hunter2"
 HOST = "Host: 127.0.0.1\r\n"
 

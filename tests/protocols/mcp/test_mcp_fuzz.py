@@ -114,7 +114,7 @@ async def converse(version: str, sent: list[dict[str, Any]]) -> None:
         if isinstance(id_, str | int | float) and not isinstance(id_, bool):
             owed[repr(id_)] += 1
         await wire.raw(msgspec.json.encode(message))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await wire.connection.drain()
     answers = [message for message in wire.messages if "method" not in message]
     for answer in answers:

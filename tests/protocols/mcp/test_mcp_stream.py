@@ -84,7 +84,7 @@ async def test_a_present_reader_loses_nothing_and_holds_the_producer_back() -> N
     await asyncio.sleep(0)
     assert not waiting.done()
     assert len(take_all(stream, ticket)) == 5
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 60)
 
 
 async def test_a_reader_that_leaves_lets_the_producer_go_on() -> None:
@@ -93,7 +93,7 @@ async def test_a_reader_that_leaves_lets_the_producer_go_on() -> None:
     for _ in range(3):
         stream.push(b"x" * SLOW_BYTES, final=False)
     stream.detach(ticket)
-    await asyncio.wait_for(stream.wait_for_room(), 5)
+    await asyncio.wait_for(stream.wait_for_room(), 60)
 
 
 async def test_waiting_for_a_change_ends_with_it_or_with_its_bound() -> None:
@@ -102,7 +102,7 @@ async def test_waiting_for_a_change_ends_with_it_or_with_its_bound() -> None:
     waiting = asyncio.ensure_future(stream.wait_for_change(5))
     await asyncio.sleep(0)
     stream.push(b"a", final=False)
-    assert await asyncio.wait_for(waiting, 5)
+    assert await asyncio.wait_for(waiting, 60)
     stream.release()
     assert await stream.wait_for_change(5)
     assert stream.released

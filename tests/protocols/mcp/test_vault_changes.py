@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from support.vault import VaultWire, small_vault, vault_wire
 from support.wire import MODERN
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
@@ -22,8 +20,6 @@ UPDATED = "notifications/resources/updated"
 LIST = "notifications/resources/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
 A = "obsidian://vault/Notes/A.md"
-
-pytestmark = pytest.mark.timeout(60)
 
 
 def rewrite(place: Path, text: str) -> None:

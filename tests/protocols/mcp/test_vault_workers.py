@@ -11,7 +11,7 @@ import pytest
 
 from vaultbridge.protocols.mcp.vault.workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
 
-BOUND = 20.0
+BOUND = 60.0
 
 
 class Gate:
