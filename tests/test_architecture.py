@@ -69,6 +69,9 @@ DOES_IO = {
 MODULE_LINES = 520
 """Past this a module has more than one duty."""
 
+SPLINTER_LINES = 60
+"""Below this a module that only one module beside it uses is a part of that one."""
+
 FOLDER_MODULES = 20
 """A folder with more is a list nobody reads. Most hold a dozen; the tools have about one module each."""
 
@@ -142,6 +145,24 @@ def test_the_pure_parts_do_no_io(file: Path) -> None:
 @pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_a_module_has_one_duty(file: Path) -> None:
     assert len(file.read_text("utf-8").splitlines()) <= MODULE_LINES
+
+
+def test_no_module_is_a_splinter_of_its_only_user() -> None:
+    """Splinters hide a design as well as giants do."""
+    users: dict[str, set[str]] = {module_of(file): set() for file in FILES}
+    for file in FILES:
+        for name, _ in ours(file):
+            for target in (name, name.rpartition(".")[0]):
+                if target in users and target != module_of(file):
+                    users[target].add(module_of(file))
+    splinters = [
+        f"{module_of(file)}, used by {user}"
+        for file in FILES
+        if file.name != "__init__.py" and len(file.read_text("utf-8").splitlines()) <= SPLINTER_LINES
+        for user in users[module_of(file)]
+        if len(users[module_of(file)]) == 1 and user.rpartition(".")[0] == module_of(file).rpartition(".")[0]
+    ]
+    assert not splinters
 
 
 def test_a_folder_can_be_read_at_a_glance() -> None:
