@@ -1,9 +1,9 @@
 """Builds every package into a folder, and lets each be checked by its own tool.
 
-    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin]
+    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin|container]
 
-The wheel and the source distribution are built twice and must be the same to the byte. The tools come from
-PyPI (`requirements/packaging.lock`) and npm, into `.venv-packaging` and `packaging/node_modules`.
+The wheel, the source distribution and the bundle are built twice and must be the same to the byte. The tools
+come from PyPI (`requirements/packaging.lock`) and npm, into `.venv-packaging` and `packaging/node_modules`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ HERE = ROOT / "packaging"
 
 BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "src", "man")
 """What the bundle for Claude Desktop holds beside its manifest: enough for `uv run`."""
+
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The first date that a zip file can hold, for every file of the bundle."""
 
 
 def main() -> int:
@@ -57,8 +60,21 @@ def build_python_packages(folder: Path) -> None:
 
 
 def build_bundle(folder: Path) -> None:
-    """Build the .mcpb for Claude Desktop and validate it with the official package."""
+    """Build the .mcpb for Claude Desktop, twice, and validate it with the official package."""
     mcpb = npm_tool("mcpb")
+    bundle = folder / "vaultbridge.mcpb"
+    with tempfile.TemporaryDirectory() as again:
+        for place in (bundle, Path(again, bundle.name)):
+            pack_bundle(mcpb, place)
+        if bundle.read_bytes() != Path(again, bundle.name).read_bytes():
+            raise SystemExit(f"{bundle.name} differs when it is built again")
+        run(mcpb, "unpack", str(bundle), str(Path(again, "unpacked")), quiet=True)
+        for needed in ("manifest.json", "src/vaultbridge/__main__.py"):
+            if not Path(again, "unpacked", needed).is_file():
+                raise SystemExit(f"the bundle lacks {needed}")
+
+
+def pack_bundle(mcpb: str, bundle: Path) -> None:
     with tempfile.TemporaryDirectory() as staged:
         stage = Path(staged)
         shutil.copy(HERE / "mcpb" / "manifest.json", stage)
@@ -69,11 +85,22 @@ def build_bundle(folder: Path) -> None:
             else:
                 shutil.copy(source, stage)
         run(mcpb, "validate", str(stage / "manifest.json"))
-        bundle = folder / "vaultbridge.mcpb"
         run(mcpb, "pack", str(stage), str(bundle), quiet=True)
-        with zipfile.ZipFile(bundle) as packed:
-            if not {"manifest.json", "src/vaultbridge/__main__.py"} <= set(packed.namelist()):
-                raise SystemExit("the bundle lacks its manifest or its program")
+    make_reproducible(bundle)
+
+
+def make_reproducible(archive: Path) -> None:
+    """Write a zip file again, sorted, and without what depends on who built it and when: dates and umask."""
+    with zipfile.ZipFile(archive) as packed:
+        entries = [(info, packed.read(info)) for info in packed.infolist() if not info.is_dir()]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for info, content in sorted(entries, key=lambda entry: entry[0].filename):
+            plain = zipfile.ZipInfo(info.filename, date_time=EARLIEST)
+            plain.compress_type = zipfile.ZIP_DEFLATED
+            plain.create_system = 3  # Unix, whose modes follow
+            runs = bool(info.external_attr >> 16 & 0o100)
+            plain.external_attr = (0o100755 if runs else 0o100644) << 16
+            packed.writestr(plain, content)
 
 
 def check_registry_entry(folder: Path) -> None:
@@ -226,12 +253,18 @@ def run(*words: str, quiet: bool = False, environ: dict[str, str] | None = None)
         )
 
 
+def check_container(folder: Path) -> None:
+    """Let hadolint read the Dockerfile; there need not be a daemon that could build it."""
+    run(str(tool("hadolint")), str(HERE / "docker" / "Dockerfile"))
+
+
 STEPS = {
     "wheel": build_python_packages,
     "install": try_first_minute,
     "mcpb": build_bundle,
     "registry": check_registry_entry,
     "plugin": check_plugin,
+    "container": check_container,
 }
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
 
 def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> None:
     docker = (ROOT / "packaging" / "docker" / "Dockerfile").read_text("utf-8")
-    assert "\nUSER vault\n" in docker and "HEALTHCHECK" in docker and "--require-hashes" in docker
+    assert "\nUSER 1000\n" in docker and "HEALTHCHECK" in docker and "--require-hashes" in docker
     compose = yaml.safe_load((ROOT / "packaging" / "docker" / "compose.yaml").read_text("utf-8"))
     service = compose["services"]["vaultbridge"]
     assert service["read_only"] is True and service["cap_drop"] == ["ALL"]
