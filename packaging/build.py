@@ -254,8 +254,15 @@ def run(*words: str, quiet: bool = False, environ: dict[str, str] | None = None)
 
 
 def check_container(folder: Path) -> None:
-    """Let hadolint read the Dockerfile; there need not be a daemon that could build it."""
+    """Let hadolint read the Dockerfile, and check the compose file and the workflows against their schemas.
+    There need not be a daemon that could build the image."""
     run(str(tool("hadolint")), str(HERE / "docker" / "Dockerfile"))
+    schemas = {
+        "vendor.compose-spec": [HERE / "docker" / "compose.yaml"],
+        "vendor.github-workflows": sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+    }
+    for schema, files in schemas.items():
+        run(str(tool("check-jsonschema")), "--builtin-schema", schema, *map(str, files))
 
 
 STEPS = {
