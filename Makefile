@@ -9,7 +9,7 @@ SAMPLE := examples/sample-vault
 
 WEB_READY := web/node_modules/.ready
 
-.PHONY: help run test check lint types generate screenshots packages bundle web bench conformance test-claude lock clean
+.PHONY: help run test check lint types generate screenshots packages bundle web bench bench-peers conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -42,6 +42,9 @@ test-claude: $(READY)  ## the real Claude Code against our socket (needs npm and
 
 bench: $(READY)  ## every measurement, as ratios within one run
 	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
+
+bench-peers: $(READY)  ## the same session against other servers, into docs/benchmarks.md (needs npm and Python 3.12)
+	$(BIN)/python benchmarks/peers/run.py --write-docs
 
 generate: $(READY)  ## every generated file: schemas, the list of tools, reference pages
 	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md docs/cli.md
