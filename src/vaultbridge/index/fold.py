@@ -150,9 +150,10 @@ def occurs_folded(wanted: str, text: str) -> bool:
     encoded = text.encode("utf-8", "surrogatepass").lower()
     if wanted.encode() in encoded:
         return True
-    others = set(_non_ascii(encoded))
+    others = set(_non_ascii(encoded)) - _NEVER_ASCII
     replaced = [char for char in others if _becomes_ascii(char)]
     if not replaced:
+        _NEVER_ASCII.update(others)
         return False
     if len(replaced) > REPLACED_CHARS:
         return wanted in fold_text(text)
@@ -160,6 +161,9 @@ def occurs_folded(wanted: str, text: str) -> bool:
         text = text.replace(char, _fold_char(char))
     return wanted.encode() in text.encode("utf-8", "surrogatepass").lower()
 
+
+_NEVER_ASCII: Final[set[str]] = set()
+"""Characters met that do not become ASCII, so that a text with no others is done; bounded by Unicode."""
 
 REPLACED_CHARS: Final = 16
 """With more different characters to replace, folding the whole text is cheaper."""
@@ -274,14 +278,16 @@ class FoldedText:
 
     def _fold_normalized(self, text: str) -> None:
         """Folds a text in which nothing composes: each character on its own, ten times as fast."""
-        pieces: list[str] = []
+        pieces = list(map(_fold_char, text))
+        if not any(map(unicodedata.combining, text)) and set(map(len, pieces)) == {1}:
+            # Nothing moves. Most lines are such, and are done in a third of the time.
+            self.folded = "".join(pieces)
+            return
         starts: list[int] = []
         piece = 0
-        for at, char in enumerate(text):
-            folded = _fold_char(char)
+        for at, (char, folded) in enumerate(zip(text, pieces, strict=True)):
             if not unicodedata.combining(char):
                 piece = at
-            pieces.append(folded)
             starts.extend([piece] * len(folded))
         self.folded = "".join(pieces)
         self._starts = [*starts, len(text)]
