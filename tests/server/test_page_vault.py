@@ -13,6 +13,7 @@ from multidict import CIMultiDict
 from server.conftest import Served, Serving, build_index
 from server.test_page_api import ask, bearer, owner
 from support.files import write_vault
+from support.reviewer import person
 from vaultbridge.web.page import CODES
 
 PICTURE = base64.b64decode(
@@ -381,3 +382,96 @@ async def test_only_the_owner_makes_codes(serving: Serving) -> None:
         _, secret = served.tokens.make("phone")
         status, body = await ask(served, "/code", bearer(secret), method="POST", json={})
         assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
+
+
+# Review: a token that an assistant may have is no way around it.
+
+
+@pytest.mark.parametrize("where", ["token", "vault"])
+async def test_what_a_token_changes_waits_for_a_person_as_a_tool_does(
+    serving: Serving, tmp_path: Path, where: str
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving('[tools]\nreview = "all"\n' if where == "vault" else "") as served:
+        _, secret = served.tokens.make("robot", review="all" if where == "token" else "off")
+        headers = bearer(secret)
+        before = {file: file.read_bytes() for file in served.vault.rglob("*.md")}
+        note = await get(served, "/note?path=Plan.md", headers)
+        changes: list[tuple[str, str, dict[str, Any]]] = [
+            ("PUT", "/note", {"path": "Plan.md", "text": "gone", "expected": note["hash"]}),
+            ("POST", "/note", {"path": "New.md", "text": "new"}),
+            ("POST", "/task", {"path": "Plan.md", "line": 8, "expected": note["hash"]}),
+            ("POST", "/move", {"path": "Plan.md", "to": "Other.md", "expected": note["hash"]}),
+            ("POST", "/delete", {"path": "Plan.md", "expected": note["hash"]}),
+        ]
+        for number, (method, path, body) in enumerate(changes, 1):
+            status, answer = await ask(served, path, headers, method=method, json=body)
+            assert (status, answer["error"]["code"]) == (409, "PENDING"), path
+            assert f"p{number}" in answer["error"]["message"]
+        assert {file: file.read_bytes() for file in served.vault.rglob("*.md")} == before
+        # The owner is the person who decides: their own changes need no second look.
+        assert (await send(served, *changes[1][:2], changes[1][2]))[0] == 200
+        async with person(served.vault) as page:
+            waiting = (await page.request("proposals"))["proposals"]
+            assert [one["token"] for one in waiting] == ["robot"] * len(changes)
+            await page.request("decide", id="p1", action="accept")
+        assert (served.vault / "Plan.md").read_text("utf-8") == "gone"
+
+
+# Moving and deleting.
+
+
+async def test_a_note_is_renamed_with_its_links_and_the_change_undone(
+    serving: Serving, tmp_path: Path
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        ada = await get(served, "/note?path=People/Ada.md")
+        wanted = {"path": "People/Ada.md", "to": "Friends/Ada Lovelace.md", "expected": ada["hash"]}
+        status, moved = await send(served, "POST", "/move", wanted)
+        assert (status, moved["path"], moved["was"]) == (200, "Friends/Ada Lovelace.md", "People/Ada.md")
+        assert moved["links"] == 1
+        text = (served.vault / "Plan.md").read_text("utf-8")
+        assert "[[Ada Lovelace]]" in text or "Ada Lovelace" in text
+        assert not (served.vault / "People" / "Ada.md").exists()
+        undo = {"vault": "Notes", "change": moved["change"], "force": False}
+        assert (await send(served, "POST", "/undo", undo))[0] == 200
+        assert (served.vault / "Plan.md").read_text("utf-8") == NOTE
+        assert (served.vault / "People" / "Ada.md").exists()
+
+
+async def test_a_note_is_deleted_into_the_trash_and_comes_back(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    write_vault(tmp_path / "Notes", {".obsidian/app.json": '{"trashOption": "local"}'})
+    async with serving() as served:
+        plan = await get(served, "/note?path=Plan.md")
+        status, gone = await send(served, "POST", "/delete", {"path": "Plan.md", "expected": plan["hash"]})
+        assert (status, gone["path"], gone["wentTo"]) == (200, "Plan.md", ".trash in the vault")
+        assert not (served.vault / "Plan.md").exists()
+        undo = {"vault": "Notes", "change": gone["change"], "force": False}
+        assert (await send(served, "POST", "/undo", undo))[0] == 200
+        assert (served.vault / "Plan.md").read_text("utf-8") == NOTE
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"path": "Plan.md", "to": "", "expected": "x"}, 400, "INVALID_PARAMS"),
+        ({"path": "Plan.md", "to": "../Out.md", "expected": ""}, 400, None),
+        ({"path": "Plan.md", "to": "People/Ada.md", "expected": ""}, 409, None),
+        ({"path": "Plan.md", "to": "X.md", "expected": "0123456789abcdef"}, 409, None),
+        ({"path": "Nowhere.md", "to": "X.md", "expected": ""}, 404, "FILE_NOT_FOUND"),
+        ({"path": "Plan.md", "expected": ""}, 400, "INVALID_PARAMS"),
+        ({"path": "Plan.md", "to": "X.md", "force": True}, 400, "INVALID_PARAMS"),
+    ],
+)
+async def test_a_move_that_cannot_be_leaves_everything(
+    serving: Serving, tmp_path: Path, body: dict[str, Any], status: int, code: str | None
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        before = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
+        got, answer = await send(served, "POST", "/move", body)
+        assert got == status, answer
+        assert code is None or answer["error"]["code"] == code
+        assert {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()} == before

@@ -86,7 +86,13 @@ class Access:
         if self._is_own(secret):
             return PageGrant(self._servers.full, self._servers.engines, OWNER, owner=True)
         token, server = self._admit(secret)
-        return PageGrant(server, self._servers.engines_for(token), token.principal, owner=False)
+        return PageGrant(
+            server,
+            self._servers.engines_for(token),
+            token.principal,
+            owner=False,
+            review=lambda engine: self._servers.find_rules(engine, token),
+        )
 
     def list_valid_principals(self) -> tuple[str, ...]:
         """List the principals of all valid tokens; empty when the tokens cannot be read."""

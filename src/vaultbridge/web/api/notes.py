@@ -61,6 +61,19 @@ class NewNote(Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
 
 
+class MoveFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """`to` is a new path, or a folder that ends with `/`."""
+
+    path: str
+    to: str
+    expected: str = ""
+
+
+class DeleteFile(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    expected: str = ""
+
+
 class TickTask(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     line: int
@@ -87,6 +100,8 @@ def add_note_routes(api: PageApi, media: MediaLinks) -> None:
     api.put("/note", save)
     api.post("/note", create)
     api.post("/task", tick)
+    api.post("/move", move)
+    api.post("/delete", delete)
     api.get("/links", show_links)
 
 
@@ -315,7 +330,7 @@ async def save(call: PageCall) -> Any:
         outcome = engine.apply([wanted], label="edit", actor=ACTOR)
         return _render_outcome(outcome, path, asked.expected)
 
-    return await call.on_vault(work)
+    return await call.change_vault(work)
 
 
 async def create(call: PageCall) -> Any:
@@ -328,7 +343,7 @@ async def create(call: PageCall) -> Any:
         (made,) = (file for file in outcome.files if file.change == "created")
         return _render_outcome(outcome, made.path, "")
 
-    return await call.on_vault(work)
+    return await call.change_vault(work)
 
 
 async def tick(call: PageCall) -> Any:
@@ -342,7 +357,43 @@ async def tick(call: PageCall) -> Any:
         wanted = SetTask(note=path, line=asked.line, status=asked.status, expected=asked.expected)
         return _render_outcome(engine.apply([wanted], actor=ACTOR), path, asked.expected)
 
-    return await call.on_vault(work)
+    return await call.change_vault(work)
+
+
+async def move(call: PageCall) -> Any:
+    """Rename a file or move it elsewhere; the links to it follow."""
+    from vaultbridge.engine.operations import Move
+
+    asked = await call.body(MoveFile)
+    to = asked.to.strip()
+    if not to:
+        raise InvalidArgument("to is empty.", argument="to", hint="Give a new name or path.")
+
+    def work(engine: Engine) -> dict[str, Any]:
+        path = engine.find(asked.path)
+        outcome = engine.apply([Move(note=path, to=to, expected=asked.expected)], actor=ACTOR)
+        moved = next((file for file in outcome.files if file.change == "moved"), None)
+        now = path if moved is None else moved.path
+        links = sum(file.change == "changed" for file in outcome.files)
+        return {**_render_outcome(outcome, now, asked.expected), "was": path, "links": links}
+
+    return await call.change_vault(work)
+
+
+async def delete(call: PageCall) -> Any:
+    """Move a file to the trash that the vault's settings name."""
+    from vaultbridge.engine.operations import Delete
+    from vaultbridge.tools.base.answer import describe_trash
+
+    asked = await call.body(DeleteFile)
+
+    def work(engine: Engine) -> dict[str, Any]:
+        path = engine.find(asked.path)
+        outcome = engine.apply([Delete(note=path, expected=asked.expected)], actor=ACTOR)
+        went = describe_trash(engine, outcome).get("went_to", "")
+        return {**_render_outcome(outcome, path, ""), "wentTo": went}
+
+    return await call.change_vault(work)
 
 
 def _render_outcome(outcome: Outcome, path: str, before: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from vaultbridge.errors import (
     JSON_ERRORS,
@@ -40,6 +41,8 @@ from vaultbridge.errors import (
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
+from vaultbridge.review.gate import Choice, ReviewGate
+from vaultbridge.review.policy import ChangePending, ReviewRules
 from vaultbridge.web.page import BASE, HEADERS
 
 if TYPE_CHECKING:
@@ -63,12 +66,14 @@ T = TypeVar("T")
 
 
 class PageGrant(msgspec.Struct, frozen=True):
-    """What a caller may use. `principal` identifies the token; `owner` means that it is the bridge's own."""
+    """What a caller may use. `principal` identifies the token; `owner` means that it is the bridge's own.
+    `review` says which of the caller's changes wait for a person; the owner is that person."""
 
     server: McpServer
     engines: Mapping[str, Engine]
     principal: str
     owner: bool
+    review: Callable[[Engine], ReviewRules] | None = None
 
 
 class ApiFailure(Exception):
@@ -165,6 +170,45 @@ class PageCall:
         """Run `work` with the engine of this call's vault, in a thread: engines block."""
         name = self.vault
         return await asyncio.to_thread(lambda: work(self.grant.engines[name]))
+
+    async def change_vault(self, work: Callable[[Engine], T]) -> T:
+        """As `on_vault`, for work that changes something. Assistants have tokens too, so for a token its
+        changes wait as they would through a tool. Raises ApiFailure then."""
+        review = self.grant.review
+        if review is None:
+            return await self.on_vault(work)
+
+        def change(engine: Engine) -> T:
+            gate = ReviewGate(lambda one: replace(review(one), wait_seconds=0.0), "page", _Unasked(), _ignore)
+            try:
+                return work(engine.gated(gate))
+            except ChangePending as pending:
+                raise ApiFailure(
+                    409,
+                    "PENDING",
+                    f"Nothing is changed yet: {pending.facts['id']} waits until a person accepts it.",
+                    hint="It can be decided on the page of the vault's owner.",
+                ) from None
+
+        return await self.on_vault(change)
+
+
+class _Unasked:
+    """A caller that is told at once that its change waits (`review.gate.Caller`)."""
+
+    can_ask = False
+    can_show = False
+    asked = ""
+
+    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+        return "cancel"
+
+    def begin_waiting(self, seconds: float) -> float:
+        return seconds
+
+
+def _ignore(done: float, total: float | None, message: str) -> None:
+    """Nobody follows the progress of a request."""
 
 
 Authorize = Callable[[web.Request], Awaitable[PageGrant]]
