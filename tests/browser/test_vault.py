@@ -394,6 +394,77 @@ async def test_a_new_note_is_made_from_a_link_that_leads_nowhere(page: Page, ser
     assert (serving.vault / "Inbox" / "Made here.md").exists() or (serving.vault / "Made here.md").exists()
 
 
+# moving and deleting
+
+
+async def replace_text(page: Page, selector: str, text: str) -> None:
+    await page.run(f"document.querySelector({json.dumps(selector)}).select()")
+    await page.type(text)
+
+
+async def test_a_note_is_renamed_with_its_links_and_the_change_undone(page: Page, serving: Serving) -> None:
+    write_vault(
+        serving.vault, {"Old name.md": "text\n", "Leads.md": "see [[Old name]] and [[Old name|it]]\n"}
+    )
+    await show(page, serving, "Old name.md")
+    # The links are read from the index, which follows the disk in its own time.
+    await page.until("document.querySelector('.panel')?.textContent.includes('Leads')")
+    await page.press("F2")
+    await page.until("document.activeElement?.matches('dialog[open] input')")
+    chosen = "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))"
+    assert await page.run(f"{chosen}(document.activeElement)") == "Old name"
+    await replace_text(page, "dialog[open] input", "Leads.md")
+    await page.click("dialog[open] .accept")
+    assert "Leads.md" in await page.text("dialog[open] .trouble")
+    await replace_text(page, "dialog[open] input", "Renamed/New name")
+    await page.click("dialog[open] .accept")
+    await page.until("document.getElementById('note-title')?.textContent === 'New name'")
+    assert (serving.vault / "Renamed" / "New name.md").read_text("utf-8") == "text\n"
+    assert (serving.vault / "Leads.md").read_text("utf-8") == "see [[New name]] and [[New name|it]]\n"
+    assert "the links in 1 note follow" in await page.text(".notice.good")
+    await page.click(".notice.good button")
+    await page.until("document.getElementById('note-title')?.textContent === 'Old name'")
+    assert (serving.vault / "Leads.md").read_text("utf-8") == "see [[Old name]] and [[Old name|it]]\n"
+    assert (serving.vault / "Old name.md").exists()
+
+
+async def test_a_note_is_deleted_after_a_question_and_comes_back(page: Page, serving: Serving) -> None:
+    file = serving.vault / "Going.md"
+    write_vault(serving.vault, {"Going.md": "text\n", "Points.md": "see [[Going]]\n"})
+    await show(page, serving, "Going.md")
+    await page.until("document.querySelector('.panel')?.textContent.includes('Points')")
+    await page.click("#delete")
+    await page.until("document.querySelector('dialog[open]')?.textContent.includes('1 note links to it')")
+    # Enter does the harmless thing.
+    await page.key("Enter")
+    await page.until("!document.querySelector('dialog[open]')")
+    assert file.exists()
+    await page.click("#delete")
+    await page.click("dialog[open] .reject")
+    await page.until("document.querySelector('.home')")
+    assert not file.exists()
+    await page.click(".notice.good button")
+    await page.until("document.getElementById('note-title')?.textContent === 'Going'")
+    assert file.read_text("utf-8") == "text\n"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_everybody_can_answer_the_questions(
+    page: Page, serving: Serving, width: int, scheme: str
+) -> None:
+    await page.size(width, 844)
+    await page.colours(scheme)
+    await show(page, serving, "Ada.md")
+    for button in ("#rename", "#delete"):
+        await page.click(button)
+        await page.until("document.querySelector('dialog[open]') && !document.getAnimations().length")
+        assert await find_barriers(page) == []
+        await page.key("Escape")
+        await page.until("!document.querySelector('dialog[open]')")
+        assert await page.run(f"document.activeElement === document.querySelector('{button}')")
+
+
 # other files
 
 

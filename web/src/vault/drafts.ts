@@ -30,4 +30,12 @@ export function dropDraft(vault: string, path: string): void {
   drafts.set(next);
 }
 
+/** The file has another path now: what was begun belongs to it still. */
+export function moveDraft(vault: string, from: string, to: string): void {
+  const draft = findDraft(vault, from);
+  if (!draft || from === to) return;
+  dropDraft(vault, from);
+  keepDraft({ ...draft, path: to });
+}
+
 addEventListener('beforeunload', (event) => drafts.get().size && event.preventDefault());

@@ -10,6 +10,7 @@ const KEYS: [string, string][] = [
   ['← →', 'Close and open a folder'],
   ['Enter', 'Open'],
   ['E', 'Edit the note'],
+  ['F2', 'Rename or move it'],
   ['Ctrl S', 'Save'],
   ['Esc', 'Leave the search, or the editor when everything is saved'],
   ['Esc Tab', 'Leave the editor with unsaved text; Tab alone indents'],

@@ -13,6 +13,7 @@ import { Canvas } from './canvas';
 import { drafts } from './drafts';
 import { Editing } from './editing';
 import { files, loadFiles } from './files';
+import { type Asking, Moving } from './moving';
 import { Panel } from './panel';
 import { Properties } from './properties';
 import { useSharedSelection } from './selection';
@@ -108,6 +109,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
   const edit = text && now.query.has('edit');
   const body = useRef<HTMLDivElement>(null);
   const kept = useValue(drafts).has(`${vaultName()}/${path}`);
+  const [asking, ask] = useState<Asking>('');
   const selection = useSharedSelection(note, body, edit);
   const toggle = () => (edit ? leave() : note.readOnly ? notify(note.readOnly, 'bad') : navigate(href('note', path, { edit: 1 })));
   const leave = () => navigate(href('note', path), { replace: true });
@@ -115,7 +117,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
   useEffect(() => {
     if (document.activeElement === document.body) document.getElementById('note-title')?.focus({ preventScroll: true });
   }, []);
-  useKeys({ e: () => text && !edit && toggle(), o: () => document.querySelector<HTMLElement>('.panel a')?.focus() });
+  useKeys({ e: () => text && !edit && toggle(), F2: () => note.readOnly || ask('move'), o: () => document.querySelector<HTMLElement>('.panel a')?.focus() });
 
   const saved = (result: Saved, text: string) => {
     onNote({ ...note, text, hash: result.hash });
@@ -144,6 +146,8 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
               {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Hand this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
               {note.kind !== 'file' && text && <a class="button" href={href('graph', path)} title="Its neighbourhood in the graph"><Icon name="graph" /> <span>Graph</span></a>}
               {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
+              {!note.readOnly && !edit && <button type="button" id="rename" onClick={() => ask('move')} title="Rename or move it (F2)"><Icon name="move" /> <span>Rename</span></button>}
+              {!note.readOnly && !edit && <button type="button" id="delete" onClick={() => ask('delete')} title="Move it to the trash"><Icon name="trash" /> <span>Delete</span></button>}
             </div>
           </div>
           <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{text && live.state.get().word === 'connected' && <> · <a href={href('activity', '', { note: path })}>History</a></>}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
@@ -151,6 +155,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
         {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} onNote={onNote} undo={undo} />}
       </article>
       {text && !edit && note.kind !== 'canvas' && <Panel note={note} />}
+      <Moving note={note} asking={asking} onClose={() => ask('')} />
     </div>
   );
 }
