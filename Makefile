@@ -9,7 +9,7 @@ SAMPLE := examples/sample-vault
 
 WEB_READY := web/node_modules/.ready
 
-.PHONY: help run test check lint types generate screenshots packages bundle web bench bench-peers conformance test-claude lock clean
+.PHONY: help run test check lint types generate screenshots packages bundle companion web bench bench-peers conformance test-claude lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -63,6 +63,9 @@ packages: $(READY)  ## build every package into dist/, each checked by its own t
 
 bundle: $(READY)  ## the .mcpb bundle alone, for Claude Desktop (needs npm)
 	$(BIN)/python packaging/build.py dist --only mcpb
+
+companion: $(READY)  ## the release files of the Obsidian plugin alone, into dist/companion
+	$(BIN)/python packaging/build.py dist --only companion
 
 # Not `npm ci`: it insists on optional packages for other systems, which a registry need not have.
 $(WEB_READY): web/package.json web/package-lock.json

@@ -1,6 +1,6 @@
 """Builds every package into a folder, and lets each be checked by its own tool.
 
-    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin|container]
+    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin|container|companion]
 
 The wheel, the source distribution and the bundle are built twice and must be the same to the byte. The tools
 come from PyPI (`requirements/packaging.lock`) and npm, into `.venv-packaging` and `packaging/node_modules`.
@@ -41,9 +41,10 @@ def main() -> int:
     for name, step in STEPS.items():
         if args.only in (None, name):
             step(folder)
-    for file in sorted(folder.iterdir()):
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        print(f"{file.name:<44} {file.stat().st_size:>10,} bytes  sha256 {digest}")
+        name = file.relative_to(folder).as_posix()
+        print(f"{name:<44} {file.stat().st_size:>10,} bytes  sha256 {digest}")
     return 0
 
 
@@ -120,6 +121,21 @@ def check_plugin(folder: Path) -> None:
     claude = npm_tool("claude")
     for place in (HERE / "claude-plugin", ROOT):
         run(claude, "plugin", "validate", str(place))
+
+
+def build_companion(folder: Path) -> None:
+    """Write the release files of the Obsidian plugin, which `companion install` writes too."""
+    from vaultbridge.cli.setup.companion import release_files
+
+    files = release_files()
+    place = folder / "companion"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name, data in files.items():
+        (place / name).write_bytes(data)
+    version = json.loads(files["manifest.json"])["version"]
+    if version not in json.loads(files["versions.json"]):
+        raise SystemExit(f"versions.json does not list {version}")
 
 
 def try_first_minute(folder: Path) -> None:
@@ -272,6 +288,7 @@ STEPS = {
     "registry": check_registry_entry,
     "plugin": check_plugin,
     "container": check_container,
+    "companion": build_companion,
 }
 
 if __name__ == "__main__":

@@ -81,3 +81,29 @@ def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> No
 def test_the_project_says_where_it_lives() -> None:
     assert {"Homepage", "Documentation", "Issues", "Changelog"} == PROJECT["urls"].keys()
     assert all(url.startswith("https://github.com/vaultbridge/") for url in PROJECT["urls"].values())
+
+
+def test_the_release_files_of_the_companion_are_what_install_writes(tmp_path: Path) -> None:
+    """Built twice, beside a file of another package: the same bytes, and nothing else is touched."""
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    dist = tmp_path / "dist"
+    (dist / "companion").mkdir(parents=True)
+    (dist / "companion" / "left-over.js").write_text("old", "utf-8")
+    (dist / "other.whl").write_bytes(b"other")
+    found = []
+    for _ in range(2):
+        run_python("packaging/build.py", str(dist), "--only", "companion")
+        found.append({file.name: file.read_bytes() for file in (dist / "companion").iterdir()})
+    assert found[0] == found[1]
+    assert (dist / "other.whl").read_bytes() == b"other"
+    run_python("-m", "vaultbridge", "companion", "install", str(vault))
+    plugin = vault / ".obsidian" / "plugins" / "vaultbridge"
+    installed = {file.name: file.read_bytes() for file in plugin.iterdir()}
+    assert installed.keys() == {"main.js", "manifest.json", "styles.css"}
+    assert found[0] == {**installed, "versions.json": found[0]["versions.json"]}
+
+
+def run_python(*words: str) -> None:
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
