@@ -47,6 +47,7 @@ KEYS = {
 }
 CONTROL = 2
 """The bit of the Control key among the modifiers."""
+SHIFT = 8
 
 
 UNTIL = """new Promise((done) => {
@@ -325,10 +326,11 @@ class Page:
     async def type(self, text: str) -> None:
         await self.ask("Input.insertText", text=text)
 
-    async def key(self, key: str, *, control: bool = False) -> None:
+    async def key(self, key: str, *, control: bool = False, shift: bool = False) -> None:
         code = KEYS.get(key) or ord(key.upper())
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 and not control else "")
-        press = {"key": key, "windowsVirtualKeyCode": code, "modifiers": CONTROL if control else 0}
+        modifiers = control * CONTROL + shift * SHIFT
+        press = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         await self.ask("Input.dispatchKeyEvent", type="keyDown", text=text, **press)
         await self.ask("Input.dispatchKeyEvent", type="keyUp", **press)
 

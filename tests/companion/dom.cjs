@@ -1,3 +1,4 @@
+// @ts-nocheck
 // As much of a browser's document as the companion uses, for Node. It stands in for the browser, not for us.
 'use strict';
 

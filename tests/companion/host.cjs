@@ -169,13 +169,12 @@ const verbs = {
     return void command.checkCallback(false);
   },
   menu: ({ event, note }) => {
-    const found = [];
-    const item = { setTitle: (title) => (found.push({ title }), item), setIcon: () => item, onClick: (act) => (found.at(-1).act = act) };
+    const menu = new api.Menu();
     const file = new api.TFile(app.vault, note);
     const rest = event === 'file-menu' ? [file] : [editorOf(note), leafOf(note).view];
-    app.workspace.trigger(event, { addItem: (fill) => fill(item) }, ...rest);
-    found[0]?.act();
-    return found.map(({ title }) => title);
+    app.workspace.trigger(event, menu, ...rest);
+    menu.items[0]?.act();
+    return menu.items.map(({ title }) => title);
   },
   press: ({ note, button }) => {
     const found = buttonsOf(cardOf(note)).find((one) => one.textContent === button);

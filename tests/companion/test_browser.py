@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import http.server
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser.axe import find_barriers
 from browser.chromium import Chromium, NoBrowser, Page, give_up
 from companion.obsidian import FOLDER
 from support.editor import Client
+from support.node import NotInstallable, installed
 from support.serve import Served, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
+PINNED = HERE / "npm"
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 NEW = TEXT.replace("line 2\n", "line two <b>\n").replace("line 18\n", "")
 
@@ -27,9 +31,17 @@ NEW = TEXT.replace("line 2\n", "line two <b>\n").replace("line 18\n", "")
 class _Files(http.server.SimpleHTTPRequestHandler):
     """The companion's own files, and those of the stand-in for the app."""
 
-    extensions_map = {".html": "text/html", ".css": "text/css", "": "text/plain"}  # noqa: RUF012
+    extensions_map = {  # noqa: RUF012
+        ".html": "text/html",
+        ".css": "text/css",
+        ".js": "text/javascript",
+        ".mjs": "text/javascript",
+        "": "text/plain",
+    }
 
     def translate_path(self, path: str) -> str:
+        if path.startswith("/npm/"):
+            return str(installed("companion", PINNED) / "node_modules" / path.removeprefix("/npm/"))
         name = Path(path.partition("?")[0]).name
         folder = HERE if (HERE / name).is_file() else FOLDER
         return str(folder / name)
@@ -96,7 +108,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
         asked = await propose(client, tmp_path, page)
         assert await page.run("document.activeElement.textContent") == "Note.md"
         assert await tab(page) == "Change 1 of 2, line 2"
-        assert await tab(page) == "Only change 1"
+        assert await tab(page) == "Only this: change 1"
         assert await tab(page) == "Change 1 of 2, line 2"  # its lines, which may have to be scrolled
         assert await tab(page) == "Change 2 of 2, line 18"
         await page.key(" ")
@@ -106,7 +118,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
             await page.run("document.activeElement.closest('label').textContent.trim()")
             == "Change 2 of 2, line 18"
         )
-        assert await tab(page) == "Only change 2"
+        assert await tab(page) == "Only this: change 2"
         await tab(page)
         assert await tab(page) == "Accept 1 of 2 changes"
         await page.key("Enter")
@@ -142,3 +154,159 @@ async def test_typed_text_goes_into_the_form(page: Page, server: Served, tmp_pat
         await page.click(".vaultbridge-change footer [data-part='accept']")
         result = await client.end(asked)
         assert result["content"][1]["text"] == "mine\nall of it\n"
+
+
+async def test_nothing_stands_in_the_way_of_a_screen_reader(
+    page: Page, server: Served, tmp_path: Path
+) -> None:
+    async with server.client() as client:
+        await propose(client, tmp_path, page)
+        # The page around the review is the test's own.
+        around = ["landmark-one-main", "page-has-heading-one", "region", "heading-order"]
+        for press in ("edit Note.md", "show"):
+            assert await find_barriers(page, skip=around) == []
+            await page.click(f".vaultbridge-change [data-part='{press}']")
+            await page.until(
+                f"Boolean(document.querySelector('textarea')) === {str(press != 'show').lower()}"
+            )
+        for name in ("Decided", "Activity"):
+            tabs = "[...document.querySelectorAll('nav button')]"
+            await page.run(f"{tabs}.find((one) => one.textContent === '{name}').click()")
+            await page.until("document.querySelector('.vaultbridge-list, .vaultbridge-quiet')")
+            assert await find_barriers(page, skip=around) == []
+
+
+# The editor is a real CodeMirror.
+
+LONG = "".join(f"line {number} 🧀 end\n" for number in range(1, 201))
+
+
+@pytest.fixture
+async def editor(chromium: Chromium, files: str, server: Served, tmp_path: Path) -> AsyncIterator[Page]:
+    """The app with `Long.md` open in CodeMirror."""
+    try:
+        installed("companion", PINNED)
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+    (tmp_path / "vault" / "Long.md").write_text(LONG, "utf-8")
+    async with chromium.page(files) as page:
+        address = f"http://127.0.0.1:{server.port}"
+        settings = {"automatic": False, "address": address, "token": server.token, "openReview": True}
+        notes = {"Note.md": TEXT, "Long.md": LONG}
+        await page.run(f"start({json.dumps(settings)}, {json.dumps(notes)}, true)")
+        await page.until("plugin.connection.state === 'connected'")
+        await page.run("app.workspace.getLeaf('tab').openFile(app.vault.getFileByPath('Long.md'))")
+        await page.until("document.querySelector('.cm-content')")
+        yield page
+        assert page.complaints() == []
+
+
+async def next_selection(client: Client, text: str) -> dict[str, Any]:
+    while True:
+        params = await client.next("selection_changed")
+        if params["text"] == text and str(params["filePath"]).endswith("Long.md"):
+            return params
+
+
+async def test_what_is_selected_with_keys_arrives_at_the_assistant(editor: Page, server: Served) -> None:
+    async with server.client() as client:
+        await next_selection(client, "")
+        await editor.click(".cm-line")
+        await editor.key("Home")
+        for _ in range(8):  # A character of two units is one press.
+            await editor.key("ArrowRight", shift=True)
+        params = await next_selection(client, "line 1 🧀")
+        assert params["selection"]["start"] == {"line": 0, "character": 0}
+        assert params["selection"]["end"] == {"line": 0, "character": 9}
+        await editor.key("ArrowDown", shift=True)
+        params = await client.next("selection_changed")
+        assert params["selection"]["end"]["line"] == 1
+        await editor.key("ArrowRight")
+        while (await client.next("selection_changed"))["text"]:
+            pass
+
+
+async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, server: Served) -> None:
+    async def is_dirty(client: Client) -> bool:
+        tabs = json.loads((await client.tool("getOpenEditors"))[0])["tabs"]
+        return [tab["isDirty"] for tab in tabs if tab["label"] == "Long.md"] == [True]
+
+    async with server.client() as client:
+        await editor.click(".cm-line")
+        assert not await is_dirty(client)
+        await editor.type("typed ")
+        await server_hears(lambda: is_dirty(client))
+        assert await editor.run("app.workspace.activeEditor.editor.getLine(0).includes('typed')")
+        note = json.loads((await client.tool("getOpenEditors"))[0])["tabs"][0]["uri"]
+        assert note.endswith("Long.md")
+        await editor.run("app.workspace.activeEditor.save()")
+
+        async def is_saved() -> bool:
+            return not await is_dirty(client)
+
+        await server_hears(is_saved)
+
+
+async def server_hears(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(60):
+        while not await holds():
+            pass  # Asking takes its time.
+
+
+async def test_a_place_that_an_assistant_opens_is_selected_and_in_sight(
+    editor: Page, server: Served, tmp_path: Path
+) -> None:
+    async with server.client() as client:
+        assert not await editor.run("document.querySelector('.note').textContent.includes('line 150 ')")
+        path = str(tmp_path / "vault" / "Long.md")
+        await client.tool("openFile", filePath=path, startText="line 150", endText="line 151 🧀")
+        chosen = "app.workspace.activeEditor.editor"
+        await editor.until(
+            f"{chosen}.getRange({chosen}.getCursor('from'), {chosen}.getCursor('to')) === "
+            "'line 150 🧀 end\\nline 151 🧀'"
+        )
+        await editor.until(
+            "[...document.querySelectorAll('.cm-line')].some((line) => "
+            "line.textContent.startsWith('line 150 ') && line.getBoundingClientRect().top < innerHeight)"
+        )
+
+
+async def test_who_types_is_asked_by_a_notice_and_who_does_not_sees_the_review(
+    editor: Page, server: Served, tmp_path: Path
+) -> None:
+    """By the focus of the real editor."""
+    note = str(tmp_path / "vault" / "Note.md")
+    arguments = {"old_file_path": note, "new_file_path": note, "new_file_contents": NEW, "tab_name": "tab"}
+    async with server.client() as client:
+        await editor.click(".cm-line")
+        await editor.until("app.workspace.activeEditor.editor.hasFocus()")
+        await client.begin("tools/call", name="openDiff", arguments=arguments)
+        await editor.until("document.body.textContent.includes('proposes a change to Note.md')")
+        assert await editor.run("document.querySelectorAll('.vaultbridge-change').length") == 0
+        assert await editor.run("document.activeElement.className.includes('cm-content')")
+        await client.tool("close_tab", tab_name="tab")
+        await editor.run("document.activeElement.blur()")
+        await client.begin("tools/call", name="openDiff", arguments=arguments)
+        await editor.until("document.querySelectorAll('.vaultbridge-hunk').length === 2")
+
+
+async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(
+    editor: Page, server: Served
+) -> None:
+    async with server.client() as client:
+        await next_selection(client, "")
+        await editor.run(
+            "window.heard = 0; const soon = plugin.reports.soon;"
+            "plugin.reports.soon = function () { heard++; soon.call(this); };"
+        )
+        await editor.click(".cm-line")
+        await editor.key("Home")
+        await editor.key("ArrowRight", shift=True)
+        await next_selection(client, "l")
+        before = await editor.run("heard")
+        assert before > 0
+        await editor.run("plugin.unload()")
+        await editor.key("ArrowRight", shift=True)
+        await editor.type("x")
+        await editor.until("app.workspace.leaves[0].view.getViewData().includes('x')")
+        assert await editor.run("heard") == before

@@ -266,7 +266,7 @@ async def test_one_part_alone_is_accepted(app: Obsidian, client: Client, vault: 
     asked = await propose(client, vault, NOTE, new)
     [card] = await app.until("cards", "it.length")
     assert [row[-7:] for row in card["changes"]] == [" line 2", "line 15", "line 29"]
-    await app.do("pressIn", panel="waiting", button="Only change 2")
+    await app.do("pressIn", panel="waiting", button="Only this: change 2")
     [card] = await app.see("cards")
     assert card["buttons"].count("Only this") == 3
     await app.do("press", note=NOTE, button="Accept 1 of 3 changes")

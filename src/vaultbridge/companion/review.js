@@ -189,7 +189,7 @@ class Card {
       if (proposal.taken.all > 1) section.append(button('Only this', () => {
         proposal.chooseOnly(file.path, index);
         this.again();
-      }, { 'data-part': `only ${index} ${file.path}`, 'aria-label': `Only change ${index + 1}` }));
+      }, { 'data-part': `only ${index} ${file.path}`, 'aria-label': `Only this: change ${index + 1}` }));
     }
     const rows = el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `${name}, ${where}` });
     rows.append(...this.#rows(file, hunk));
