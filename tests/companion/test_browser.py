@@ -176,6 +176,20 @@ async def test_nothing_stands_in_the_way_of_a_screen_reader(
             assert await find_barriers(page, skip=around) == []
 
 
+async def test_who_types_goes_on_where_they_were_when_the_note_changes(
+    page: Page, server: Served, tmp_path: Path
+) -> None:
+    async with server.client() as client:
+        await propose(client, tmp_path, page)
+        await page.click(".vaultbridge-change footer [data-part='edit Note.md']")
+        await page.until("document.activeElement.tagName === 'TEXTAREA'")
+        await page.run("document.activeElement.setSelectionRange(3, 3)")
+        (tmp_path / "vault" / "Note.md").write_text(TEXT + "elsewhere\n", "utf-8")
+        await page.until("document.querySelector('textarea').value.endsWith('elsewhere\\n')")
+        await page.type("TYPED")
+        assert (await page.run("document.querySelector('textarea').value")).startswith("linTYPEDe 1\n")
+
+
 # The editor is a real CodeMirror.
 
 LONG = "".join(f"line {number} 🧀 end\n" for number in range(1, 201))

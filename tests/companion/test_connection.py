@@ -324,6 +324,7 @@ async def test_an_unfinished_edit_survives_a_reconnection(server: Served, vault:
         asked = await client.begin("tools/call", name="openDiff", arguments=arguments)
         await app.until("cards", "it.length")
         await app.do("press", note="Plain.md", button="Edit")
+        await app.until("cards", "it[0].text !== null")
         await app.do("type", note="Plain.md", text="mine\n")
         await app.do("command", name="reconnect")
         await app.until("status", "it === 'Bridge: 1 change'")

@@ -109,7 +109,8 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         first = start(one.call_tool("obsidian_edit_note", arguments))
         [card] = await app.until("cards", "it.length === 1")
         assert (card["path"], card["minus"], card["plus"]) == (NOTE, ["line 2"], ["from stdio"])
-        assert card["summary"].startswith("Claude Desktop · edit_note, ") and "+1 −1" in card["summary"]
+        [card] = await app.until("cards", "it[0].summary.startsWith('Claude Desktop · edit_note, ')")
+        assert "+1 −1" in card["summary"]
         assert read(vault) == TEXT
         await app.do("press", note=NOTE, button="Accept")
         assert not (await first).is_error
@@ -376,7 +377,8 @@ async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_deci
         await app.until("cards", "it.length")
         (vault / NOTE).write_text(before.replace(line, "mine\n"), "utf-8")
         await app.do("press", note=NOTE, button="Accept")
-        [card] = await app.until("cards", "it[0].warning.includes('in the same lines')")
+        again = "it[0].warning.includes('in the same lines') && it[0].enabled.includes('Edit')"
+        [card] = await app.until("cards", again)
         assert "Accept" not in card["enabled"]
         assert read(vault) == before.replace(line, "mine\n")
         await app.do("press", note=NOTE, button="Edit")
@@ -432,6 +434,7 @@ async def test_a_note_with_other_line_ends_keeps_them(app: Obsidian, server: Ser
 async def test_while_the_person_types_a_notice_appears_instead_of_the_review(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
+    await app.until("status", "it.includes('1 assistant')")
     await app.do("open", note="Plain.md")
     await app.do("write", note="Plain.md", text="typing")
     asked = await propose(client, vault, NOTE, "new\n")

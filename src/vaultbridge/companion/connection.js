@@ -156,7 +156,7 @@ class Connection {
       } catch (error) {
         console.error('vaultbridge: %s failed', message.method, error);
       }
-      if (socket === this.#socket) this.#send({ id: message.id, result: { done } });
+      this.#sendIfOpen({ id: message.id, result: { done } });
     }
   }
 
@@ -166,9 +166,15 @@ class Connection {
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
+  /** What nobody waits for is lost with the connection; a socket may be closing before we are told so.
+   * @param {object} message */
+  #sendIfOpen(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#send(message);
+  }
+
   /** @param {string} method @param {object} params */
   tell(method, params) {
-    if (this.state === 'connected') this.#send({ method, params });
+    if (this.state === 'connected') this.#sendIfOpen({ method, params });
   }
 
   /** The bridge's answer. Fails with a Refusal in its words, or an Error when it is gone.

@@ -169,6 +169,8 @@ class Companion extends obsidian.Plugin {
       this.pausedAll = params.pausedAll;
       this.#drawStatusBar();
       this.#reviews().forEach((view) => view.activity?.drawAssistants());
+      // A proposal may come before the name of who made it.
+      this.proposals.forEach((proposal) => proposal.name !== this.nameOf(proposal.now.assistant) && this.#redraw(proposal));
     }
   }
 

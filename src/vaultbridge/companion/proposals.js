@@ -35,6 +35,7 @@ class Proposal {
   /** The files with the person's texts, as the bridge would write them. @type {ProposedFile[] | null} */ preview = null;
   /** What the bridge said when it wrote nothing. */ warning = '';
   /** Why the person rejects it, as far as it is typed. */ reason = '';
+  /** The assistant's name as it was drawn. */ name = '';
   deciding = false;
   linesDrawn = LINES_DRAWN;
 

@@ -62,7 +62,8 @@ class Card {
     const parts = proposal.files.reduce((sum, { hunks = [] }) => sum + hunks.length, 0);
     const { assistant, token, tool, label, at, files } = proposal.now;
     const [first] = files;
-    const words = [this.companion.nameOf(assistant), token && `token “${token}”`, label && label !== tool ? `${tool}, ${label}` : tool,
+    proposal.name = this.companion.nameOf(assistant);
+    const words = [proposal.name, token && `token “${token}”`, label && label !== tool ? `${tool}, ${label}` : tool,
       files.length === 1 && first.change !== 'changed' ? (first.change === 'created' ? 'a new note' : VERBS[first.change]) : '',
       counted(parts, 'change'), `+${plus} −${minus}`, clock(at), proposal.isEdited ? 'edited by you' : ''];
     return words.filter(Boolean).join(' · ');
@@ -361,11 +362,18 @@ class ReviewView extends obsidian.ItemView {
     const known = this.#cards.get(proposal.id);
     const active = known?.ownerDocument.activeElement;
     const part = active && known?.contains(active) ? (active.getAttribute('data-part') ?? '') : null;
+    const { selectionStart, selectionEnd, scrollTop } = /** @type {Partial<HTMLTextAreaElement>} */ (active ?? {});
     if (known) known.replaceWith(card);
     else this.list?.append(card);
     this.#cards.set(proposal.id, card);
     this.count();
-    if (part !== null) this.#focusOn(card, part);
+    if (part === null) return;
+    this.#focusOn(card, part);
+    // Who is typing goes on where they were.
+    const field = /** @type {HTMLTextAreaElement | null} */ (part === 'text' || part === 'reason' ? card.ownerDocument.activeElement : null);
+    if (!field || typeof selectionStart !== 'number') return;
+    field.setSelectionRange(selectionStart, selectionEnd ?? selectionStart);
+    field.scrollTop = scrollTop ?? 0;
   }
 
   /** @param {string} id */
