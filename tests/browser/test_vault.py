@@ -209,6 +209,27 @@ async def test_a_restricted_token_shows_its_part_of_the_vault(chromium: Chromium
         assert "Projects" not in str(await page.run(texts(".hit-title, .named a, .hit-place")))
 
 
+async def test_a_new_file_appears_in_the_tree_without_the_whole_list(page: Page, serving: Serving) -> None:
+    await page.until("document.querySelector('.row')")
+    sizes = (
+        "performance.getEntriesByType('resource').filter(({ name, decodedBodySize }) =>"
+        " name.includes('/page/api/files') && decodedBodySize).map((one) => one.decodedBodySize)"
+    )
+    rows = texts(".row")
+    before = await page.run(f"{rows}.length")
+    write_vault(serving.vault, {"0 first.md": "", "Zz last.md": ""})
+    await page.until(f"{rows}.length === {before} + 2")
+    shown = await page.run(rows)
+    assert [one for one in shown if one in ("0 first", "Zz last")] == ["0 first", "Zz last"]
+    (serving.vault / "0 first.md").unlink()
+    await page.until(f"{rows}.length === {before} + 1")
+    assert "Zz last" in await page.run(rows)
+    first, *later = await page.run(sizes)
+    assert later
+    assert max(later) < first / 2
+    (serving.vault / "Zz last.md").unlink()
+
+
 async def test_a_folder_of_thousands_draws_only_the_rows_in_sight(page: Page, serving: Serving) -> None:
     write_vault(serving.vault, {f"Many/{number:04}.md": "" for number in range(2000)})
     await page.until(

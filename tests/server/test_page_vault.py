@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from server.conftest import Served, Serving, build_index
 from server.test_page_api import ask, bearer, owner
 from support.files import write_vault
 from support.reviewer import person
+from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.web.api.vault import FILES_CHANGED, FileTimes, find_changes
 from vaultbridge.web.page import CODES
 
 PICTURE = base64.b64decode(
@@ -382,6 +386,62 @@ async def test_only_the_owner_makes_codes(serving: Serving) -> None:
         _, secret = served.tokens.make("phone")
         status, body = await ask(served, "/code", bearer(secret), method="POST", json={})
         assert (status, body["error"]["code"]) == (403, "OWNER_ONLY")
+
+
+FILES = st.dictionaries(st.text("ab/\udc80", min_size=1, max_size=4), st.integers(0, 3), max_size=12)
+
+
+def apply_changes(before: FileTimes, changes: dict[str, Any]) -> list[list[Any]]:
+    """As the page does (web/src/vault/files.ts)."""
+    rows = [[path, time] for place, (path, time) in enumerate(before) if place not in changes["removed"]]
+    for place, path, time in changes["added"]:
+        rows.insert(place, [path, time])
+    for place, time in changes["touched"]:
+        rows[place][1] = time
+    return rows
+
+
+@given(FILES, FILES)
+def test_the_changes_of_a_list_of_files_make_the_next_one(old: dict[str, int], new: dict[str, int]) -> None:
+    before, after = sorted(old.items()), sorted(new.items())
+    changes = find_changes(before, after)
+    assert changes is not None
+    shown = [[replace_surrogates(path), time] for path, time in apply_changes(before, changes)]
+    assert shown == [[replace_surrogates(path), time] for path, time in after]
+    assert find_changes([], [(f"{n}.md", 0) for n in range(FILES_CHANGED + 1)]) is None
+
+
+async def test_a_page_that_has_the_list_of_files_gets_its_changes(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+
+        async def ask_files(tag: str, query: str = "?delta=1", **headers: str) -> tuple[Any, str]:
+            headers = {**owner(served), **headers, **({"If-None-Match": tag} if tag else {})}
+            async with served.http.get(f"{served.url}/page/api/files{query}", headers=headers) as response:
+                body = None if response.status == 304 else await response.json()
+                return body, response.headers["ETag"]
+
+        whole, tag = await ask_files("")
+        assert "Plan.md" in whole["paths"]
+        assert await ask_files(tag) == (None, tag)
+        status, made = await send(served, "POST", "/note", {"path": "Aaa.md", "text": "new"})
+        assert status == 200, made
+        plan = await get(served, "/note?path=Plan.md")
+        await send(served, "POST", "/delete", {"path": "Plan.md", "expected": plan["hash"]})
+        changes, newer = await ask_files(tag)
+        assert changes["removed"] == [whole["paths"].index("Plan.md")]
+        assert [(place, path) for place, path, _ in changes["added"]] == [(0, "Aaa.md")]
+        before = list(zip(whole["paths"], whole["modified"], strict=True))
+        now, _ = await ask_files("", "")
+        assert apply_changes(before, changes) == [
+            [path, time] for path, time in zip(now["paths"], now["modified"], strict=True)
+        ]
+        # Another tab that has the same list is told the same.
+        assert (await ask_files(tag))[0] == changes
+        # Whoever does not ask for changes, or has a list that is not known any more, gets all of it.
+        assert "paths" in (await ask_files(tag, ""))[0]
+        assert "paths" in (await ask_files('"other"'))[0]
+        assert await ask_files(newer) == (None, newer)
 
 
 # Review: a token that an assistant may have is no way around it.

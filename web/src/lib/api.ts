@@ -41,9 +41,9 @@ export async function api<T>(path: string, { method, query = {}, body, signal }:
 }
 
 /** The answer, or null when it is still the one with this tag. */
-export async function apiTagged<T>(path: string, tag: string): Promise<{ value: T | null; etag: string }> {
-  const search = vaultName() && `?${new URLSearchParams({ vault: vaultName() })}`;
-  const response = await ask(BASE + path + search, 'GET', undefined, undefined, tag ? { 'If-None-Match': tag } : {});
+export async function apiTagged<T>(path: string, tag: string, query: Record<string, string> = {}): Promise<{ value: T | null; etag: string }> {
+  const search = new URLSearchParams({ ...query, ...(vaultName() && { vault: vaultName() }) });
+  const response = await ask(`${BASE}${path}?${search}`, 'GET', undefined, undefined, tag ? { 'If-None-Match': tag } : {});
   if (response.status === 304) return { value: null, etag: tag };
   return { value: await read<T>(response), etag: response.headers.get('ETag') ?? '' };
 }

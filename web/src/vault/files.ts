@@ -11,6 +11,14 @@ export interface Files {
   modified: number[];
 }
 
+/** What makes a list of files into the next one. Positions to remove are of the old list, the others of the new one. */
+export interface FileChanges {
+  complete: boolean;
+  removed: number[];
+  added: [number, string, number][];
+  touched: [number, number][];
+}
+
 const LOOK_MS = 5000; // between two looks for new files while the page is visible
 
 export const files = new Value<Files | null>(null);
@@ -20,14 +28,34 @@ let loading: Promise<void> | null = null;
 let of = vaultName();
 
 export function loadFiles(): Promise<void> {
-  loading ??= apiTagged<Files>('files', tag)
+  if (loading) return loading;
+  const asked = of;
+  loading = apiTagged<Files | FileChanges>('files', tag, { delta: '1' })
     .then(({ value, etag }) => {
+      // Another vault has been chosen meanwhile: this is not its list.
+      if (asked !== of) return;
+      const known = files.get();
+      if (value && 'paths' in value) files.set(value);
+      else if (value && known) files.set(applyChanges(known, value));
       tag = etag;
-      if (value) files.set(value);
       filesError.set(null);
     }, (error) => filesError.set(error))
-    .finally(() => (loading = null));
+    .finally(() => {
+      loading = null;
+      if (asked !== of) void loadFiles();
+    });
   return loading;
+}
+
+export function applyChanges({ paths, modified }: Files, { complete, removed, added, touched }: FileChanges): Files {
+  const gone = new Set(removed);
+  const next = { complete, paths: paths.filter((_, at) => !gone.has(at)), modified: modified.filter((_, at) => !gone.has(at)) };
+  for (const [at, path, time] of added) {
+    next.paths.splice(at, 0, path);
+    next.modified.splice(at, 0, time);
+  }
+  for (const [at, time] of touched) next.modified[at] = time;
+  return next;
 }
 
 route.watch(() => {

@@ -5,8 +5,9 @@ link that opens the page; `notes` and `drawings` have the rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from aiohttp import ETag, web
 
@@ -48,38 +49,84 @@ HITS: Final = 100
 LINES_PER_HIT: Final = 3
 """How many lines of a note a list of hits shows."""
 
+LISTS_KEPT: Final = 3
+"""How many lists of a vault are kept for pages that have them: several tabs ask at different moments."""
+
+FILES_CHANGED: Final = 1000
+"""The most changed files that are told one by one; beyond that the whole list is quicker to read."""
+
 SEARCHES: Final = ("ranked", "exact")
 
 
 def add_file_routes(api: PageApi) -> None:
-    api.get("/files", list_files)
+    api.get("/files", FileLists().show)
     api.get("/home", show_home)
     api.get("/search", search)
 
 
-async def list_files(call: PageCall) -> web.StreamResponse:
-    """Every file that the caller may see, by path, as parallel lists: 100,000 files take 10 MB as objects."""
-    given = {tag.value for tag in call.request.if_none_match or ()}
+class FileLists:
+    """Lists every file that the caller may see. The last lists of each vault are kept by their tags, so that
+    a page which has one of them is told only what has changed since."""
 
-    def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
-        status = engine.queries.fresh_status()
-        what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}"
-        # Hashed: a vault's name may have blanks and letters that no ETag may have.
-        tag = hashlib.blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-        if tag in given:
-            return tag, None
-        files = engine.queries.files()
-        return tag, {
-            "complete": status.complete,
-            "paths": [replace_surrogates(file.path) for file in files],
-            "modified": [file.modified_ns // 1_000_000_000 for file in files],
-        }
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[Engine, dict[str, FileTimes]] = WeakKeyDictionary()
 
-    tag, answer = await call.on_vault(work)
-    response = web.Response(status=304) if answer is None else render_json(answer)
-    response.headers["Cache-Control"] = "private, no-cache"
-    response.etag = ETag(tag)
-    return response
+    async def show(self, call: PageCall) -> web.StreamResponse:
+        given = {tag.value for tag in call.request.if_none_match or ()}
+        delta = call.flag("delta")
+
+        def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
+            status = engine.queries.fresh_status()
+            what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}"
+            # Hashed: a vault's name may have blanks and letters that no ETag may have.
+            tag = hashlib.blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+            if tag in given:
+                return tag, None
+            kept = self._kept.get(engine, {})
+            before = next((kept[one] for one in given if one in kept), None)
+            files = [(file.path, file.modified_ns // 1_000_000_000) for file in engine.queries.files()]
+            # Made anew: another request may be reading the old one.
+            self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
+            changes = find_changes(before, files) if delta and before is not None else None
+            return tag, {"complete": status.complete, **(changes or render_files(files))}
+
+        tag, answer = await call.on_vault(work)
+        response = web.Response(status=304) if answer is None else render_json(answer)
+        response.headers["Cache-Control"] = "private, no-cache"
+        response.etag = ETag(tag)
+        return response
+
+
+FileTimes = Sequence[tuple[str, int]]
+"""Paths in order, with the second in which each was modified."""
+
+
+def render_files(files: FileTimes) -> dict[str, Any]:
+    """Parallel lists: 100,000 files take 10 MB as objects."""
+    return {
+        "paths": [replace_surrogates(path) for path, _ in files],
+        "modified": [modified for _, modified in files],
+    }
+
+
+def find_changes(before: FileTimes, after: FileTimes) -> dict[str, Any] | None:
+    """What makes `before` into `after`: positions to remove from the old list, files to insert at positions
+    of the new one, in order, and new times there. None when that is more than FILES_CHANGED."""
+    old, new = dict(before), dict(after)
+    removed = [place for place, (path, _) in enumerate(before) if path not in new]
+    added = [
+        [place, replace_surrogates(path), modified]
+        for place, (path, modified) in enumerate(after)
+        if path not in old
+    ]
+    touched = [
+        [place, modified]
+        for place, (path, modified) in enumerate(after)
+        if old.get(path, modified) != modified
+    ]
+    if len(removed) + len(added) + len(touched) > FILES_CHANGED:
+        return None
+    return {"removed": removed, "added": added, "touched": touched}
 
 
 async def show_home(call: PageCall) -> Any:
