@@ -2,11 +2,14 @@
 
     python benchmarks/engine_bench.py                     # 10,000 and 100,000 notes
     python benchmarks/engine_bench.py --large 0 --json -  # only 10,000, as JSON
+    python benchmarks/engine_bench.py --before CHECKOUT   # the index and the start of another version, too
 
 Every figure is a ratio (or a limit in ms or MB), so that it means the same on a slow machine. Times are the
 best of several rounds in which our work and the bare work alternate, so that a busy machine disturbs both.
-`generate.py` makes the vaults, and `--folder` keeps them for the next run. The exit code is 1 when a figure
-exceeds its limit.
+`generate.py` makes the vaults, and `--folder` keeps them for the next run. With `--before`, a folder with
+another version (`git worktree add`), the first build, the index file and the start of `stdio` are compared
+with that version's, by processor time and in turns, and nothing else is measured. The exit code is 1 when a
+figure exceeds its limit.
 """
 
 from __future__ import annotations
@@ -178,8 +181,69 @@ for line in open("/proc/self/status"):
 """Resident memory after a vault was opened and every kind of query ran once."""
 
 
-def in_a_process(program: str, vault: Path, cache: Path) -> float:
-    arguments = [sys.executable, "-c", program, str(vault), str(cache), *sys.path[:2]]
+BUILD_PROGRAM = """
+import resource, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.vault.paths import Root
+index = Index.open(Path(sys.argv[2]))
+Synchroniser(Root(sys.argv[1]), index).full()
+index.close()
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(one.ru_utime + one.ru_stime for one in used))
+"""
+"""Processor time of a first build, with the processes that parse."""
+
+START_PROGRAM = """
+import resource, subprocess, sys
+program = "import sys; sys.path[:0] = sys.argv[3:]; sys.argv[1:] = ['stdio', sys.argv[1]]; " \\
+    "from vaultbridge.__main__ import main; sys.exit(main())"
+asked = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",' \\
+    b'"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}\\n'
+server = subprocess.Popen([sys.executable, "-c", program, *sys.argv[1:]], stdin=subprocess.PIPE,
+    stdout=subprocess.PIPE, env={"VAULTBRIDGE_CACHE": sys.argv[2], "HOME": sys.argv[2]})
+server.stdin.write(asked)
+server.stdin.flush()
+assert b'"result"' in server.stdout.readline()
+server.kill()
+server.wait()
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime)
+"""
+"""Processor time of `vaultbridge stdio` from its start to its answer to `initialize`."""
+
+
+def compare_versions(report: Report, folder: Path, notes: int, before: Path, rounds: int) -> None:
+    vault = folder / f"vault-{notes}"
+    generate(vault, notes)
+    small = folder / "vault-10"
+    generate(small, 10)
+    sources = {"now": Path(__file__).resolve().parent.parent / "src", "before": before / "src"}
+    built: dict[str, list[float]] = {name: [] for name in sources}
+    begun: dict[str, list[float]] = {name: [] for name in sources}
+    size = dict.fromkeys(sources, 0)
+    for _ in range(rounds):
+        for name, source in sources.items():
+            cache = folder / f"index-{name}"
+            shutil.rmtree(cache, ignore_errors=True)
+            cache.mkdir()
+            built[name].append(in_a_process(BUILD_PROGRAM, vault, cache, source))
+            size[name] = (cache / "index.sqlite3").stat().st_size
+    for _ in range(rounds * 7):
+        for name, source in sources.items():
+            begun[name].append(in_a_process(START_PROGRAM, small, folder / f"start-{name}", source))
+    for what, times, bound in (("first build", built, 1.4), ("start of stdio", begun, 1.1)):
+        now, then = min(times["now"]), min(times["before"])
+        report.add(f"{what} / the other version's", now / then, bound, "x", before=then, now=now)
+    ratio = size["now"] / size["before"]
+    report.add("index file / the other version's", ratio, 2, "x", before=size["before"], now=size["now"])
+
+
+def in_a_process(program: str, vault: Path, cache: Path, source: Path | None = None) -> float:
+    paths = sys.path[:2] if source is None else [str(source)]
+    arguments = [sys.executable, "-c", program, str(vault), str(cache), *paths]
     done = subprocess.run(arguments, check=True, capture_output=True, text=True)
     return float(done.stdout)
 
@@ -361,6 +425,7 @@ def main() -> int:
         "--rounds", type=int, default=3, help="rounds of each measurement (default: %(default)s)"
     )
     parser.add_argument("--folder", type=Path, help="keep the vaults and caches there for the next run")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="compare with the version there, only")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE; - means standard output")
     options = parser.parse_args()
     report = Report(quiet=options.json == "-")
@@ -369,7 +434,10 @@ def main() -> int:
             stack.enter_context(tempfile.TemporaryDirectory(prefix="engine-bench-"))
         )
         folder.mkdir(parents=True, exist_ok=True)
-        measure(report, folder, options.notes, options.large, options.rounds)
+        if options.before:
+            compare_versions(report, folder, options.notes, options.before, options.rounds)
+        else:
+            measure(report, folder, options.notes, options.large, options.rounds)
     passed = all(figure["pass"] for figure in report.figures)
     if options.json:
         text = json.dumps({"notes": options.notes, "pass": passed, "figures": report.figures}, indent=2)
