@@ -171,44 +171,46 @@ async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -
 
 async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
     terminal = stage.terminal
-    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+    async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
         await _connected(bridge)
         accepted, rejected = stage.real / "Accepted.md", stage.real / "Rejected.md"
         await stage.submit(f"WRITE {str(accepted).replace(' ', '%20')} proposed")
-        shown = await page.next("diffOpened")
-        assert (shown["path"], shown["newText"]) == ("Accepted.md", "proposed\n")
-        await page.request("acceptDiff", id=shown["id"], text="proposed, and changed by hand\n")
+        shown = await page.next("proposalOpened")
+        (file,) = shown["files"]
+        assert (file["path"], file["newText"]) == ("Accepted.md", "proposed\n")
+        files = [{"path": "Accepted.md", "text": "proposed, and changed by hand\n"}]
+        await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
         await terminal.shows("The tool has answered.")
         # The client writes the file; of a new file it leaves out the last line end.
         assert accepted.read_text().rstrip("\n") == "proposed, and changed by hand"
         await stage.submit(f"WRITE {str(rejected).replace(' ', '%20')} unwanted")
-        shown = await page.next("diffOpened")
-        assert shown["path"] == "Rejected.md"
-        await page.request("rejectDiff", id=shown["id"])
+        shown = await page.next("proposalOpened")
+        assert shown["files"][0]["path"] == "Rejected.md"
+        await page.request("decide", id=shown["id"], action="reject")
         await terminal.shows("rejected")
         assert not rejected.exists()
 
 
 async def test_a_decision_in_the_terminal_is_reported_as_such(stage: Stage) -> None:
     terminal = stage.terminal
-    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+    async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
         await _connected(bridge)
         yes, no = stage.real / "Yes.md", stage.real / "No.md"
         await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         await terminal.shows("Yes", "No")
         await terminal.press_until("Enter", "The tool has answered.")
-        assert (await page.next("diffClosed"))["reason"] == "accepted-in-terminal"
+        assert (await page.next("proposalClosed"))["status"] == "accepted-in-terminal"
         assert yes.read_text() == "wanted\n"
         await stage.submit(f"WRITE {str(no).replace(' ', '%20')} unwanted")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         await terminal.shows("Yes", "No")
         await terminal.press_until("Escape", "rejected")
-        assert (await page.next("diffClosed"))["reason"] == "withdrawn"
+        assert (await page.next("proposalClosed"))["status"] == "withdrawn"
         assert not no.exists()
 
 
@@ -261,7 +263,7 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
     terminal = stage.terminal
     note = stage.real / "Busy.md"
     note.write_text("first\nsecond\n")
-    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+    async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
         await _connected(bridge)
@@ -270,10 +272,13 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
         await terminal.shows("@Busy.md")
         rest = "replaced" if tool == "WRITE" else "second 2nd"
         await stage.submit(f"{tool} {str(note).replace(' ', '%20')} {rest}")
-        shown = await page.next("diffOpened")
+        shown = await page.next("proposalOpened")
         note.write_text("first\nsecond\nwritten-outside\n")
-        assert await page.request("acceptDiff", id=shown["id"]) == {"outcome": outcome}
-        assert (await page.next("diffClosed"))["reason"] == outcome
+        # A whole new text does not fit the note any more; the person insists on it.
+        files = [{"path": "Busy.md", "text": "replaced\n"}] if tool == "WRITE" else []
+        decision = await page.request("decide", id=shown["id"], action="accept", files=files)
+        assert decision["outcome"] == outcome
+        assert (await page.next("proposalClosed"))["status"] == outcome
         await terminal.shows("The tool has answered.")
         assert note.read_text() == text
 
@@ -282,7 +287,7 @@ async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_end
     terminal = stage.terminal
     note = stage.real / "Windows.md"
     note.write_bytes(b"first\r\nsecond\r\nthird\r\n")
-    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+    async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
         await _connected(bridge)
@@ -290,10 +295,11 @@ async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_end
         bridge.hub.mention(Mention(vault_path("Windows.md")))
         await terminal.shows("@Windows.md")
         await stage.submit(f"EDIT {str(note).replace(' ', '%20')} second 2nd")
-        shown = await page.next("diffOpened")
-        assert shown["oldText"] == "first\nsecond\nthird\n"
-        assert shown["newText"] == "first\n2nd\nthird\n"
-        await page.request("acceptDiff", id=shown["id"])
+        shown = await page.next("proposalOpened")
+        (file,) = shown["files"]
+        assert file["oldText"] == "first\nsecond\nthird\n"
+        assert file["newText"] == "first\n2nd\nthird\n"
+        await page.request("decide", id=shown["id"], action="accept")
         await terminal.shows("The tool has answered.")
         assert note.read_bytes() == b"first\r\n2nd\r\nthird\r\n"
 

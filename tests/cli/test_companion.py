@@ -188,6 +188,6 @@ async def test_status_says_whether_the_app_is_connected(tmp_path: Path, vault: P
         await server.command("companion", "install", vault)
         said = (await server.command("companion", "status", vault))[1]
         assert SWITCH in said and "It is not connected to a bridge now." in said
-        async with server.editor("obsidian", diffs=True):
+        async with server.editor("obsidian", proposals=True):
             said = (await server.command("companion", "status", vault))[1]
             assert "It is connected." in said

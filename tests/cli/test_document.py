@@ -175,7 +175,7 @@ def test_what_serve_prints_has_the_members_that_the_document_names(machine: Mach
 async def test_a_waiting_change_has_the_members_that_the_document_names(machine: Machine) -> None:
     page = json.loads(await asyncio.to_thread(machine.run, "page V"))["page"]
     url, _, token = page.replace("http", "ws", 1).partition("#token=")
-    hello = {"app": "test", "protocol": 1, "token": token, "abilities": {"diffs": True}}
+    hello = {"app": "test", "protocol": 1, "token": token, "abilities": {"proposals": True}}
     path = str(machine.vault / "Home.md")
     new = {"old_file_path": path, "new_file_path": path, "new_file_contents": "x", "tab_name": "t"}
     async with (
@@ -194,7 +194,7 @@ async def test_a_waiting_change_has_the_members_that_the_document_names(machine:
         client = Client(socket)
         await client.handshake()
         await client.begin("tools/call", name="openDiff", arguments=new)
-        while json.loads(await eyes.recv()).get("method") != "diffOpened":
+        while json.loads(await eyes.recv()).get("method") != "proposalOpened":
             pass
         lines = (await asyncio.to_thread(machine.run, "diffs V")).splitlines()
         assert [json.loads(line).keys() for line in lines] == [named("diffs")]

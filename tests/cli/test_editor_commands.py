@@ -183,12 +183,12 @@ async def decided(client: Client, asked: asyncio.Future[dict[str, Any]]) -> list
 async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
     server: Served, vault: Path
 ) -> None:
-    async with server.client() as client, server.editor(diffs=True) as page:
+    async with server.client() as client, server.editor(proposals=True) as page:
         assert (await server.command("diffs", vault))[1] == "No change is waiting.\n"
         first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         second = await proposed(client, vault, "New.md", "new\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         _, out, _ = await server.command("diffs", vault)
         assert out == ("d1  Plain.md  (claude-code: tab Plain.md)\nd2  New.md  (claude-code: tab New.md)\n")
         _, out, _ = await server.command("diffs", vault, "d1")
@@ -209,11 +209,11 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
 async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accepted(
     server: Served, vault: Path
 ) -> None:
-    async with server.client() as client, server.editor(diffs=True) as page:
+    async with server.client() as client, server.editor(proposals=True) as page:
         (vault / "Long.md").write_bytes("".join(f"{n}\r\n" for n in range(20)).encode())
         text = "".join(f"{n}\n" for n in range(20))
         asked = await proposed(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         _, out, err = await server.command("diffs", vault, "d1")
@@ -236,21 +236,21 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
 
 async def test_an_accepted_change_that_is_not_written_is_no_success(server: Served, vault: Path) -> None:
     """The client does not write over a note that is not the one it read."""
-    async with server.client() as client, server.editor(diffs=True) as page:
+    async with server.client() as client, server.editor(proposals=True) as page:
         asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
         _, _, err = await server.command("diffs", vault, "d1", "--accept")
         code, out, _ = await server.command(*shlex.split(err.split("`")[1])[1:])
         assert (code, out.count("not written")) == (1, 1)
         assert (await decided(client, asked))[0] == "FILE_SAVED"
-        assert (await page.next("diffClosed"))["reason"] == "note-changed"
+        assert (await page.next("proposalClosed"))["status"] == "note-changed"
 
 
 async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served, vault: Path) -> None:
-    async with server.client() as client, server.editor(diffs=True) as page:
+    async with server.client() as client, server.editor(proposals=True) as page:
         first = await proposed(client, vault, "New.md", "theirs\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         (vault / "New.md").write_text("mine\n")
         code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
         (file,) = json.loads(out)["proposal"]["files"]
@@ -262,7 +262,7 @@ async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served,
         (vault / "New.md").write_text("both\n")
         assert (await accepting)["accepted"]
         second = await proposed(client, vault, "Plain.md", "2\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         (vault / "Plain.md").unlink()
         code, _, err = await server.command("diffs", vault, "d2", "--accept")
         assert code == 1 and "--text FILE" in err
@@ -358,7 +358,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
 
 async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault: Path, watches: Any) -> None:
     watch = await watches("--json")
-    async with server.client() as client, server.editor(diffs=True):
+    async with server.client() as client, server.editor(proposals=True):
         asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
         assert (await watch.event())["event"] == "opened"
         (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
@@ -376,9 +376,9 @@ async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault:
 async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
     server: Served, vault: Path, watches: Any
 ) -> None:
-    async with server.client() as client, server.editor(diffs=True) as page:
+    async with server.client() as client, server.editor(proposals=True) as page:
         asked = await proposed(client, vault, "Plain.md", "x\n")
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         watch = await watches("--json")
         opened = await watch.event()
         assert (opened["event"], opened["id"]) == ("opened", "d1")
@@ -389,7 +389,7 @@ async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
 
 
 async def test_a_program_decides_by_id_in_any_order(server: Served, vault: Path, watches: Any) -> None:
-    async with server.client() as client, server.editor(diffs=True):
+    async with server.client() as client, server.editor(proposals=True):
         watch = await watches("--json")
         first = await proposed(client, vault, "One.md", "1\n")
         assert (await watch.event())["id"] == "d1"

@@ -308,42 +308,6 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
             call.cancel()
 
 
-async def test_today_s_editors_see_changes_of_one_note_as_diffs(serving: Serving) -> None:
-    async with (
-        serving(ALL) as served,
-        person(served.vault, "obsidian", diffs=True) as companion,
-        connect(served, "mcp") as client,
-    ):
-        call = append(client)
-        diff = await companion.next("diffOpened")
-        assert (diff["path"], diff["newText"]) == ("Hello.md", HELLO + "more\n")
-        assert [one["id"] for one in (await companion.request("diffs"))["diffs"]] == [diff["id"]]
-        text = HELLO + "mine\n"
-        answer = await companion.request("acceptDiff", id=diff["id"], text=text)
-        assert answer["outcome"] == "accepted"
-        assert (await companion.next("diffClosed"))["reason"] == "accepted"
-        data_of(await asyncio.wait_for(call, BOUND))
-        assert read(served.vault) == text
-
-
-async def test_a_conflict_is_an_error_to_today_s_editors(serving: Serving) -> None:
-    async with (
-        serving(ALL) as served,
-        person(served.vault, "obsidian", diffs=True) as companion,
-        connect(served, "mcp") as client,
-    ):
-        arguments = {"name": "Hello", "op": "replace_text", "old": "some text", "new": "robot"}
-        call = asyncio.ensure_future(client.call_tool("obsidian_edit_note", arguments))
-        diff = await companion.next("diffOpened")
-        (served.vault / "Hello.md").write_text(HELLO.replace("some text", "mine"), "utf-8")
-        with pytest.raises(Failed, match="Nothing was written"):
-            await companion.request("acceptDiff", id=diff["id"])
-        both = HELLO.replace("some text", "both")
-        await companion.request("acceptDiff", id=diff["id"], text=both)
-        data_of(await asyncio.wait_for(call, BOUND))
-        assert read(served.vault) == both
-
-
 async def test_without_review_answers_are_as_ever(serving: Serving) -> None:
     """The same calls, with review off and accepted one by one, give the same answers."""
     calls = [

@@ -94,7 +94,7 @@ async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
     await client.request("getWorkspaceInfo")  # the first index is complete
     found = await client.tool("getDiagnostics", uri=f"file://{note}")
     assert "broken-link" in found[0]
-    async with server.editor(vault=str(second), diffs=True) as page:
+    async with server.editor(vault=str(second), proposals=True) as page:
         asking = asyncio.create_task(
             client.tool(
                 "openDiff",
@@ -104,12 +104,13 @@ async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
                 tab_name="t1",
             )
         )
-        opened = await page.next("diffOpened")
-        assert opened["path"] == "Note.md" and opened["oldText"] == "[[Nowhere]]\n"
+        opened = await page.next("proposalOpened")
+        (file,) = opened["files"]
+        assert file["path"] == "Note.md" and file["oldText"] == "[[Nowhere]]\n"
         await client.tool("close_tab", tab_name="t1")
         async with asyncio.timeout(WAIT):
             assert (await asking)[0] == "DIFF_REJECTED"
-            await page.next("diffClosed")
+            await page.next("proposalClosed")
     outside = str(tmp_path / "x.md")
     proposed = {"old_file_path": outside, "new_file_path": outside, "new_file_contents": "", "tab_name": "t"}
     answer = await client.request("tools/call", name="openDiff", arguments=proposed)

@@ -543,39 +543,42 @@ def _diff(file: Path, new: str = "new text", tab: str = "✻ [Claude Code] Note.
 async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
     bridge: Bridge, vault: Path
 ) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
-        shown = await page.next("diffOpened")
-        assert shown["path"] == "Note.md"
-        assert shown["oldText"].startswith("# Title")
-        assert shown["newText"] == "new text"
-        await page.request("acceptDiff", id=shown["id"], text="edited by hand")
+        shown = await page.next("proposalOpened")
+        (file,) = shown["files"]
+        assert file["path"] == "Note.md"
+        assert file["oldText"].startswith("# Title")
+        assert file["newText"] == "new text"
+        files = [{"path": "Note.md", "text": "edited by hand"}]
+        await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept", files=files)
         result = await client.end(waiting)
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "edited by hand"]
-        closed = {"id": shown["id"], "reason": "accepted", "text": "accepted"}
-        assert (await page.next("diffClosed")) == closed
+        closed = await page.next("proposalClosed")
+        assert (closed["id"], closed["status"], closed["text"]) == (shown["id"], "edited", "accepted")
     assert (vault / NOTE).read_text().startswith("# Title")
 
 
 async def test_a_rejected_diff_answers_with_its_tab(bridge: Bridge, vault: Path) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
-        await page.request("rejectDiff", id=(await page.next("diffOpened"))["id"])
+        shown = await page.next("proposalOpened")
+        await page.request("decide", id=shown["id"], action="reject")
         result = await client.end(waiting)
         assert [block["text"] for block in result["content"]] == ["DIFF_REJECTED", "✻ [Claude Code] Note.md"]
 
 
 async def test_a_new_note_is_a_diff_from_nothing_and_crlf_is_shown_as_lf(bridge: Bridge, vault: Path) -> None:
     (vault / "crlf.md").write_bytes(b"a\r\nb\r\n")
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         first = await client.begin(
             "tools/call", name="openDiff", arguments=_diff(vault / "Brand New.md", tab="a")
         )
-        assert (await page.next("diffOpened"))["oldText"] == ""
+        assert (await page.next("proposalOpened"))["files"][0]["oldText"] == ""
         second = await client.begin(
             "tools/call", name="openDiff", arguments=_diff(vault / "crlf.md", tab="b")
         )
-        assert (await page.next("diffOpened"))["oldText"] == "a\nb\n"
+        assert (await page.next("proposalOpened"))["files"][0]["oldText"] == "a\nb\n"
         assert await client.tool("closeAllDiffTabs") == ["CLOSED_2_DIFF_TABS"]
         for waiting in (first, second):
             assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
@@ -592,15 +595,15 @@ async def test_with_no_front_end_the_diff_is_left_to_the_terminal(bridge: Bridge
 async def test_a_diff_of_a_file_outside_the_vault_is_left_to_the_terminal(
     bridge: Bridge, tmp_path: Path
 ) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True):
+    async with bridge.client() as client, bridge.editor(proposals=True):
         result = await client.request("tools/call", name="openDiff", arguments=_diff(tmp_path / "x.md"))
     assert result["isError"] is True
 
 
 async def test_close_tab_rejects_a_waiting_diff_and_always_answers(bridge: Bridge, vault: Path) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
         assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
@@ -610,7 +613,7 @@ async def test_close_tab_rejects_a_waiting_diff_and_always_answers(bridge: Bridg
 async def test_a_diff_that_is_closed_at_once_does_not_stay_open(
     bridge: Bridge, vault: Path, name: str, arguments: dict[str, Any]
 ) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True):
+    async with bridge.client() as client, bridge.editor(proposals=True):
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
         await client.tool(name, **arguments)
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
@@ -618,17 +621,17 @@ async def test_a_diff_that_is_closed_at_once_does_not_stay_open(
 
 
 async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Bridge, vault: Path) -> None:
-    async with bridge.editor(diffs=True) as page, bridge.client() as stays:
+    async with bridge.editor(proposals=True) as page, bridge.client() as stays:
         kept = await stays.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="kept"))
-        kept_id = (await page.next("diffOpened"))["id"]
+        kept_id = (await page.next("proposalOpened"))["id"]
         async with bridge.client() as leaves:
             await leaves.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="gone"))
-            gone_id = (await page.next("diffOpened"))["id"]
-        closed = await page.next("diffClosed")
+            gone_id = (await page.next("proposalOpened"))["id"]
+        closed = await page.next("proposalClosed")
         assert closed["id"] == gone_id
-        assert closed["reason"] == "withdrawn"
+        assert closed["status"] == "withdrawn"
         assert [diff.id for diff in bridge.hub.diffs.waiting()] == [kept_id]
-        await page.request("acceptDiff", id=kept_id)
+        await page.request("decide", id=kept_id, action="accept")
         assert (await stays.end(kept))["content"][1]["text"] == "new text"
 
 
@@ -641,15 +644,15 @@ async def test_a_tab_closed_by_the_client_was_accepted_there_or_withdrawn(
 ) -> None:
     """The real client closes the tab and then writes the note when a person says yes in the terminal."""
     proposed = {**_diff(vault / NOTE, tab="t"), "new_file_contents": "new text\n"}
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=proposed)
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
         if written is not None:
             (vault / NOTE).write_text(written)
-        closed = await page.next("diffClosed")
-        assert closed["reason"] == reason
+        closed = await page.next("proposalClosed")
+        assert closed["status"] == reason
         assert ("terminal" in closed["text"]) is (written is not None)
 
 
@@ -659,27 +662,29 @@ async def test_an_acceptance_of_a_changed_note_is_reported_by_what_the_client_wr
 ) -> None:
     """The real client refuses to write ("File content has changed since it was last read"), or carries an
     edit over to the changed note."""
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
-        shown = await page.next("diffOpened")
+        shown = await page.next("proposalOpened")
         (vault / NOTE).write_text("written by somebody else\n")
-        accepting = await page.begin("acceptDiff", id=shown["id"])
+        # The proposal does not fit the note any more; the person insists on it.
+        files = [{"path": "Note.md", "text": "new text"}]
+        accepting = await page.begin("decide", id=shown["id"], action="accept", files=files)
         assert (await client.end(waiting))["content"][0]["text"] == "FILE_SAVED"
         if writes:
             (vault / NOTE).write_text(writes)
         outcome = "accepted" if writes else "note-changed"
-        assert await page.end(accepting) == {"outcome": outcome}
-        assert (await page.next("diffClosed"))["reason"] == outcome
+        assert (await page.end(accepting))["outcome"] == outcome
+        assert (await page.next("proposalClosed"))["status"] == outcome
 
 
 async def test_a_cancelled_request_withdraws_its_diff(bridge: Bridge, vault: Path) -> None:
-    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+    async with bridge.client() as client, bridge.editor(proposals=True) as page:
         await client.send(
             id=77, method="tools/call", params={"name": "openDiff", "arguments": _diff(vault / NOTE)}
         )
-        await page.next("diffOpened")
+        await page.next("proposalOpened")
         await client.notify("notifications/cancelled", requestId=77)
-        assert (await page.next("diffClosed"))["reason"] == "withdrawn"
+        assert (await page.next("proposalClosed"))["status"] == "withdrawn"
         assert await client.request("ping") == {}
 
 

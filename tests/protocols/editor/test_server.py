@@ -34,7 +34,7 @@ async def bridge(vault: Path) -> AsyncIterator[Bridge]:
 
 @pytest.fixture
 async def page(bridge: Bridge) -> AsyncIterator[Client]:
-    async with bridge.editor(diffs=True, open=True, save=True) as page:
+    async with bridge.editor(proposals=True, open=True, save=True) as page:
         yield page
 
 
@@ -92,7 +92,7 @@ async def test_a_wrong_token_is_reported_and_the_connection_closed(bridge: Bridg
 
 async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
     client = await raw(bridge)
-    for method in ("status", "diffs", "focus", "mention"):
+    for method in ("status", "proposals", "focus", "mention"):
         with pytest.raises(Failed, match="hello"):
             await client.request(method, note="Note.md", path="Note.md")
     await client.notify("focus", path="Note.md")
@@ -201,7 +201,7 @@ async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None
         ("focus", {"path": "Note.md", "selection": {"start": {"line": 0}}}, "selection"),
         ("openFiles", {"files": [{"path": "a.md", "dirty": "yes"}]}, "dirty"),
         ("mention", {"note": 1}, "note"),
-        ("acceptDiff", {}, "id"),
+        ("decide", {"action": "accept"}, "id"),
         ("select", {"note": "Note.md", "start": [99]}, "lines 1 to 3"),
         ("shareSelection", {"share": 1}, "share"),
     ],
@@ -287,17 +287,18 @@ async def test_a_waiting_diff_is_listed_and_sent_to_editors_that_connect_later(
         "new_file_contents": "new",
         "tab_name": "t",
     }
-    async with bridge.client() as claude, bridge.editor(diffs=True) as first:
+    async with bridge.client() as claude, bridge.editor(proposals=True) as first:
         waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
-        shown = await first.next("diffOpened")
-        async with bridge.editor(diffs=True) as second, bridge.editor("cli") as cli:
-            assert await second.next("diffOpened") == shown
-            assert (await cli.request("diffs"))["diffs"] == [shown]
-            await cli.request("acceptDiff", id=shown["id"])
+        shown = await first.next("proposalOpened")
+        async with bridge.editor(proposals=True) as second, bridge.editor("cli") as cli:
+            assert not second.came.empty()  # It came before the answer to hello.
+            assert await second.next("proposalOpened") == shown
+            assert [one["id"] for one in (await cli.request("proposals"))["proposals"]] == [shown["id"]]
+            await cli.request("decide", id=shown["id"], action="accept")
             assert (await claude.end(waiting))["content"][1]["text"] == "new"
-            assert (await second.next("diffClosed"))["reason"] == "accepted"
+            assert (await second.next("proposalClosed"))["status"] == "accepted"
             with pytest.raises(Failed, match="waiting"):
-                await cli.request("rejectDiff", id=shown["id"])
+                await cli.request("decide", id=shown["id"], action="reject")
 
 
 # what an editor is asked
@@ -389,3 +390,13 @@ async def test_a_mention_without_assistants_returns_zero_and_waits(bridge: Bridg
         while bridge.hub.assistants:  # noqa: ASYNC110 - its end of the line may be noticed later
             await asyncio.sleep(0.001)
     assert bridge.hub.mention(Mention(NOTE)) == 0
+
+
+async def test_a_companion_that_merges_itself_is_told_to_update(bridge: Bridge) -> None:
+    """It claims `diffs` alone, as companions did; the words are for the person who sees them there."""
+    client = await raw(bridge)
+    with pytest.raises(Failed, match="vaultbridge companion install"):
+        await client.request("hello", app="obsidian", token=TOKEN, abilities={"diffs": True, "open": True})
+    assert bridge.hub.state.sources() == ()
+    with pytest.raises(Failed, match="hello"):
+        await client.request("status")

@@ -49,7 +49,7 @@ export class Live {
     document.addEventListener('visibilitychange', () => document.hidden || this.#hurry());
   }
 
-  /** Acts on a message of the server, such as `diffOpened`. What a handler of a request returns is the answer. */
+  /** Acts on a message of the server, such as `proposalOpened`. What a handler of a request returns is the answer. */
   on(method: string, handler: Handler): () => void {
     const handlers = this.#handlers.get(method) ?? new Set();
     this.#handlers.set(method, handlers.add(handler));

@@ -12,7 +12,7 @@ from typing import Any
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, Watcher
-from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
+from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
 from vaultbridge.review.decide import Differs, choose_files, choose_version
@@ -25,7 +25,6 @@ PLACES = {"cli": "terminal"}
 
 REVIEW_METHODS = (
     "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "review", "setReview",
-    "diffs", "acceptDiff", "rejectDiff",
 )  # fmt: skip
 """The requests that it answers."""
 
@@ -43,18 +42,12 @@ class ReviewMethods:
 
     # Joining.
 
-    async def join(self, *, proposals: bool, diffs: bool) -> None:
-        """Send the editor what waits, and what comes. `diffs` is the older form, which shows only changes of
-        one file's text."""
-        if proposals:
-            front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
-            self._hub.diffs.join(self._name, front_end)
-        elif diffs:
-            self._hub.diffs.join(self._name, FrontEnd(self._old_opened, self._old_closed))
-        if self._hub.reviews is not None and (proposals or diffs):
-            tell = self._tell if proposals else self._tell_old
-            policy = self._policy_changed if proposals else (lambda _: None)
-            await self._hub.reviews.join(self._name, Watcher(tell, policy))
+    async def join(self) -> None:
+        """Send the editor what waits, and from now on what comes."""
+        front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
+        self._hub.diffs.join(self._name, front_end)
+        if self._hub.reviews is not None:
+            await self._hub.reviews.join(self._name, Watcher(self._tell, self._policy_changed))
 
     def leave(self) -> None:
         self._hub.diffs.leave(self._name)
@@ -164,9 +157,6 @@ class ReviewMethods:
             "undoChange": self.undo_change,
             "review": self.review,
             "setReview": self.set_review,
-            "diffs": self.list_diffs,
-            "acceptDiff": self.accept_diff,
-            "rejectDiff": self.reject_diff,
         }
 
     async def _decide_diff(self, asked: review_wire.DecideOn) -> dict[str, Any]:
@@ -230,57 +220,6 @@ class ReviewMethods:
     def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
         closed = review_wire.encode_diff_closed(diff, reason, self._vault, diff.change)
         self._peer.notify("proposalClosed", closed)
-
-    # The older form.
-
-    async def list_diffs(self, call: Call) -> dict[str, Any]:
-        found = [wire.encode_diff(diff) for diff in self._hub.diffs.waiting()]
-        kept = () if self._hub.reviews is None else await self._hub.reviews.list_waiting()
-        return {"diffs": found + [diff for one in kept if (diff := review_wire.as_diff(one)) is not None]}
-
-    async def accept_diff(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, wire.Decide)
-        if asked.id.startswith("p"):
-            return await self._accept_as_diff(asked)
-        final = asked.text
-        if final is None:
-            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == asked.id), "")
-        return {"outcome": await self._hub.diffs.decide(asked.id, Accepted(final))}
-
-    async def reject_diff(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, wire.Decide)
-        if asked.id.startswith("p"):
-            await self._reviews().reject(parse_id(asked.id), by=self._by, reason="")
-            return {"outcome": "rejected"}
-        return {"outcome": await self._hub.diffs.decide(asked.id, Rejected())}
-
-    async def _accept_as_diff(self, asked: wire.Decide) -> dict[str, Any]:
-        reviews, number = self._reviews(), parse_id(asked.id)
-        proposal = await reviews.show(number)
-        shown = review_wire.as_diff(proposal)
-        files = []
-        if asked.text is not None and shown is not None and asked.text != shown["newText"]:
-            files = [review_wire.FileChoice(shown["path"], asked.text).decision()]
-        result = await reviews.accept(number, by=self._by, seen="", files=files, reason="")
-        if result.outcome == "shown-again":
-            # Such an editor does not know this outcome; as an error it lets the person decide again.
-            raise EditRefused(result.text)
-        return {"outcome": "accepted"}
-
-    def _old_opened(self, diff: Diff) -> None:
-        self._peer.notify("diffOpened", wire.encode_diff(diff))
-
-    def _old_closed(self, diff: Diff, reason: CloseReason) -> None:
-        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
-
-    def _tell_old(self, event: ProposalEvent, proposal: Proposal) -> None:
-        diff = review_wire.as_diff(proposal)
-        if event == "opened" and diff is not None:
-            self._peer.notify("diffOpened", diff)
-        elif event == "closed":
-            reason: CloseReason = "accepted" if proposal.status in ("accepted", "edited") else "rejected"
-            params = {"id": proposal.id, "reason": reason, "text": OUTCOMES[reason]}
-            self._peer.notify("diffClosed", params)
 
 
 def _describe_preview(proposal: dict[str, Any], chosen: Version | None) -> dict[str, Any]:

@@ -261,24 +261,3 @@ def encode_diff_closed(diff: Diff, reason: CloseReason, vault: str, change: int)
         "text": OUTCOMES[reason],
         "proposal": encode_diff_proposal(diff, vault, status=reason, texts=False),
     }
-
-
-# Proposals as diffs, for editors that know only those.
-
-
-def as_diff(proposal: Proposal) -> dict[str, Any] | None:
-    """A proposal that changes the text of one file, in the older form; None for any other."""
-    if proposal.body is None or len(proposal.body.version.files) != 1:
-        return None
-    (file,) = proposal.body.version.files
-    if file.change not in ("changed", "created") or not has_text(file):
-        return None
-    old, new = texts_of(file)
-    return {
-        "id": proposal.id,
-        "client": proposal.actor,
-        "tabName": proposal.label,
-        "path": file.path,
-        "oldText": old,
-        "newText": new,
-    }

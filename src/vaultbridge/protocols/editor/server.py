@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from vaultbridge import __version__
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import TOP_OF_NOTE, Selection, VaultView
-from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import EditRefused, InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     INVALID_REQUEST,
     Params,
@@ -69,6 +69,13 @@ HELLO_SECONDS: Final = 5.0
 
 ASK_SECONDS: Final = 10.0
 """How long an editor may take to open or save a file."""
+
+OUTDATED: Final = (
+    "This editor is too old to review changes with this vaultbridge. For Obsidian, run `vaultbridge companion"
+    " install`, then switch the companion off and on again."
+)
+"""For editors that know only the older form, in which they merged changes themselves. Such a companion shows
+this to the person."""
 
 COMMAND_LINE: Final = "cli"
 """The source of `select`: its report stays after the command has ended, until there is a newer one."""
@@ -219,6 +226,8 @@ class _EditorDialect(MethodTable):
             raise PermissionDenied("The token is missing or wrong.")
         if hello.protocol != PROTOCOL:
             raise InvalidArgument(f"This bridge speaks protocol {PROTOCOL}.", argument="protocol")
+        if hello.abilities.diffs and not hello.abilities.proposals:
+            raise EditRefused(OUTDATED)
         again = self._hello_received.is_set()
         if not again:
             self._server = self._server.serving(hello.vault)
@@ -248,7 +257,8 @@ class _EditorDialect(MethodTable):
             self._unsubscribe = self._hub.follow_assistants(self._assistants_changed)
         vault = self._server.view.name
         self._review = ReviewMethods(self._hub, vault, self._peer, self._name, hello.app)
-        await self._review.join(proposals=hello.abilities.proposals, diffs=hello.abilities.diffs)
+        if hello.abilities.proposals:
+            await self._review.join()
 
     async def _close_without_hello(self) -> None:
         try:

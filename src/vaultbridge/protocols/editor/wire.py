@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
-from vaultbridge.editor.proposals import Diff
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.positions import Positions
@@ -28,6 +27,8 @@ class EditorParams(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 
 class Abilities(EditorParams, frozen=True):
+    """`diffs` is what companions claimed that merged changes themselves."""
+
     diffs: bool = False
     proposals: bool = False
     open: bool = False
@@ -125,13 +126,6 @@ class Select(EditorParams, frozen=True):
         return Selection(Point(first[0] + 1, first[1]), Point(last[0] + 1, last[1]), text[begin:finish])
 
 
-class Decide(EditorParams, frozen=True):
-    """`text` is the final text of an acceptance; None accepts the proposal unchanged."""
-
-    id: str
-    text: str | None = None
-
-
 class Share(EditorParams, frozen=True):
     share: bool
 
@@ -174,17 +168,6 @@ def parse_params(params: dict[str, Any], kind: type[T]) -> T:
         message, _, where = str(problem).partition(" - at `$")
         argument = where.rstrip("`").lstrip(".")
         raise InvalidArgument(f"{message}.", argument=argument) from None
-
-
-def encode_diff(diff: Diff) -> dict[str, Any]:
-    return {
-        "id": diff.id,
-        "client": diff.client,
-        "tabName": diff.tab_name,
-        "path": diff.path,
-        "oldText": diff.old_text,
-        "newText": diff.new_text,
-    }
 
 
 def encode_selection(selection: Selection) -> dict[str, Any]:
