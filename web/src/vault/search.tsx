@@ -1,7 +1,7 @@
 // Search as you type: names of files at once from the list that the page has, texts from the server.
 
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
 import { href, navigate, type Route, route } from '../lib/router';
 import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
@@ -10,7 +10,7 @@ import { files } from './files';
 import { folderOf, type Found, kindOf, titleOf } from './types';
 
 const NAMES = 8; // files listed by their names
-const HITS = 40; // notes at once; more on request
+const HITS = 20; // notes at once, which fill two screens; more on request
 
 /** The field; it is the same wherever the person is in the vault. */
 export function SearchField(): JSX.Element {
@@ -85,7 +85,8 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
   const [error, setError] = useState<Error | null>(null);
   const [asked, setAsked] = useState('');
   useTitle(query ? `Search: ${query}` : 'Search');
-  useEffect(() => {
+  // Before the frame is painted: an effect after it would ask a frame later.
+  useLayoutEffect(() => {
     const abort = new AbortController();
     api<Found>('search', { query: { q: query, kind, limit }, signal: abort.signal }).then(
       (answer) => abort.signal.aborted || (setFound(answer), setError(null), setAsked(query)),
@@ -113,7 +114,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
         </div>
       </header>
       {kind === 'exact' && <p class="quiet">Obsidian’s query language: <code>"a phrase"</code> <code>tag:#project</code> <code>path:Daily</code> <code>line:(a b)</code> <code>task-todo:x</code> <code>[status:active]</code> <code>-not</code> <code>OR</code></p>}
-      <p class="quiet found-count" role="status">{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
+      <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
       {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
       {error && kind === 'ranked' && <Failure error={error} />}
       {error && kind === 'exact' && <p class="search-problem">This query cannot be read yet: {error.message}</p>}
