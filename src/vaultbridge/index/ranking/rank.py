@@ -260,7 +260,7 @@ class _Ranking:
             if note.lacks(place) and not concept.unit.is_gram
         )
         (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (one.id,)).fetchone()
-        parts = one.parts if explain else {}
+        parts = (one.parts or {}) if explain else {}
         return RankedNote(VaultPath(self.paths[one.id]), one.score, modified, ranked, missing, parts)
 
 

@@ -7,6 +7,7 @@ and the parts are added. `benchmarks/retrieval_bench.py` measures what each is w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from typing import Final
 
@@ -58,13 +59,14 @@ class ExtraView(Struct, frozen=True):
 
 class Scored(Struct):
     """A note with its score. `note` is None if it was not read; `parts` is what each view gave; `lines` are
-    places that views computed elsewhere point to, with how much."""
+    places that views computed elsewhere point to, with how much. There are up to a thousand, most of them not
+    read, so nothing is made for those."""
 
     id: int
     score: float
     note: ReadNote | None = None
-    parts: dict[str, float] = {}
-    lines: list[tuple[int, float]] = []
+    parts: dict[str, float] | None = None
+    lines: Sequence[tuple[int, float]] = ()
 
 
 class Views:
