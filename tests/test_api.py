@@ -13,7 +13,7 @@ import pytest
 import vaultbridge
 from support.vault import sample_vault
 from vaultbridge import api
-from vaultbridge.errors import EditRefused, NoteNotFound, VaultbridgeError, VaultNotFound
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError, VaultNotFound
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "python.md"
 
@@ -52,7 +52,17 @@ def test_the_snippets_of_the_page_work(
 
 
 def test_what_is_public_is_what_dir_shows() -> None:
-    assert dir(vaultbridge) == ["Edit", "Hit", "Link", "Note", "Task", "Vault", "__version__", "open"]
+    assert dir(vaultbridge) == [
+        "Edit",
+        "Hit",
+        "Link",
+        "Note",
+        "Passage",
+        "Task",
+        "Vault",
+        "__version__",
+        "open",
+    ]
     assert dir(api) == api.__all__
     assert all(getattr(vaultbridge, name) is not None for name in dir(vaultbridge))
     with pytest.raises(AttributeError, match="nothing"):
@@ -144,3 +154,16 @@ def test_the_vault_one_stands_in_is_opened(
     with pytest.raises(VaultNotFound):
         vaultbridge.open(tmp_path / "nowhere")
     assert issubclass(EditRefused, VaultbridgeError)
+
+
+def test_context_keeps_to_its_budget_and_quotes_the_notes(tmp_path: Path) -> None:
+    question = "how dark is the sky above the village"
+    with vaultbridge.open(sample_vault(tmp_path)) as vault:
+        passages = vault.context(question, max_chars=1500)
+        assert passages[0].path == vault.search(question)[0].path
+        assert sum(len(passage.text) for passage in passages) <= 1500
+        for passage in passages:
+            lines = vault.note(passage.path).text.splitlines()
+            assert passage.text.strip() in "\n".join(lines[passage.line - 1 : passage.end_line])
+        with pytest.raises(InvalidArgument, match="200 to 90000"):
+            vault.context(question, max_chars=10)

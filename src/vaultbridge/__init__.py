@@ -18,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from vaultbridge.api import Edit, Hit, Link, Note, Task, Vault, open  # noqa: A004
+    from vaultbridge.api import Edit, Hit, Link, Note, Passage, Task, Vault, open  # noqa: A004
 
-__all__ = ["Edit", "Hit", "Link", "Note", "Task", "Vault", "__version__", "open"]
+__all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "__version__", "open"]
 
 
 def __getattr__(name: str) -> "Any":

@@ -6,6 +6,9 @@
     'sample-vault'
     >>> vault.search("restoring the old clock")[0].path
     'Projects/Meridian clock restoration.md'
+    >>> passage = vault.context("restoring the old clock", max_chars=1000)[0]
+    >>> passage.path, passage.heading
+    ('Projects/Meridian clock restoration.md', 'Meridian clock restoration')
     >>> vault.read("Home#Tonight").splitlines()[0]
     '## Tonight'
     >>> vault.note("Moth garden").properties["status"]
@@ -49,13 +52,14 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
 )
+from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.history import HistoryEntry
     from vaultbridge.engine.outcome import Outcome
 
-__all__ = ["Edit", "Hit", "Link", "Note", "Task", "Vault", "open"]
+__all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "open"]
 
 
 def __dir__() -> list[str]:
@@ -69,6 +73,17 @@ class Hit(Struct, frozen=True):
     score: float
     heading: str
     line: int
+    text: str
+
+
+class Passage(Struct, frozen=True):
+    """A stretch of a note, exactly as it stands there, from `line` to `end_line`. `heading` is its section's,
+    "" before the first one."""
+
+    path: str
+    heading: str
+    line: int
+    end_line: int
     text: str
 
 
@@ -252,6 +267,21 @@ class Vault:
             )
             for hit in found.hits
         ]
+
+    def context(self, question: str, *, max_chars: int = 4_000) -> list[Passage]:
+        """Gather the passages that answer a question, together at most `max_chars` characters: the best note
+        first, each note from top to bottom, nothing twice."""
+        from vaultbridge.engine.context import LARGEST_CHARS, LEAST_CHARS, gather
+
+        if not LEAST_CHARS <= max_chars <= LARGEST_CHARS:
+            raise InvalidArgument(
+                f"max_chars is {max_chars}.",
+                argument="max_chars",
+                hint=f"Give {LEAST_CHARS} to {LARGEST_CHARS}.",
+            )
+        self._engine.index_sync.refresh()
+        found = gather(self._engine, question, max_chars=max_chars)
+        return [Passage(one.path, one.heading, one.line, one.end_line, one.text) for one in found.passages]
 
     def note(self, name: str) -> Note:
         """Read a note, found as a link would find it."""

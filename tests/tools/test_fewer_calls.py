@@ -18,7 +18,7 @@ def test_a_task_is_ticked_by_its_text_wherever_it_is(small: Small) -> None:
     data = vault.data("edit_note", op="set_task", name="", text="call Ada", status="done")
     assert [file["path"] for file in data["files"]] == ["B.md"]
     assert vault.read("B.md") == "- [x] call Ada 📅 2026-03-01\n"
-    vault.data("edit_note", op="set_task", name="", text="ADA AGAIN")
+    vault.data("edit_note", op="set_task", text="ADA AGAIN")
     assert vault.read("A.md") == "- [x] call Ada\n- [x] call Ada again\n"
     vault.data("batch", operations=[{"op": "set_task", "text": "Ada again", "status": "open"}])
     assert vault.read("A.md") == "- [x] call Ada\n- [ ] call Ada again\n"
@@ -32,6 +32,7 @@ def test_a_task_that_is_not_the_only_one_is_not_guessed(small: Small) -> None:
         vault.refused(EditRefused, "edit_note", op="set_task", name="", text="fire")
     )
     vault.refused(InvalidArgument, "edit_note", op="set_task", name="", line=1)
+    assert "Which note?" in str(vault.refused(InvalidArgument, "edit_note", op="append", content="fire"))
     narrow = small({}, scope=Scope(deny=("Secret/",)))
     vault.refused(EditRefused, "edit_note", op="set_task", name="A", line=1, text="fire")
     assert "No task" in str(narrow.refused(EditRefused, "edit_note", op="set_task", name="", text="hidden"))

@@ -308,7 +308,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
     """Set the status of one task, found by `line` or by `text`; when `note` is empty, by its text in the
     whole vault. `status` is one character, `toggle`, `done` or `open`."""
 
-    BRIEF = 'line or text (name "": anywhere), status'
+    BRIEF = "line or text (no name: anywhere), status"
 
     note: str = ""
     line: Line = 0
@@ -340,7 +340,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
         return {"note": found[1], "line": int(found[2])} if found else {"note": name}
 
 
-_RENAMED: Final = 'to, links follow (rename_tag with name "": everywhere)'
+_RENAMED: Final = "to, links follow (rename_tag without name: everywhere)"
 
 
 class RenameProperty(NoteEdit, frozen=True, kw_only=True, tag="rename_property"):

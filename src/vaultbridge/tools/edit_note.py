@@ -62,7 +62,7 @@ EditNote = msgspec.defstruct(
     "EditNote",
     [
         *_EDIT_FIELDS,
-        ("name", NoteName),
+        ("name", NoteName, ""),
         ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
         ("expected", Expected, ""),
         ("dry_run", DryRun, False),
