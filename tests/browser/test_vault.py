@@ -207,6 +207,17 @@ async def test_a_restricted_token_shows_its_part_of_the_vault(chromium: Chromium
         await page.go(f"{serving.url}/#/search?q=moth")
         await page.until("document.querySelector('.hit')")
         assert "Projects" not in str(await page.run(texts(".hit-title, .named a, .hit-place")))
+        # What the token does not show says so, and does not look like a server that is away.
+        for place in ("activity/protocol", "activity/numbers", "settings"):
+            await page.go(f"{serving.url}/#/{place}")
+            assert "for the owner of the vault" in await page.text(".empty h2")
+            assert await find_barriers(page) == []
+        assert await page.run("document.querySelector('.settings-limited select').value") == ""
+        await page.go(f"{serving.url}/#/activity")
+        assert "for the owner of the vault" in await page.text(".activity .banner")
+        await page.until("document.querySelector('.activity-body')")
+        assert "away" not in await page.text(".activity")
+        assert await find_barriers(page) == []
 
 
 async def test_a_new_file_appears_in_the_tree_without_the_whole_list(page: Page, serving: Serving) -> None:

@@ -65,6 +65,16 @@ export function Empty({ icon, title, alone = false, children }: { icon: IconName
   );
 }
 
+/** Where a page that was opened with an access token comes to something that this token does not show. */
+export function OwnersOnly({ icon, children }: { icon: IconName; children?: ComponentChildren }): JSX.Element {
+  return (
+    <Empty icon={icon} title="This is for the owner of the vault">
+      <p>The page was opened with an access token. The link that <code>vaultbridge page</code> prints shows everything.</p>
+      {children}
+    </Empty>
+  );
+}
+
 export function Failure({ error, retry }: { error: Error; retry?: (() => void) | undefined }): JSX.Element {
   return (
     <div class="failure" role="alert">

@@ -119,7 +119,8 @@ function show(path: string): void {
 /** Takes a move or a deletion back, and shows the file where it was. */
 function undoing(done: Saved, was: string): { label: string; run: () => void } | undefined {
   const { change, path } = done;
-  if (change === null) return undefined;
+  // Undoing is for the owner of the vault.
+  if (change === null || live.state.get().word !== 'connected') return undefined;
   const run = async (): Promise<void> => {
     try {
       await api('undo', { body: { vault: live.hello.get()?.vault ?? '', change, force: false } });

@@ -123,7 +123,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
     onNote({ ...note, text, hash: result.hash });
     // The outline, links and properties follow from the text; the server knows them.
     api<NoteData>('note', { query: { path } }).then(onNote, complain);
-    notify(`${titleOf(path)} is saved.`, 'good', result.change === null ? undefined : { label: 'Undo', run: () => void undo(result.change ?? 0) });
+    notify(`${titleOf(path)} is saved.`, 'good', result.change === null || !isOwner() ? undefined : { label: 'Undo', run: () => void undo(result.change ?? 0) });
   };
   const undo = async (change: number) => {
     try {
@@ -200,7 +200,7 @@ function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; b
   const tick = async (path: string, line: number, hash: string) => {
     try {
       const done = await api<Saved>('task', { body: { path, line, expected: hash } });
-      notify('The task is changed.', 'good', done.change === null ? undefined : { label: 'Undo', run: () => void undo(done.change ?? 0) });
+      notify('The task is changed.', 'good', done.change === null || !isOwner() ? undefined : { label: 'Undo', run: () => void undo(done.change ?? 0) });
     } catch (error) {
       complain(error);
     }
@@ -242,6 +242,9 @@ function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; b
     </>
   );
 }
+
+/** Whether the page may undo: a token other than the bridge's own may not. */
+const isOwner = (): boolean => live.state.get().word === 'connected';
 
 const plain = (text: string): string => text.replace(/[#*_`[\]|^:%\\]/g, ' ').replace(/\s+/g, ' ').trim().toLowerCase();
 

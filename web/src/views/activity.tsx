@@ -7,7 +7,7 @@ import { Protocol } from '../activity/protocol';
 import { Timeline } from '../activity/timeline';
 import { live } from '../lib/live';
 import { href, type Route } from '../lib/router';
-import { Icon, useTitle } from '../lib/ui';
+import { Icon, OwnersOnly, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 
 const PARTS = [
@@ -18,7 +18,9 @@ const PARTS = [
 
 export default function Activity({ route }: { route: Route }): JSX.Element {
   useTitle('Activity');
-  const isAway = useValue(live.state).word !== 'connected';
+  const { word } = useValue(live.state);
+  const isLimited = word === 'limited';
+  const isAway = word !== 'connected' && !isLimited;
   const part = PARTS.some(({ path }) => path === route.path) ? route.path : '';
   return (
     <div class="activity">
@@ -29,10 +31,11 @@ export default function Activity({ route }: { route: Route }): JSX.Element {
         </nav>
       </header>
       {isAway && <p class="banner warn" role="status"><Icon name="warning" />The server is away. What you see may be old; it goes on by itself.</p>}
-      {part === 'protocol' ? <Protocol /> : part === 'numbers' ? <Numbers /> : (
+      {isLimited && !part && <p class="banner info" role="status">This token shows what concerns the files that it may see. Pausing and undoing is for the owner of the vault.</p>}
+      {isLimited && part ? <OwnersOnly icon="activity" /> : part === 'protocol' ? <Protocol /> : part === 'numbers' ? <Numbers /> : (
         <div class="activity-body">
-          <Timeline route={route} disabled={isAway} />
-          <Assistants disabled={isAway} />
+          <Timeline route={route} disabled={isAway || isLimited} />
+          <Assistants disabled={isAway || isLimited} />
         </div>
       )}
     </div>

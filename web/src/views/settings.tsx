@@ -6,7 +6,7 @@ import { api } from '../lib/api';
 import { live } from '../lib/live';
 import { href, type Route } from '../lib/router';
 import { chosenTheme, setTheme, THEMES } from '../lib/theme';
-import { ago, complain, Failure, Icon, Loading, notify, plural, useLoad, useTitle } from '../lib/ui';
+import { ago, complain, Failure, Icon, Loading, notify, OwnersOnly, plural, useLoad, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { policy, setPolicy } from '../review/proposals';
 import { POLICIES } from '../review/words';
@@ -26,7 +26,11 @@ const SECTIONS: [string, string][] = [
 
 export default function Settings({ route }: { route: Route }): JSX.Element {
   useTitle('Settings');
-  const isAway = useValue(live.state).word !== 'connected';
+  const { word } = useValue(live.state);
+  return word === 'limited' ? <div class="settings-limited"><h1>Settings</h1><Looks /><OwnersOnly icon="settings" /></div> : <Whole route={route} isAway={word !== 'connected'} />;
+}
+
+function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Element {
   const loaded = useLoad((signal) => api<All>('settings', { signal }), [isAway]);
   const all = loaded.value;
   const isThere = all !== undefined;
@@ -154,7 +158,6 @@ function Connections(): JSX.Element {
 
 function Privacy({ share, disabled }: { share: boolean; disabled: boolean }): JSX.Element {
   const [shares, set] = useState(share);
-  const [theme, setChosen] = useState(chosenTheme());
   const change = (now: boolean): void => {
     set(now);
     live.ask('shareSelection', { share: now }).catch((error) => (set(!now), complain(error)));
@@ -162,10 +165,18 @@ function Privacy({ share, disabled }: { share: boolean; disabled: boolean }): JS
   return (
     <div class="privacy">
       <label class="check"><input id="share" type="checkbox" checked={shares} disabled={disabled} onChange={(event) => change(event.currentTarget.checked)} /><span>Share what I have open<span class="quiet"> with connected assistants: the note and the lines you select, here and in Obsidian. Mentions are always sent.</span></span></label>
-      <label>Colours <select value={theme} onChange={(event) => (setTheme(event.currentTarget.value), setChosen(chosenTheme()))}>
-        {THEMES.map(({ value, title }) => <option key={value} value={value}>{title}</option>)}
-      </select></label>
+      <Looks />
     </div>
+  );
+}
+
+/** For this browser alone, whoever opened the page. */
+function Looks(): JSX.Element {
+  const [theme, setChosen] = useState(chosenTheme());
+  return (
+    <label>Colours <select value={theme} onChange={(event) => (setTheme(event.currentTarget.value), setChosen(chosenTheme()))}>
+      {THEMES.map(({ value, title }) => <option key={value} value={value}>{title}</option>)}
+    </select></label>
   );
 }
 
