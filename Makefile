@@ -9,6 +9,9 @@ SAMPLE := examples/sample-vault
 
 WEB_READY := web/node_modules/.ready
 
+# Containers often set it. Hundreds of tests start a process, and each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test check lint types generate screenshots packages bundle companion web bench bench-peers conformance test-claude lock clean
 
 help:  ## this list

@@ -29,6 +29,10 @@ settings.load_profile("same-verdict")
 # trusted, and most tests are not about that.
 os.umask(0o022)
 
+# Containers often set it. Hundreds of tests start a process, and each would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
