@@ -252,9 +252,9 @@ async def test_what_the_client_writes_is_in_the_history_and_can_be_undone(stage:
 @pytest.mark.parametrize(
     ("tool", "outcome", "text"),
     [
-        ("WRITE", "note-changed", "first\nsecond\nwritten-outside\n"),
+        ("WRITE", "note-changed", "first\nsecond\nthird\nwritten-outside\n"),
         # It carries an edit over, as long as what it replaces is still there.
-        ("EDIT", "accepted", "first\n2nd\nwritten-outside\n"),
+        ("EDIT", "accepted", "first\n2nd\nthird\nwritten-outside\n"),
     ],
 )
 async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
@@ -262,7 +262,7 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
 ) -> None:
     terminal = stage.terminal
     note = stage.real / "Busy.md"
-    note.write_text("first\nsecond\n")
+    note.write_text("first\nsecond\nthird\n")
     async with stage.bridge() as bridge, bridge.editor(proposals=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
         await terminal.shows("❯")
@@ -273,7 +273,7 @@ async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
         rest = "replaced" if tool == "WRITE" else "second 2nd"
         await stage.submit(f"{tool} {str(note).replace(' ', '%20')} {rest}")
         shown = await page.next("proposalOpened")
-        note.write_text("first\nsecond\nwritten-outside\n")
+        note.write_text("first\nsecond\nthird\nwritten-outside\n")
         # A whole new text does not fit the note any more; the person insists on it.
         files = [{"path": "Busy.md", "text": "replaced\n"}] if tool == "WRITE" else []
         decision = await page.request("decide", id=shown["id"], action="accept", files=files)

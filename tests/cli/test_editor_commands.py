@@ -229,7 +229,8 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         assert code == 1 and "-mine too" in out and "in the same lines" in err
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         accepting = asyncio.create_task(server.command(*words[1:]))
-        assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+        # Claude Code carries its own change over to the note as it is now.
+        assert await decided(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         assert (await accepting)[:2] == (0, "Accepted.\n")
 
@@ -351,7 +352,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         (vault / "Long.md").write_text(mine)
         await watch.until("accept d1? [y/N] ")
         watch.type("y\n")
-        assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+        assert await decided(client, asked) == ["FILE_SAVED", text.replace("17\n", "seventeen\n")]
         (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         await watch.until("Accepted.\n")
 
@@ -368,7 +369,7 @@ async def test_a_watching_program_hears_of_a_changed_note(server: Served, vault:
         assert (file["oldText"][:4], file["newText"]) == ("zero", "zero\none\n2\nthree\n")
         assert not asked.done()
         watch.type("accept d1\n")
-        assert await decided(client, asked) == ["FILE_SAVED", "zero\none\n2\nthree\n"]
+        assert await decided(client, asked) == ["FILE_SAVED", "one\n2\nthree\n"]
         (vault / "Plain.md").write_text("zero\none\n2\nthree\n")
         assert (await watch.event())["reason"] == "accepted"
 

@@ -92,7 +92,8 @@ async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) ->
             assert changed["files"][0]["newText"] == both
             assert [one["by"] for one in changed["elsewhere"]] == ["another program"]
             decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
-            assert (await answer(client, call))[1] == both
+            # The client is told its own change alone, and carries it over to the note as it is now.
+            assert (await answer(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
             (served.vault / "Hello.md").write_text(both, "utf-8")
             await page.end(decision)
             assert [row[1:] for row in journal(served.vault)] == [

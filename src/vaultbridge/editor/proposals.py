@@ -264,8 +264,13 @@ class PendingDiffs:
             decision = await pending.decision
             if isinstance(decision, Accepted):
                 pending.before = await _snapshot(journal)
-                if (text := await _read_again(read)) not in (None, old_text):
-                    pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=text)
+                note = await _read_again(read)
+                if note is not None and note != old_text:
+                    pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=note)
+                    # The client carries what differs from the text that it read over to the note as it is
+                    # now. Given what others wrote meanwhile, it would write that twice.
+                    own = merge_texts(note, decision.text, old_text)
+                    decision = decision if own is None else Accepted(own)
                 elif journal is not None:
                     pending.check = _OutcomeCheck(decision.text, "accepted", "accepted")
             return decision
