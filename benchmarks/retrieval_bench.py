@@ -5,6 +5,9 @@
     python benchmarks/retrieval_bench.py --vault FOLDER --links 200         # questions made from its links
     python benchmarks/retrieval_bench.py --views                            # what each view is worth
 
+Questions over the manual of Obsidian are in `manual_questions.tsv`, for its folder `en`, and in
+`manual_questions_by_language.tsv`, for the whole of it. docs/search.md says where to get it.
+
 A file of questions has one question a line, a tab, and the notes that answer it, each with a grade:
 `Path.md=2` for one that answers, `=1` for one that helps, separated by `|`. Questions from links: one link of
 a note is replaced by its text, in a copy of the vault, and its target is asked for by its title, by the text

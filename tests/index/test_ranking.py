@@ -91,6 +91,12 @@ def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
     assert paths(rank(vault.index, "what is the color")) == ["B.md"]
 
 
+def test_a_word_that_is_said_of_everything_counts_less(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "We never, never stop.", "B.md": "A list of all that is uploaded at night."})
+    assert paths(rank(vault.index, "what is never uploaded")) == ["B.md", "A.md"]
+    assert paths(rank(vault.index, "never")) == ["A.md"]
+
+
 def test_what_others_say_at_a_link_counts_for_its_target(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {"Workspaces.md": "A plugin.", "Log.md": "Nothing.", "Zoo.md": "Animals."}
     files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"

@@ -197,6 +197,35 @@ GRAMS: Final = frozenset(gram for grams in _GRAM_LISTS.values() for gram in gram
 alone, so nobody need know which one was asked in."""
 
 
+_LIGHT_WORDS: Final = (
+    "able above across actually again ago allow allows almost alone along already always another anybody "
+    "anymore anyway anywhere appear appears around aside ask asked asks away back bad become becomes "
+    "begin behind below best better big bit bring brings brought call called came case certain certainly "
+    "chance choose chosen clear clearly close come comes coming common complete correct current "
+    "currently day days deal decide different difficult directly down easily easy end ends enough entire "
+    "especially even eventually everybody everyone everything everywhere exact exactly example except "
+    "exist exists expect far fast feel felt find finds first found full fully further general generally "
+    "gone good great half happen happened happens hard hardly held help helps hence high hold idea ideas "
+    "important inside instead interesting keep keeps kept kind kinds large last late later latest latter "
+    "least leave leaves less let lets like likely little long longer look looking looks lot lots low "
+    "made main mainly maybe mean meaning means meant mind mine moment mostly near nearly neither never "
+    "new next nice nobody none normal normally nothing now obvious obviously often ok okay old older "
+    "opposite otherwise outside part particular past perfect perhaps plenty possible possibly prefer "
+    "pretty probably properly put puts quick quickly quite rather reach real really reason recent "
+    "recently regular related relevant remain said saw say says second see seeing seem seems seen self "
+    "several short show showing shown shows similar simple simply since single small smaller somehow "
+    "sometimes somewhat somewhere soon special specific stay stays still straight stuff suddenly suggest "
+    "suppose sure take taken takes taking talk tend thank thanks think third thought three thus times "
+    "today together told took toward towards tried tries true try trying twice two understand unless "
+    "used useful usual usually various via wanted wants watch week well went whatever whenever wherever "
+    "whichever whoever whole wide wish wonder wrong year years yes yesterday yet"
+)
+
+LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+"""Common verbs, adverbs and adjectives of English, which say something of every subject: sharing one with a
+question tells little, however rare it is in the vault. Lists for other languages won nothing."""
+
+
 MARKERS: Final = {
     "english": ("the", "of", "is"),
     "german": ("und", "der", "ist"),

@@ -38,6 +38,9 @@ SYNONYM_WEIGHT: Final = 0.3
 SYNONYMS: Final = 12
 """How much another word for the same thing counts, and the most of them, with their forms."""
 
+LIGHT_WEIGHT: Final = 0.5
+"""How much a word that says something of every subject counts against others as rare."""
+
 SATURATION: Final = 1.5
 LENGTH_SHARE: Final = 0.6
 """The two constants of BM25: how soon more of the same word adds little, and how much a long note is held
@@ -148,7 +151,8 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (concept.match,)).fetchone()
     else:
         notes = sum(count_notes(db, term.word) for term in synonyms)
-    return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=compute_idf(notes, count))
+    idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)
+    return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=idf)
 
 
 def _find_synonyms(db: sqlite3.Connection, words: set[str], language: str) -> list[Term]:

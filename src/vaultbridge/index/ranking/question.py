@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from vaultbridge.errors import InvalidQuery
 from vaultbridge.index.fold import WORD, fold_text, separate_words, stands_apart
 from vaultbridge.index.query.parse import And, Term, parse_query
-from vaultbridge.index.ranking.function_words import GRAMS, WORDS, choose_language
+from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose_language
 
 UNITS: Final = 48
 """The most units of one question that are looked up. A question has about ten; a whole paragraph may be
@@ -44,12 +44,13 @@ _NEIGHBOURS: Final = "  "
 
 class Unit(Struct, frozen=True):
     """`shown` is the unit as asked, in lower case; `words` are its words in the full-text table. A `function`
-    unit holds a sentence together and says little about its subject. One that is not `looked_up` counts only
-    in notes that others lead to."""
+    unit holds a sentence together and says little about its subject; a `light` one says something of every
+    subject. One that is not `looked_up` counts only in notes that others lead to."""
 
     shown: str
     words: tuple[str, ...]
     function: bool = False
+    light: bool = False
     looked_up: bool = True
 
     @property
@@ -97,9 +98,15 @@ def read_question(text: str, usual: str = "") -> Question:
     pieces = list(dict.fromkeys(_split(text)))
     language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
     known = WORDS.get(language, frozenset())
+    light = LIGHT if language == "english" else frozenset()
     written = {fold_text(word): word for word in _WRITTEN.findall(text.lower())}
     units = [
-        Unit(written.get("".join(words), "".join(words)), words, _holds_together(words, known))
+        Unit(
+            written.get("".join(words), "".join(words)),
+            words,
+            function=_holds_together(words, known),
+            light=words[0] in light,
+        )
         for words in pieces
     ]
     units = _limit_long_grams(units)
