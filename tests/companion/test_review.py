@@ -203,7 +203,8 @@ async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_w
     await call
     assert (vault / "Plain.md").exists()
     call = start(bridge_v1(server, "move_note", path="Plain.md", to="Moved.md"))
-    [card] = await app.until("cards", "it.length")
+    # The other card goes a moment after its answer.
+    [card] = await app.until("cards", "it.length === 1 && it[0].path.includes('Moved')")
     assert card["path"] == "Plain.md → Moved.md"
     await app.do("press", note="Plain.md → Moved.md", button="Accept")
     await call

@@ -186,7 +186,7 @@ async def test_a_decision_that_makes_no_sense_leaves_the_code(tmp_path: Path) ->
         )
         assert "action" in await wire.refused(**given, action="apply")
         assert "force" in await wire.refused(**given, action="accept", force=True)
-        assert "is no proposal" in await wire.refused(code=told["code"], id="12", action="accept")
+        assert "is not a proposal" in await wire.refused(code=told["code"], id="12", action="accept")
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
         assert (await wire.decide(told, "accept"))["status"] == "accepted"
 
