@@ -202,6 +202,7 @@ async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_w
     await app.do("press", note="Plain.md", button="Reject")
     await call
     assert (vault / "Plain.md").exists()
+    await app.until("cards", "!it.length")
     call = start(bridge_v1(server, "move_note", path="Plain.md", to="Moved.md"))
     # The other card goes a moment after its answer.
     [card] = await app.until("cards", "it.length === 1 && it[0].path.includes('Moved')")
