@@ -23,6 +23,7 @@ READY = "document.querySelector('#settings-doctor .rows, #settings-doctor strong
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     vault = write_vault(tmp_path_factory.mktemp("vaults") / "Garden", {"Plan.md": "# Plan\n", "B.md": "b\n"})
     serving = Serving(vault, tmp_path_factory.mktemp("home"))
+    serving.index()  # The page counts its notes once.
     with serving.running():
         yield serving
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from server.conftest import Serving
+from server.conftest import Serving, build_index, make_vault
 from server.test_page_assistants import page
 
 CONFIG = """
@@ -17,7 +17,9 @@ required = true
 """
 
 
-async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving) -> None:
+async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    build_index(tmp_path / "Notes")  # Its notes are counted.
     async with serving(CONFIG, "Notes", "Werkstatt é") as served:
         api = page(served)
         shown = await api.get("/settings")
