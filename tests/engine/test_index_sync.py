@@ -337,6 +337,7 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     """A disk that is unplugged leaves its mount point, an empty folder."""
     engine = leading(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
     change = engine.apply([Append(note="A", content="more")])
+    assert engine.queries.search("more").total == 1  # Waits until the change is in the index.
     rows = dump(engine.index_sync.index)
     folder, away = engine.root.folder, tmp_path / "away"
     with watch_states(engine) as told:
