@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from servers import Place, Server, Session
 from stdio_client import ServerFailed
-from timing import paths_in
+from timing import paths_in, shows
 
-FIND_SECONDS = 30.0
+FIND_SECONDS = 60.0
 """How long a server may take to find a note of a vault with a handful of them."""
 
 WATCH_SECONDS = 3.0
@@ -103,16 +103,16 @@ LINKS = {
 COMPOSED = unicodedata.normalize("NFD", "Café.md")
 
 FILES: dict[str, str | bytes] = {
-    "Start.md": "# Start\n\nText.\n",
+    "Start.md": "# Start\n\nThe paragraph that opens it.\n",
     "Bare.md": "no heading, no newline",
     "Property edit.md": PROPERTIES,
     "Windows.md": PROPERTIES.replace("\n", "\r\n"),
     "With newline.md": PROPERTIES,
     "Without newline.md": PROPERTIES.rstrip("\n"),
-    "Append.md": "# Log\n\nfirst",
-    "Headings.md": "# Plan\n\n## Log\n\none\n\n# Work\n\n## Log\n\ntwo\n\n## Alone\n\nlast\n",
+    "Append.md": "# Log\n\nWhat was written first",
+    "Headings.md": "# Plan\n\n## Log\n\none\n\n# Work\n\n## Log\n\ntwo\n\n## Alone\n\nA last line.\n",
     COMPOSED: "# Menu\n\nespresso\n",
-    "Notes/Old name.md": "# Old\n\n## Part\n\nText ^b1\n",
+    "Notes/Old name.md": "# Old\n\n## Part\n\nText of the old note ^b1\n",
     **{form.file: form.content for form in LINKS.values()},
 }
 """The vault that the checks share."""
@@ -139,7 +139,7 @@ def opened(server: Server, place: Place, path: str, *, hidden: bool = False) -> 
     session = Session(server, place, hidden=hidden)
     end = time.monotonic() + FIND_SECONDS
     try:
-        while session.do("read", path=path).refused:
+        while not shows(session, path):
             if time.monotonic() > end:
                 raise ServerFailed(f"it does not find {path}")
             time.sleep(0.1)
@@ -260,7 +260,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 def two_writers(server: Server, place: Place) -> Verdict:
     """Two processes append to the same note at once: lines that are missing afterwards."""
-    make(place, {"Log.md": "# Log\n"})
+    make(place, {"Log.md": "# Log\n\nWritten by both at once.\n"})
     refused: list[str] = []
     failures: list[ServerFailed] = []
 
@@ -355,10 +355,21 @@ TITLES = {name: check.title for name, check in SHARED.items()} | {
 }
 
 
+def wait_until_known(session: Session) -> None:
+    """Gives a server that keeps an index the time to find every note. What it does not find by then is its
+    own fault, and a check will say so."""
+    notes = [path for path in FILES if path.endswith(".md") and path != COMPOSED]
+    end = time.monotonic() + FIND_SECONDS
+    while notes and time.monotonic() < end:
+        notes = [path for path in notes if not shows(session, path)]
+        time.sleep(0.1)
+
+
 def check_shared(server: Server, place: Place) -> dict[str, Verdict]:
     make(place, FILES)
     verdicts: dict[str, Verdict] = {}
     with opened(server, place, "Start.md") as session:
+        wait_until_known(session)
         for name, check in SHARED.items():
             if server.can(check.needs):
                 try:
