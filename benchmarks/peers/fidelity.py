@@ -26,6 +26,9 @@ FIND_SECONDS = 60.0
 WATCH_SECONDS = 3.0
 """How long a vault is left alone to see whether the server changes it by itself."""
 
+WRITE_SECONDS = 10.0
+"""How long a change may take to reach the disk after the server has answered."""
+
 APPENDS = 40
 """How many lines each of two processes appends to the same note."""
 
@@ -149,8 +152,19 @@ def opened(server: Server, place: Place, path: str, *, hidden: bool = False) -> 
     return session
 
 
+def change(session: Session, operation: str, path: str, **values: str) -> None:
+    """Lets the server change a note, and waits for the file: some answer before they have written it."""
+    file = session.place.vault / path
+    before = file.read_bytes()
+    if session.do(operation, path=path, **values).refused:
+        return
+    end = time.monotonic() + WRITE_SECONDS
+    while file.exists() and file.read_bytes() == before and time.monotonic() < end:
+        time.sleep(0.05)
+
+
 def set_status(session: Session, path: str) -> None:
-    session.must("set_property", path=path, property="status", old_value="open", value="done")
+    change(session, "set_property", path=path, property="status", old_value="open", value="done")
 
 
 def property_edit(session: Session, vault: Path) -> Verdict:
@@ -178,7 +192,7 @@ def crlf(session: Session, vault: Path) -> Verdict:
     """A property is set in a note with Windows' line ends, and a line appended: lines that end otherwise."""
     if session.server.can("set_property"):
         set_status(session, "Windows.md")
-    session.must("append", path="Windows.md", text="One more line.")
+    change(session, "append", path="Windows.md", text="One more line.")
     after = (vault / "Windows.md").read_bytes()
     if b"One more line." not in after:
         return bad("not appended")
@@ -198,7 +212,7 @@ def final_newline(session: Session, vault: Path) -> Verdict:
 
 def append_line(session: Session, vault: Path) -> Verdict:
     """A line is appended to a note whose last line has no newline."""
-    session.must("append", path="Append.md", text="second")
+    change(session, "append", path="Append.md", text="second")
     after = (vault / "Append.md").read_text()
     if "second" not in after:
         return bad("not appended")
@@ -207,10 +221,10 @@ def append_line(session: Session, vault: Path) -> Verdict:
 
 def duplicate_heading(session: Session, vault: Path) -> Verdict:
     """An edit names a heading that the note has twice: which is meant must be asked."""
-    session.must("append_to_heading", path="Headings.md", heading="Alone", text="four")
+    change(session, "append_to_heading", path="Headings.md", heading="Alone", text="four")
     if "four" not in (vault / "Headings.md").read_text():
         return bad("edits no heading")
-    session.do("append_to_heading", path="Headings.md", heading="Log", text="three")
+    change(session, "append_to_heading", path="Headings.md", heading="Log", text="three")
     changed = "three" in (vault / "Headings.md").read_text()
     return bad("takes one, silently") if changed else good("asks which")
 
@@ -225,7 +239,7 @@ def composed_name(session: Session, vault: Path) -> Verdict:
 
 def links_missed(session: Session, vault: Path) -> Verdict:
     """A note is renamed that is linked to in every form Obsidian knows."""
-    session.must("rename", path="Notes/Old name.md", to_path="Notes/New name.md")
+    change(session, "rename", path="Notes/Old name.md", to_path="Notes/New name.md")
     if not (vault / "Notes/New name.md").exists():
         return bad("not renamed")
     return judge_links(vault)
@@ -284,6 +298,7 @@ def two_writers(server: Server, place: Place) -> Verdict:
                 thread.start()
             for thread in threads:
                 thread.join()
+            time.sleep(WATCH_SECONDS)
         finally:
             second.client.close()
     finally:
