@@ -70,9 +70,13 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
 
 
 async def test_what_happens_while_the_list_is_on_its_way_is_not_lost(page: Page, serving: Serving) -> None:
+    await page.until("document.querySelector('.timeline') && !document.querySelector('.timeline .loading')")
     async with over_http(serving, "early") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
+        # It came as news, because the list was there before; so it will not come as news again.
+        await page.until(has(".entry", "early read Žofie.md"))
         await page.run("location.hash = '#/review'")
+        await page.until("!document.querySelector('.entry')")
         async with page.holding("*/activity?*", answered=True) as held:
             await page.run("location.hash = '#/activity'")
             await asyncio.wait_for(held, WAIT)
