@@ -47,6 +47,9 @@ def new_serving(folder: Path, port: int = 0) -> Serving:
     return Serving(write_vault(folder / "Garden", NOTES), home, port)
 
 
+EDITING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content[contenteditable=true]')"
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     serving = new_serving(tmp_path_factory.mktemp("review"))
@@ -139,9 +142,7 @@ async def test_what_a_person_edits_first_is_what_is_written(page: Page, running:
         waiting = proposing(client, "Ideas.md", "One idea.", "Two ideas.")
         await shown(page, "Ideas.md")
         await page.press("e")
-        await page.until(
-            "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content[contenteditable=true]')"
-        )
+        await page.until(EDITING)
         await page.type("Mine: ")
         # Letters are text now, not keys of the view.
         await page.type("a")
@@ -150,6 +151,46 @@ async def test_what_a_person_edits_first_is_what_is_written(page: Page, running:
         await page.click(".detail-actions .accept")
         assert not (await waiting).is_error
         assert text_of(running, "Ideas.md") == "Mine: aTwo ideas.\n"
+
+
+async def test_an_edit_that_was_begun_is_brought_onto_a_note_that_another_program_changes(
+    page: Page, running: Serving
+) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Plan.md", "Line 50\n", "Line fifty\n")
+        await shown(page, "Plan.md")
+        before = text_of(running, "Plan.md")
+        await page.press("e")
+        await page.until(EDITING)
+        await page.type("Mine: ")
+        await page.until("document.querySelector('.detail-file .tag').innerText === 'edited by you'")
+        note = running.vault / "Plan.md"
+        note.write_text(before + "Written by another program.\n", "utf-8")
+        await page.until("document.querySelector('.review-detail .banner.warn')")
+        await page.until("!document.querySelector('.detail-actions .accept').disabled")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        # What is typed begins where the change is.
+        mine = before.replace("Line 50\n", "Mine: Line fifty\n")
+        expected = mine + "Written by another program.\n"
+        assert text_of(running, "Plan.md") == expected
+
+
+async def test_an_edit_of_lines_that_another_program_wrote_says_what_it_would_replace(
+    page: Page, running: Serving
+) -> None:
+    async with over_http(running) as client:
+        waiting = proposing(client, "Ideas.md", text_of(running, "Ideas.md"), "Two ideas.\n")
+        await shown(page, "Ideas.md")
+        await page.press("e")
+        await page.until(EDITING)
+        await page.type("Mine: ")
+        (running.vault / "Ideas.md").write_text("Theirs.\n", "utf-8")
+        await page.until("document.querySelector('.review-detail .banner.bad')")
+        await page.until("!document.querySelector('.detail-actions .accept').disabled")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Ideas.md") == "Mine: Two ideas.\n"
 
 
 async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> None:

@@ -4,7 +4,7 @@
 // while a <style> element would be refused.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { MergeView, unifiedMergeView } from '@codemirror/merge';
+import { getChunks, MergeView, unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import type { JSX } from 'preact';
@@ -99,7 +99,11 @@ export function Diff({ before, after, name, onEdit, onLeave, whole = false }: Di
     const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
     if (!root.adoptedStyleSheets.includes(around)) root.adoptedStyleSheets.push(around);
     const view = makeView({ root, before, after: text.current, name, beside, whole, editable, typed: (now) => (text.current = now, edits.current.onEdit?.(now)), leave: () => edits.current.onLeave?.() });
-    if (editable) view.editor.focus();
+    if (editable) {
+      // Not at the very beginning, which may be folded away.
+      view.editor.dispatch({ selection: { anchor: getChunks(view.editor.state)?.chunks[0]?.fromB ?? 0 } });
+      view.editor.focus();
+    }
     return () => view.destroy();
   }, [before, after, name, beside, whole, editable]);
   return <div class="diff-view" ref={host} data-layout={beside ? 'beside' : 'below'} />;

@@ -6,7 +6,7 @@ import { knownName } from '../activity/known';
 import { Diff } from '../lib/diff';
 import { href } from '../lib/router';
 import { ago, Failure, Icon, Loading, plural } from '../lib/ui';
-import { type FileDecision, hasTexts, look, type Proposal, type ProposedFile } from './proposals';
+import { type FileDecision, hasTexts, look, preview, type Proposal, type ProposedFile } from './proposals';
 import { countLines, deed, fileDeed, hunkTitle, what, why, withHunks } from './words';
 
 const FILES = 10; // whose texts are shown at once; the rest opens with a press
@@ -27,6 +27,12 @@ interface DetailProps {
 /** What a person has done to a file before deciding: their own text, or the hunks they leave out. */
 interface Draft {
   text?: string;
+  /** The proposal as the text was written on it. */
+  hash?: string;
+  /** The text as the server brought it onto a note that had changed meanwhile. */
+  fitted?: string;
+  /** It could not: the same lines were written meanwhile. */
+  clashes?: boolean;
   without?: ReadonlySet<number>;
 }
 
@@ -51,7 +57,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
   // Always asked for once: the note may have changed since the list was made.
   useEffect(fetch, [proposal.id]);
   useEffect(() => (isWhole ? undefined : fetch()), [proposal.hash]);
-  // Hunks that were left out belong to the proposal as it was; an edit stays, and is compared with the note as it is now.
+  // Hunks that were left out belong to the proposal as it was; an edit stays, and is brought onto the note as it is now.
   const seen = useRef(proposal.hash);
   if (seen.current !== proposal.hash) {
     seen.current = proposal.hash;
@@ -63,6 +69,24 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
     else own.delete(path);
     draw((n) => n + 1);
   };
+  const [attempt, tryAgain] = useState(0);
+  const begun = [...own].flatMap(([path, { text, hash = '' }]) => (text !== undefined && hash !== proposal.hash ? [{ path, text, hash }] : []));
+  useEffect(() => {
+    const hash = begun[0]?.hash;
+    if (hash === undefined || disabled) return;
+    let isCurrent = true;
+    const files = begun.filter((one) => one.hash === hash).map(({ path, text }) => ({ path, text }));
+    preview(proposal.id, hash, files).then(({ outcome, proposal: now }) => {
+      if (!isCurrent) return;
+      for (const { path, text } of files) {
+        if (own.get(path)?.text !== text) continue; // typed on meanwhile: tried again
+        const fitted = outcome === 'fits' ? now.files.find((file) => file.path === path)?.newText : undefined;
+        own.set(path, typeof fitted === 'string' ? { text: fitted, fitted, hash: now.hash } : { text, hash: now.hash, clashes: true });
+      }
+      tryAgain((n) => n + 1);
+    }, (problem) => isCurrent && fail(problem));
+    return () => void (isCurrent = false);
+  }, [proposal.hash, begun.length > 0, disabled, attempt]);
   const decisions: FileDecision[] = [];
   let [taken, all] = [0, 0];
   for (const file of proposal.files) {
@@ -77,7 +101,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
   const isEdited = decisions.some(({ text }) => text !== undefined);
   const leavesNothing = !isEdited && all > 0 && taken === 0;
   const stuck = proposal.conflict !== '' && !isEdited;
-  const canAccept = !disabled && isWhole && !stuck && !leavesNothing;
+  const canAccept = !disabled && isWhole && !stuck && !leavesNothing && begun.length === 0;
   const editable = proposal.files.find(isEditable);
   const accept = (): void => {
     if (canAccept) void take(proposal, 'accept', decisions);
@@ -89,7 +113,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
     const file = proposal.files.find((one) => one.path === path);
     if (disabled || !isWhole || !file) return;
     const draft = own.get(path);
-    put(path, { text: draft?.text ?? withHunks(file, takenOf(file, draft)) });
+    put(path, { ...draft, text: draft?.text ?? withHunks(file, takenOf(file, draft)), hash: draft?.hash ?? proposal.hash });
     setEditing(path);
   };
   const mine = useRef<DetailHandle | null>(null);
@@ -109,7 +133,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
           {proposal.expires ? `, until ${new Date(proposal.expires * 1000).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}` : ''}.
         </p>
       </header>
-      <States proposal={proposal} isEdited={isEdited} />
+      <States proposal={proposal} isEdited={isEdited} clashes={[...own.values()].some((draft) => draft.clashes)} />
       {error && !isWhole && <Failure error={error} retry={fetch} />}
       {!isWhole && !error && <Loading>Comparing the texts…</Loading>}
       {isWhole && proposal.files.slice(0, opened).map((file) => (
@@ -135,7 +159,7 @@ const isEditable = (file: ProposedFile): boolean => file.text && (file.change ==
 const takenOf = (file: ProposedFile, draft: Draft | undefined): Set<number> => new Set([...(file.hunks ?? []).keys()].filter((i) => !draft?.without?.has(i)));
 
 /** What has happened to the notes since, and what stands in the way, in words. */
-function States({ proposal, isEdited }: { proposal: Proposal; isEdited: boolean }): JSX.Element {
+function States({ proposal, isEdited, clashes }: { proposal: Proposal; isEdited: boolean; clashes: boolean }): JSX.Element {
   const { elsewhere, rebased, conflict, notices } = proposal;
   return (
     <>
@@ -145,7 +169,13 @@ function States({ proposal, isEdited }: { proposal: Proposal; isEdited: boolean 
           <p>{conflict} {isEdited ? 'Your version replaces what is there.' : 'Edit first to keep what you want, or reject it.'}</p>
         </div>
       )}
-      {!conflict && rebased > 0 && (
+      {!conflict && clashes && (
+        <div class="banner bad" role="alert">
+          <Icon name="warning" />
+          <p>The note has changed in lines that you have edited. Your version replaces what is there: compare before you accept.</p>
+        </div>
+      )}
+      {!conflict && !clashes && rebased > 0 && (
         <div class="banner warn" role="status">
           <Icon name="warning" />
           <p>The note has changed since this was proposed. The proposal was fitted to the note as it is now, and what was written meanwhile is kept. Look again before you accept.</p>
@@ -180,7 +210,7 @@ function File({ file, draft, put, alone, isEditing, edit, leave, disabled }: Fil
   const isOwn = draft?.text !== undefined && draft.text !== file.newText;
   // While it is being edited, the editor holds the text: it must not be replaced at every keystroke.
   const [start, setStart] = useState('');
-  useEffect(() => void (isEditing && setStart(draft?.text ?? '')), [isEditing]);
+  useEffect(() => void (isEditing && setStart(draft?.text ?? '')), [isEditing, draft?.fitted]);
   const shownText = isEditing ? start || draft?.text || '' : (draft?.text ?? withHunks(file, taken));
   const foot = useRef<HTMLElement>(null);
   return (
@@ -216,7 +246,7 @@ function File({ file, draft, put, alone, isEditing, edit, leave, disabled }: Fil
       )}
       {!file.text ? <p class="detail-binary quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${plural(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && file.oldText === file.newText ? <p class="detail-binary quiet">Its text stays the same.</p>
-        : <Diff name={file.path} before={file.oldText ?? ''} after={shownText} whole={whole} {...(isEditing && { onEdit: (text: string) => put({ text }), onLeave: leave })} />}
+        : <Diff name={file.path} before={file.oldText ?? ''} after={shownText} whole={whole} {...(isEditing && { onEdit: (text: string) => put({ ...draft, text }), onLeave: leave })} />}
     </section>
   );
 }

@@ -129,6 +129,10 @@ export async function look(id: string): Promise<Proposal> {
   return proposal;
 }
 
+/** What accepting these texts would write now: `fits`, or `shown-again` where the same lines were written meanwhile. */
+export const preview = (id: string, hash: string, files: FileDecision[]): Promise<{ outcome: 'fits' | 'shown-again'; proposal: Proposal }> =>
+  live.ask('preview', { id, hash, files });
+
 export async function decide(proposal: Proposal, action: 'accept' | 'reject', files: FileDecision[] = []): Promise<Decision> {
   const decision = await live.ask<Decision>('decide', { id: proposal.id, hash: proposal.hash, action, ...(files.length && { files }) });
   if (decision.outcome === 'shown-again') put(decision.proposal);
