@@ -79,8 +79,9 @@ AIM = """(async () => {
     const aim = Object.assign(new AbortController(), { hit: false, missed: false });
     window.aim = aim;
     const listen = (event) => {
-      // What is gone was taken away by the press itself.
-      aim.missed ||= node.isConnected && !event.composedPath().includes(node);
+      // What is gone after the button went down was taken away by the press itself; before, by the page.
+      const isFirst = event.type === 'pointerdown';
+      aim.missed ||= (isFirst || node.isConnected) && !event.composedPath().includes(node);
       aim.hit ||= event.type === 'mouseup' && !aim.missed;
       if (aim.missed) event.preventDefault(), event.stopImmediatePropagation();
       else if (event.type === 'click') aim.abort(); // a label clicks its control next

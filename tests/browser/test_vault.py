@@ -764,3 +764,13 @@ async def test_every_screen_fits_and_breaks_no_rule_of_accessibility(
     assert problems == {}
     paper = await page.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) < 200) is (scheme == "dark")
+
+
+async def test_a_link_that_another_program_writes_appears_among_the_backlinks(
+    page: Page, serving: Serving
+) -> None:
+    write_vault(serving.vault, {"Linked later.md": "text\n"})
+    await show(page, serving, "Linked later.md")
+    await page.until("document.querySelector('.panel')?.textContent.includes('No note links here yet.')")
+    write_vault(serving.vault, {"Links later.md": "see [[Linked later]]\n"})
+    await page.until("document.querySelector('.backlinks')?.textContent.includes('Links later')")

@@ -265,8 +265,8 @@ class FixtureProvider(EmptyProvider):
     async def _progress(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         for done in (0, 50, 100):
             context.progress(done, 100, f"Completed step {done} of 100")
-            # Work takes time: the TypeScript client drops progress that arrives in one read with the answer. On a
-            # busy machine it may not have read the last one for a while.
+            # Work takes time: the TypeScript client drops progress that arrives in one read with the answer,
+            # and on a busy machine it may read the last one late.
             await asyncio.sleep(0.01 if done < 100 else 0.4)
         return said("done")
 

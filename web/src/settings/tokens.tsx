@@ -42,7 +42,8 @@ export function Tokens({ vaults, disabled }: { vaults: string[]; disabled: boole
         : !tokens.length ? <p class="quiet">There are no tokens.</p>
         : <ul class="rows">{tokens.map((token) => <Row key={token.id} token={token} disabled={disabled} again={loaded.again} />)}</ul>}
       {making ? <Make vaults={vaults} disabled={disabled} done={done} cancel={() => make(false)} />
-        : <p><button type="button" disabled={disabled} onClick={() => make(true)}><Icon name="plus" />Make a token</button></p>}
+        // Its own key: without one, the list that arrives would take this paragraph, and a press on it would be lost.
+        : <p key="make"><button type="button" disabled={disabled} onClick={() => make(true)}><Icon name="plus" />Make a token</button></p>}
     </>
   );
 }

@@ -4,10 +4,13 @@ import type { ComponentChildren, JSX } from 'preact';
 import { api } from '../lib/api';
 import { href } from '../lib/router';
 import { Loading, plural, useLoad } from '../lib/ui';
+import { useValue } from '../lib/value';
+import { files } from './files';
 import { folderOf, type Links, type NoteData, plainLine, titleOf } from './types';
 
 export function Panel({ note }: { note: NoteData }): JSX.Element {
-  const links = useLoad((signal) => api<Links>('links', { query: { path: note.path }, signal }), [note.path, note.hash]);
+  // Whatever has changed in the vault: a link to this note may be new, or gone.
+  const links = useLoad((signal) => api<Links>('links', { query: { path: note.path }, signal }), [note.path, note.hash, useValue(files)]);
   const value = links.value;
   const top = Math.min(...note.outline.map((heading) => heading.level));
   return (
