@@ -12,10 +12,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from browser.chromium import Page
-from support.node import NotInstallable, installed
+from support.node import NotInstallable, installed, without_packages
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -29,7 +27,7 @@ def find_source() -> Path:
     try:
         return installed("page", WEB) / file
     except NotInstallable as reason:
-        pytest.skip(str(reason))
+        without_packages(reason)
 
 
 async def find_barriers(page: Page, *, skip: Sequence[str] = ()) -> list[str]:

@@ -22,7 +22,7 @@ from browser.screenshots import keep_screenshot
 from server.conftest import Served, Serving, build_index
 from server.conftest import serving as serving
 from support.files import write_vault
-from support.node import NotInstallable, beside, installed
+from support.node import NotInstallable, beside, installed, without_packages
 from support.reviewer import journal, read
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.timeout(400)]
@@ -52,7 +52,7 @@ def host_script(tmp_path_factory: pytest.TempPathFactory) -> str:
     try:
         packages = installed("apps")
     except NotInstallable as reason:
-        pytest.skip(str(reason))
+        without_packages(reason)
     beside(packages, HOST)
     out = tmp_path_factory.mktemp("chat") / "host.js"
     bundler = packages / "node_modules" / ".bin" / "esbuild"

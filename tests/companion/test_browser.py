@@ -17,7 +17,7 @@ from browser.axe import find_barriers
 from browser.chromium import Chromium, NoBrowser, Page, give_up
 from companion.obsidian import FOLDER
 from support.editor import Client
-from support.node import NotInstallable, installed
+from support.node import NotInstallable, installed, without_packages
 from support.serve import Served, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -201,7 +201,7 @@ async def editor(chromium: Chromium, files: str, server: Served, tmp_path: Path)
     try:
         installed("companion", PINNED)
     except NotInstallable as reason:
-        pytest.skip(str(reason))
+        without_packages(reason)
     (tmp_path / "vault" / "Long.md").write_text(LONG, "utf-8")
     async with chromium.page(files) as page:
         address = f"http://127.0.0.1:{server.port}"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from companion.obsidian import FOLDER, MAIN, NODE, needs_node
-from support.node import NotInstallable, installed
+from support.node import NotInstallable, installed, without_packages
 
 HERE = Path(__file__).parent
 PINNED = HERE / "npm"
@@ -41,7 +41,7 @@ def packages() -> Path:
     try:
         return installed("companion", PINNED)
     except NotInstallable as reason:
-        pytest.skip(str(reason))
+        without_packages(reason)
 
 
 @pytest.fixture(scope="module")

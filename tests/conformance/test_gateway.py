@@ -16,7 +16,7 @@ import pytest
 
 from client.proxy import FaultyProxy
 from client.servers import until
-from support.node import NotInstallable, beside, installed, node
+from support.node import NotInstallable, beside, installed, node, without_packages
 from support.process import environment
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
@@ -33,7 +33,7 @@ def packages() -> Path:
         folder = installed("gateway")
         node(folder)
     except NotInstallable as reason:
-        pytest.skip(str(reason))
+        without_packages(reason)
     beside(folder, SERVER)
     return folder
 
