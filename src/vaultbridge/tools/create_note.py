@@ -16,10 +16,9 @@ from vaultbridge.tools.base.answer import (
     NOTICES_LISTED,
     Answer,
     answer_data,
+    answer_rows,
     answer_text,
     cut_text,
-    render_page,
-    slice_rows,
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import is_link, parse_reference, require_whole_note
@@ -111,17 +110,7 @@ def _list_templates(context: VaultContext, arguments: Template) -> Answer:
     notes = wait_for_index(context)
     files = context.engine.queries.files(vault_folder(folder))
     rows = [file.path for file in files if file.kind == "note"]
-    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
-    return answer_text(
-        render_page(
-            shown,
-            total=len(rows),
-            offset=arguments.offset,
-            what="templates",
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_rows(rows, arguments, "templates", notes=notes)
 
 
 TEMPLATE = Tool(

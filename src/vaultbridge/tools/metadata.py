@@ -14,10 +14,10 @@ from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
+    answer_rows,
     answer_text,
     group_rows,
     render_page,
-    slice_rows,
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import parse_reference
@@ -63,18 +63,7 @@ def run_properties(context: VaultContext, arguments: Properties) -> Answer:
                 max_chars=arguments.max_chars,
             )
         )
-    rows = _list_properties(context)
-    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
-    return answer_text(
-        render_page(
-            shown,
-            total=len(rows),
-            offset=arguments.offset,
-            what="properties",
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_rows(_list_properties(context), arguments, "properties", notes=notes)
 
 
 def _list_properties_of_note(context: VaultContext, arguments: Properties) -> Answer:
@@ -94,17 +83,7 @@ def _list_properties_of_note(context: VaultContext, arguments: Properties) -> An
         for name, value in values.items()
         if not wanted or name.lower() == wanted
     ]
-    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
-    return answer_text(
-        render_page(
-            shown,
-            total=len(rows),
-            offset=arguments.offset,
-            what="properties",
-            head=head,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_rows(rows, arguments, "properties", head=head)
 
 
 def _list_properties(context: VaultContext) -> list[str]:
@@ -152,17 +131,7 @@ def run_tags(context: VaultContext, arguments: Tags) -> Answer:
             # A single note is read from disk and does not need the index.
             notes = [] if arguments.name else wait_for_index(context)
             rows = _list_tags(context, arguments)
-    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
-    return answer_text(
-        render_page(
-            shown,
-            total=len(rows),
-            offset=arguments.offset,
-            what="tags",
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_rows(rows, arguments, "tags", notes=notes)
 
 
 def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
@@ -207,7 +176,7 @@ def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
 
 
 def _render_tag(tag: TagCount) -> str:
-    """With the number of its notes, and of its places where that is another number."""
+    """With the number of its notes, and of its places when the two differ."""
     more = f" ({tag.occurrences} places)" if tag.occurrences != tag.notes else ""
     return f"#{tag.name} {tag.notes}{more}"
 

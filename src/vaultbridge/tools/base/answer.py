@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -221,6 +221,36 @@ def group_rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def slice_rows(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
     return rows[offset : offset + limit]
+
+
+class PageArguments(Protocol):
+    """The arguments that choose a page of a list."""
+
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def max_chars(self) -> int: ...
+
+
+def answer_rows(
+    rows: Sequence[str], arguments: PageArguments, what: str, *, head: str = "", notes: Sequence[str] = ()
+) -> Answer:
+    """Answer with one page of rows that are all at hand."""
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    page = render_page(
+        shown,
+        total=len(rows),
+        offset=arguments.offset,
+        what=what,
+        head=head,
+        notes=notes,
+        max_chars=arguments.max_chars,
+    )
+    return answer_text(page)
 
 
 def wait_for_index(context: VaultContext) -> list[str]:
