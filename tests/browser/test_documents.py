@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -42,9 +43,16 @@ def test_the_documents_show_pictures_that_exist() -> None:
         for link in re.findall(r"!\[[^\]]*\]\(([^)]*images/[^)]+)\)", document.read_text("utf-8")):
             file = document.parent / link
             assert file.is_file(), f"{document.name}: {link}"
-            size = measure_picture(file.read_bytes())
+            size = measure_drawing(file) if file.suffix == ".svg" else measure_picture(file.read_bytes())
             assert size is not None, link
             width, height = size
             assert width >= 600 and height >= 300, link
             shown.add(file.resolve())
-    assert shown == set(IMAGES.glob("*.png")), "a picture that no document shows"
+    assert shown == set(IMAGES.iterdir()), "a picture that no document shows"
+
+
+def measure_drawing(file: Path) -> tuple[float, float]:
+    """Return width and height of an SVG file, which must be one that can be read as XML."""
+    left, top, width, height = map(float, ElementTree.parse(file).getroot().attrib["viewBox"].split())
+    assert (left, top) == (0, 0), file.name
+    return width, height
