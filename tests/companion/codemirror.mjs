@@ -1,5 +1,5 @@
-// The editor of Obsidian's API over a real CodeMirror 6, as the app has it: what the companion is told of a moved cursor, a
-// selection, typing and focus comes from CodeMirror itself. Only in a browser.
+// The editor of Obsidian's API over a real CodeMirror 6, as the app has it: what the companion learns of a moved cursor,
+// a selection, typing and focus comes from CodeMirror itself. Only in a browser.
 
 import { Compartment, EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';

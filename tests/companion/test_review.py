@@ -572,7 +572,7 @@ async def test_the_settings_say_which_changes_wait(tmp_path: Path, vault: Path) 
         await app.do("press", note=NOTE, button="Reject")
         await call
         assert "line 2\n" in read(vault)
-        # Set elsewhere, it is told here.
+        # Set elsewhere, it arrives here.
         async with server.editor() as page:
             await page.request("setReview", review="destructive")
         await app.until("review", "it === 'destructive'")

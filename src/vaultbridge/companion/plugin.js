@@ -139,7 +139,7 @@ class Companion extends obsidian.Plugin {
     this.#reviews().forEach((view) => view.connectionChanged());
   }
 
-  /** Everything that waits was told before this. @param {any} hello */
+  /** Everything that waits was announced before this. @param {any} hello */
   #greeted(hello) {
     this.shares = hello.shareSelection;
     this.vault = hello.vault;

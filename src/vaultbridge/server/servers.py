@@ -167,7 +167,7 @@ class Servers:
                 engines,
                 settings,
                 make_catalog=lambda: self._catalog,
-                shop=self._extend_context,
+                extend_context=self._extend_context,
                 review=lambda engine: self.find_rules(engine, token),
             )
             return scoped.provider

@@ -328,7 +328,7 @@ def make_server(
             engines,
             replace(plan.settings, quick_list=quick),
             make_catalog=live.load,
-            shop=live.extend_context,
+            extend_context=live.extend_context,
             review=live.find_rules,
             at_close=live.stop,
         )

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from vaultbridge.protocols.mcp import values as mcp_values
-from vaultbridge.protocols.mcp.vault.provider import ProgressRelay, to_content
+from vaultbridge.protocols.mcp.vault.tool_calls import ProgressRelay, to_content
 from vaultbridge.tools.base import answer
 
 

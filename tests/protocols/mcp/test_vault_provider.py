@@ -15,6 +15,7 @@ from support.vault import WITHOUT_KEEPING, sample_vault, small_vault, surroundin
 from support.wire import BOUND, EVERY_VERSION, MODERN, Wire
 from vaultbridge.engine import Engine
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.vault import loaded
 from vaultbridge.protocols.mcp.vault import provider as vault_provider
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
@@ -36,7 +37,7 @@ class Gate:
     def __init__(self) -> None:
         self.open = threading.Event()
 
-    def __call__(self, shop: ToolContext, arguments: dict[str, Any]) -> Answer:
+    def __call__(self, tool_context: ToolContext, arguments: dict[str, Any]) -> Answer:
         assert self.open.wait(60)
         return answer_text("late")
 
@@ -60,7 +61,7 @@ async def test_the_first_question_of_a_program_that_does_not_wait_is_answered_wh
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     """Some clients start a process for every call: the index is then being built for the first time."""
-    monkeypatch.setattr(vault_provider, "FIRST_BUILD_SECONDS", BOUND)
+    monkeypatch.setattr(loaded, "FIRST_BUILD_SECONDS", BOUND)
     vault = small_vault(tmp_path, {"A.md": "needle #tag"})
     async with vault_wire(tmp_path, vault, settings=ProviderSettings()) as wire:
         assert "still being built" not in await wire.text(tool, **arguments)
@@ -120,7 +121,7 @@ async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_af
 
 async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
     """The list at hand is the standard one; a plugin's tool appears when it is loaded."""
-    options = with_tool(lambda shop, arguments: answer_text("from a plugin"))
+    options = with_tool(lambda tool_context, arguments: answer_text("from a plugin"))
     options["settings"] = WITHOUT_KEEPING
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), **options) as wire:
         assert "extra" not in {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
@@ -207,10 +208,10 @@ async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> No
 async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -> None:
     told = threading.Event()
 
-    def run(shop: ToolContext, arguments: dict[str, Any]) -> Answer:
-        shop.progress(1, 3, "one")
+    def run(tool_context: ToolContext, arguments: dict[str, Any]) -> Answer:
+        tool_context.progress(1, 3, "one")
         assert told.wait(60)
-        shop.progress(3, 3, "")
+        tool_context.progress(3, 3, "")
         return answer_text("done")
 
     async with vault_wire(tmp_path, small_vault(tmp_path, {}), **with_tool(run)) as wire:

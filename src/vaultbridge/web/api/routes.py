@@ -194,7 +194,7 @@ class PageCall:
 
 
 class _Unasked:
-    """A caller that is told at once that its change waits (`review.gate.Caller`)."""
+    """A caller that learns at once that its change waits (`review.gate.Caller`)."""
 
     can_ask = False
     can_show = False

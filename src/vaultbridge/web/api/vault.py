@@ -53,7 +53,7 @@ LISTS_KEPT: Final = 3
 """How many lists of a vault are kept for pages that have them: several tabs ask at different moments."""
 
 FILES_CHANGED: Final = 1000
-"""The most changed files that are told one by one; beyond that the whole list is quicker to read."""
+"""The most changed files that are listed one by one; beyond that the whole list is quicker to read."""
 
 SEARCHES: Final = ("ranked", "exact")
 
@@ -66,7 +66,7 @@ def add_file_routes(api: PageApi) -> None:
 
 class FileLists:
     """Lists every file that the caller may see. The last lists of each vault are kept by their tags, so that
-    a page which has one of them is told only what has changed since."""
+    a page that has one of them gets only what has changed since."""
 
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[Engine, dict[str, FileTimes]] = WeakKeyDictionary()

@@ -16,20 +16,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.protocols.mcp.apps import Apps
-from vaultbridge.protocols.mcp.context import InputRequired
 from vaultbridge.protocols.mcp.provider import Context, Offer
 from vaultbridge.protocols.mcp.values import (
-    BlobResource,
     Change,
     Completion,
-    Content,
-    EmbeddedResource,
-    ImageContent,
     Page,
     PromptInfo,
     PromptRef,
@@ -39,7 +34,6 @@ from vaultbridge.protocols.mcp.values import (
     ResourceInfo,
     ResourceRef,
     TemplateInfo,
-    TextContent,
     ToolInfo,
     ToolResult,
     ToolsChanged,
@@ -47,59 +41,16 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions
+from vaultbridge.protocols.mcp.vault.loaded import Loaded
+from vaultbridge.protocols.mcp.vault.tool_calls import ToolCalls
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.protocols.mcp.vault.completion import Completions
-    from vaultbridge.protocols.mcp.vault.prompts import Prompts
-    from vaultbridge.review.gate import ReviewGate
     from vaultbridge.review.policy import ReviewRules
-    from vaultbridge.tools.base.answer import Answer
-    from vaultbridge.tools.base.answer import Content as AnswerPart
-    from vaultbridge.tools.base.catalog import Catalog, PreparedCall
+    from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import Profile, ToolContext
-
-
-class ProgressRelay:
-    """Passes progress from the thread of a tool to the client; of many reports only the newest is sent."""
-
-    __slots__ = ("_context", "_loop", "_newest")
-
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
-        self._context = context
-        self._loop = loop
-        self._newest: tuple[float, float | None, str] | None = None
-
-    def __call__(self, done: float, total: float | None, message: str) -> None:
-        waiting, self._newest = self._newest, (done, total, message)
-        if waiting is None:
-            try:
-                self._loop.call_soon_threadsafe(self._send)
-            except RuntimeError:
-                # The loop has closed: nobody waits any more.
-                return
-
-    def _send(self) -> None:
-        newest, self._newest = self._newest, None
-        if newest is not None:
-            self._context.progress(newest[0], newest[1], newest[2] or None)
-
-
-def to_content(part: AnswerPart) -> Content:
-    """One part of an answer as MCP content. A file carries its URI as a resource."""
-    # Distinguished by their fields, because importing the classes is too slow before the first answer and in
-    # every call.
-    if hasattr(part, "text"):
-        return TextContent(text=part.text)
-    from vaultbridge.protocols.mcp.vault.resources import make_uri
-    from vaultbridge.tools.base.answer import ImagePart
-
-    if isinstance(part, ImagePart):
-        return ImageContent(data=part.data, mime_type=part.mime_type)
-    uri = make_uri(part.vault, part.path)
-    return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
 
 
 SERVER_NAME: Final = "obsidian-mcp"
@@ -111,16 +62,6 @@ requests within a few milliseconds, and loading must not delay them."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""
-
-FIRST_BUILD_SECONDS: Final = 1.0
-"""How long a query waits for the first build of an index. Programs ask right after the start; most vaults are
-indexed within this time, so that they do not answer "no files". A large vault answers in part after it."""
-
-PREFIX: Final = "obsidian_"
-"""The prefix of our tools' names, which people need not see."""
-
-ACTION_CHARS: Final = 20
-"""The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +110,7 @@ class VaultProvider:
         settings: ProviderSettings,
         *,
         make_catalog: Callable[[], Catalog] | None = None,
-        shop: Callable[[ToolContext], ToolContext] | None = None,
+        extend_context: Callable[[ToolContext], ToolContext] | None = None,
         review: Callable[[Engine], ReviewRules] | None = None,
         at_close: Callable[[], None] | None = None,
     ) -> None:
@@ -178,13 +119,20 @@ class VaultProvider:
         self._engines = engines
         self._settings = settings
         self._make_catalog = make_catalog
-        self._furnish = shop
-        self._review = review
+        self._extend_context = extend_context
         self._apps = VaultApps(engines, review)
         self._workers = Workers()
+        self._calls = ToolCalls(
+            engines,
+            self._workers,
+            self._apps,
+            find=lambda: self._loaded,
+            load=self._load_now,
+            review=review,
+        )
         self._listeners: list[Callable[[Change], None]] = []
         self._loading = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: Loaded | None = None
         self._changes = VaultChanges(self._workers, self._announce)
         self._warmer: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
@@ -210,15 +158,7 @@ class VaultProvider:
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
         if name == DECIDE.name and context.shows_views:
             return await self._workers.run(lambda: self._apps.decide(arguments, context.principal))
-        prepared = self._prepare(name, arguments)
-        answer = None if prepared is None else prepared.run_at_once()
-        shown = None
-        if answer is None:
-            answer, shown = await self._called(name, arguments, context, prepared)
-        if answer.changed:
-            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
-        structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple([to_content(part) for part in answer.content]), structured, meta=shown)
+        return await self._calls.call(name, arguments, context)
 
     async def list_apps(self) -> Apps:
         settings = self._settings
@@ -235,70 +175,6 @@ class VaultProvider:
         if not (settings.read_only or settings.profile == "read-only"):
             return False
         return (await self._load()).catalog.changes(name)
-
-    def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
-        """A call that may take no waiting: then a thread would take longer than the answer itself."""
-        loaded = self._loaded
-        if loaded is None or not self._engines.all_open:
-            return None
-        return loaded.catalog.prepare(name, arguments, loaded.shop)
-
-    async def _called(
-        self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
-    ) -> tuple[Answer, dict[str, Any] | None]:
-        """The answer, and what a view shows of it."""
-        progress = ProgressRelay(context, self._loop)
-        actor = context.client_name or "mcp"
-
-        def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
-            loaded = self._load_now()
-            shop = replace(loaded.shop, actor=actor, progress=progress)
-            if prepared is not None:
-                return prepared.run(shop), None
-            gate = None
-            if self._review is not None and loaded.catalog.may_change(name):
-                gate = self._make_gate(self._review, name, context, progress)
-                shop = replace(shop, gate=gate)
-            try:
-                answer = loaded.catalog.call(name, arguments, shop)
-            except InputRequired as asked:
-                return asked
-            if not context.shows_views:
-                return answer, None
-            return answer, self._apps.describe(answer, gate, context.principal)
-
-        kind = self._kind(name, arguments)
-        answer = await self._workers.run(call, kind=kind, caller=context.principal or actor)
-        if isinstance(answer, InputRequired):
-            # Raised here and not in the worker: it is not a failure of the tool.
-            raise answer
-        return answer
-
-    def _make_gate(
-        self,
-        rules: Callable[[Engine], ReviewRules],
-        name: str,
-        context: Context,
-        progress: ProgressRelay,
-    ) -> ReviewGate:
-        """What decides on the changes of one call. Runs in a worker."""
-        from vaultbridge.protocols.mcp.vault.review import McpCaller
-        from vaultbridge.review.gate import ReviewGate
-
-        can_show = context.shows_views and self._apps.shows_changes
-        caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
-        return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
-
-    def _kind(self, name: str, arguments: dict[str, Any]) -> str:
-        """Groups calls that take about as long as each other. Changes have no kind: they are short or wait
-        for one another, and should not wait for queries as well."""
-        tool = None if self._loaded is None else self._loaded.catalog.get(name)
-        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
-            return ""
-        action = arguments.get("action")
-        return (
-            f"{tool.name} {action}" if isinstance(action, str) and len(action) < ACTION_CHARS else tool.name
-        )
 
     # Resources.
 
@@ -416,12 +292,12 @@ class VaultProvider:
         self._warmer = self._loop.create_task(warm())
         self._warmer.add_done_callback(_logged)
 
-    async def _load(self) -> _Loaded:
+    async def _load(self) -> Loaded:
         if self._loaded is not None:
             return self._loaded
         return await self._workers.run(self._load_now)
 
-    def _load_now(self) -> _Loaded:
+    def _load_now(self) -> Loaded:
         """Load the catalog and everything that needs the engine. Runs in a worker."""
         if self._loaded is not None:
             return self._loaded
@@ -433,10 +309,10 @@ class VaultProvider:
             self._announce_tools()
         return loaded
 
-    def _load_parts(self) -> _Loaded:
-        loaded = _Loaded(self._engines, self._settings, self._make_catalog)
-        if self._furnish is not None:
-            loaded.shop = self._furnish(loaded.shop)
+    def _load_parts(self) -> Loaded:
+        loaded = Loaded(self._engines, self._settings, self._make_catalog)
+        if self._extend_context is not None:
+            loaded.tool_context = self._extend_context(loaded.tool_context)
         # The catalog may be shared, and may outlive us.
         self._unlisten = loaded.catalog.listen(self._announce_tools)
         return loaded
@@ -468,51 +344,6 @@ class VaultProvider:
         except RuntimeError:
             # The loop has closed: nobody listens any more.
             return
-
-
-class _Loaded:
-    """The parts that need the engine's modules."""
-
-    def __init__(
-        self,
-        engines: VaultEngines,
-        settings: ProviderSettings,
-        make_catalog: Callable[[], Catalog] | None,
-    ) -> None:
-        from vaultbridge.protocols.mcp.vault.completion import Completions
-        from vaultbridge.protocols.mcp.vault.prompts import Prompts
-        from vaultbridge.tools.base.tool import ToolContext
-        from vaultbridge.tools.standard import standard_catalog
-
-        self.catalog: Catalog = (make_catalog or standard_catalog)()
-        self.shop: ToolContext = ToolContext(
-            engines=engines, profile=settings.profile, index_wait=FIRST_BUILD_SECONDS
-        )
-        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
-        self.completions: Completions = Completions(engines)
-        self.limit(settings)
-
-    def limit(self, settings: ProviderSettings) -> None:
-        self.shop = replace(self.shop, read_only=settings.read_only)
-        self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
-
-    def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
-        listing = self.catalog.list_tools(
-            profile=settings.profile, read_only=settings.read_only, vaults=self.shop.vaults
-        )
-        return tuple(map(tool_info, listing))
-
-    def paginate(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
-        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
-
-        return paginate_prompts(infos, cursor)
-
-    def kind_of(self, prompt: str, argument: str) -> str:
-        """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
-        from vaultbridge.protocols.mcp.vault.prompts import arguments_of
-
-        found = (one.complete for one in arguments_of(self.prompts.find(prompt)) if one.name == argument)
-        return "vault" if argument == "vault" else next(found, "")
 
 
 def _logged(task: asyncio.Task[None]) -> None:

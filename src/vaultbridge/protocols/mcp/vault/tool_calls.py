@@ -1,0 +1,180 @@
+"""Calls of tools by MCP clients: at once where nothing has to be waited for, else in a worker, with progress,
+the review of changes, and what a view shows of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from vaultbridge.protocols.mcp.context import InputRequired
+from vaultbridge.protocols.mcp.provider import Context
+from vaultbridge.protocols.mcp.values import (
+    BlobResource,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    ToolResult,
+)
+from vaultbridge.protocols.mcp.vault.apps import VaultApps
+from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.protocols.mcp.vault.workers import Workers
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.vault.loaded import Loaded
+    from vaultbridge.review.gate import ReviewGate
+    from vaultbridge.review.policy import ReviewRules
+    from vaultbridge.tools.base.answer import Answer
+    from vaultbridge.tools.base.answer import Content as AnswerPart
+    from vaultbridge.tools.base.catalog import PreparedCall
+
+PREFIX: Final = "obsidian_"
+"""The prefix of our tools' names, which people need not see."""
+
+ACTION_CHARS: Final = 20
+"""The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
+
+
+class ProgressRelay:
+    """Passes progress from the thread of a tool to the client; of many reports only the newest is sent."""
+
+    __slots__ = ("_context", "_loop", "_newest")
+
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self._newest: tuple[float, float | None, str] | None = None
+
+    def __call__(self, done: float, total: float | None, message: str) -> None:
+        waiting, self._newest = self._newest, (done, total, message)
+        if waiting is None:
+            try:
+                self._loop.call_soon_threadsafe(self._send)
+            except RuntimeError:
+                # The loop has closed: nobody waits any more.
+                return
+
+    def _send(self) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            self._context.progress(newest[0], newest[1], newest[2] or None)
+
+
+def to_content(part: AnswerPart) -> Content:
+    """One part of an answer as MCP content. A file carries its URI as a resource."""
+    # Distinguished by their fields, because importing the classes is too slow before the first answer and in
+    # every call.
+    if hasattr(part, "text"):
+        return TextContent(text=part.text)
+    from vaultbridge.protocols.mcp.vault.resources import make_uri
+    from vaultbridge.tools.base.answer import ImagePart
+
+    if isinstance(part, ImagePart):
+        return ImageContent(data=part.data, mime_type=part.mime_type)
+    uri = make_uri(part.vault, part.path)
+    return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
+
+
+class ToolCalls:
+    """Created in the event loop that it is used in. `find` gives what is loaded, and `load` loads it first,
+    in a worker. `review` says, in a worker and for each change, which policy a vault has; without it nothing
+    is reviewed."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        workers: Workers,
+        apps: VaultApps,
+        *,
+        find: Callable[[], Loaded | None],
+        load: Callable[[], Loaded],
+        review: Callable[[Engine], ReviewRules] | None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._engines = engines
+        self._workers = workers
+        self._apps = apps
+        self._find = find
+        self._load = load
+        self._review = review
+
+    async def call(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        prepared = self._prepare(name, arguments)
+        answer = None if prepared is None else prepared.run_at_once()
+        shown = None
+        if answer is None:
+            answer, shown = await self._called(name, arguments, context, prepared)
+        if answer.changed:
+            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
+        structured = UNSET if answer.data is None else answer.data
+        return ToolResult(tuple([to_content(part) for part in answer.content]), structured, meta=shown)
+
+    def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
+        """A call that may take no waiting: then a thread would take longer than the answer itself."""
+        loaded = self._find()
+        if loaded is None or not self._engines.all_open:
+            return None
+        return loaded.catalog.prepare(name, arguments, loaded.tool_context)
+
+    async def _called(
+        self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
+    ) -> tuple[Answer, dict[str, Any] | None]:
+        """The answer, and what a view shows of it."""
+        progress = ProgressRelay(context, self._loop)
+        actor = context.client_name or "mcp"
+
+        def call() -> tuple[Answer, dict[str, Any] | None] | InputRequired:
+            loaded = self._load()
+            tool_context = replace(loaded.tool_context, actor=actor, progress=progress)
+            if prepared is not None:
+                return prepared.run(tool_context), None
+            gate = None
+            if self._review is not None and loaded.catalog.may_change(name):
+                gate = self._make_gate(self._review, name, context, progress)
+                tool_context = replace(tool_context, gate=gate)
+            try:
+                answer = loaded.catalog.call(name, arguments, tool_context)
+            except InputRequired as asked:
+                return asked
+            if not context.shows_views:
+                return answer, None
+            return answer, self._apps.describe(answer, gate, context.principal)
+
+        kind = self._kind(name, arguments)
+        answer = await self._workers.run(call, kind=kind, caller=context.principal or actor)
+        if isinstance(answer, InputRequired):
+            # Raised here and not in the worker: it is not a failure of the tool.
+            raise answer
+        return answer
+
+    def _make_gate(
+        self,
+        rules: Callable[[Engine], ReviewRules],
+        name: str,
+        context: Context,
+        progress: ProgressRelay,
+    ) -> ReviewGate:
+        """What decides on the changes of one call. Runs in a worker."""
+        from vaultbridge.protocols.mcp.vault.review import McpCaller
+        from vaultbridge.review.gate import ReviewGate
+
+        can_show = context.shows_views and self._apps.shows_changes
+        caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
+        return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
+
+    def _kind(self, name: str, arguments: dict[str, Any]) -> str:
+        """Groups calls that take about as long as each other. Changes have no kind: they are short or wait
+        for one another, and should not wait for queries as well."""
+        loaded = self._find()
+        tool = None if loaded is None else loaded.catalog.get(name)
+        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
+            return ""
+        action = arguments.get("action")
+        return (
+            f"{tool.name} {action}" if isinstance(action, str) and len(action) < ACTION_CHARS else tool.name
+        )
