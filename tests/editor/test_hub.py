@@ -87,7 +87,7 @@ async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_se
 async def test_leaving_withdraws_pending_diffs() -> None:
     hub = desk_of()
     one = Assistant(hub)
-    from vaultbridge.editor.proposals import FrontEnd, Rejected
+    from vaultbridge.editor.diffs import FrontEnd, Rejected
 
     hub.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
 

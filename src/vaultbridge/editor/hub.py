@@ -22,7 +22,7 @@ from vaultbridge.editor.feed import (
     MentionQueue,
 )
 from vaultbridge.editor.model import Mention, Selection
-from vaultbridge.editor.proposals import PendingDiffs
+from vaultbridge.editor.pending_diffs import PendingDiffs
 from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.state import EditorState
 from vaultbridge.errors import PermissionDenied

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
 
-from vaultbridge.editor.proposals import CloseReason, Diff
+from vaultbridge.editor.diffs import CloseReason, Diff
 from vaultbridge.engine import Engine
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
@@ -141,7 +141,7 @@ class Reviews:
         """Undo any change of the vault. Raises EditRefused when the notes have changed since."""
         return await asyncio.to_thread(self._engine.undo, number, actor=by)
 
-    # Diffs of Claude Code (`editor.proposals.DiffArchive`).
+    # Diffs of Claude Code (`editor.diffs.DiffArchive`).
 
     async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
         row = FileRow(path, "created" if is_new else "changed")

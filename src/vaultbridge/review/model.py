@@ -25,7 +25,7 @@ Status = Literal[
     "note-changed",
 ]  # fmt: skip
 """`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes of the
-person. The last three are of Claude Code's diffs (`editor.proposals.CloseReason`)."""
+person. The last three are of Claude Code's diffs (`editor.diffs.CloseReason`)."""
 
 VERSIONS_KEPT: Final = 4
 """How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""

@@ -14,9 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.activity.touched import record_proposal
+from vaultbridge.editor.diffs import Accepted
 from vaultbridge.editor.hub import AssistantSession, EditorHub
 from vaultbridge.editor.model import Point, Selection, VaultView
-from vaultbridge.editor.proposals import Accepted
 from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.protocols.claude_ide import wire
@@ -164,7 +164,7 @@ async def open_diff(asked: ToolCall) -> Blocks:
 
 
 class _NoteJournal:
-    """Records what the client writes after an accepted diff (`editor.proposals.NoteJournal`)."""
+    """Records what the client writes after an accepted diff (`editor.diffs.NoteJournal`)."""
 
     def __init__(self, asked: ToolCall, path: VaultPath) -> None:
         self._view = asked.view

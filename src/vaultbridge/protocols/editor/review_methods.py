@@ -1,7 +1,7 @@
 """The requests and notifications of `/editor` by which a person reviews changes.
 
 Two kinds look the same here: changes of tools, which wait in the vault's store (`editor.reviews`), and diffs
-of Claude Code, which live as long as its connection (`editor.proposals`). An editor only shows what it is
+of Claude Code, which live as long as its connection (`editor.pending_diffs`). An editor only shows what it is
 sent: merging is done by the server, once for all.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vaultbridge.editor.diffs import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.hub import EditorHub
-from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, Watcher
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from vaultbridge.editor.proposals import OUTCOMES, CloseReason, Diff
+from vaultbridge.editor.diffs import OUTCOMES, CloseReason, Diff
 from vaultbridge.editor.reviews import ReviewState
 from vaultbridge.engine.outcome import PlannedFile
 from vaultbridge.limits import MIB

@@ -7,16 +7,8 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.editor.proposals import (
-    PENDING_DIFFS,
-    Accepted,
-    CloseReason,
-    Decision,
-    Diff,
-    FrontEnd,
-    PendingDiffs,
-    Rejected,
-)
+from vaultbridge.editor.diffs import Accepted, CloseReason, Decision, Diff, FrontEnd, Rejected
+from vaultbridge.editor.pending_diffs import PENDING_DIFFS, PendingDiffs
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDenied
 from vaultbridge.vault.paths import vault_path
 
