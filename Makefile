@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 RUN_VENV := .venv-run
 RUN_READY := $(RUN_VENV)/.ready
 SAMPLE := examples/sample-vault
+# Half as many again as there are cores: a third of the time a test waits for a process, a browser or the clock.
+TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
 
 WEB_READY := web/node_modules/.ready
 
@@ -35,7 +37,7 @@ run: $(RUN_READY)  ## serve the sample vault until Ctrl+C, after a first search
 	$(RUN_VENV)/bin/vaultbridge serve $(SAMPLE) --link
 
 test: $(READY)  ## the whole ordinary test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 conformance: $(READY)  ## the official MCP suite against our core and against serve, both versions (needs npm)
 	$(BIN)/python tests/conformance/run.py
