@@ -205,6 +205,8 @@ def test_items_are_replaced_in_place_without_duplicates() -> None:
         "---\na: 1\nnever closed",
         "---\n{a: 1}\n---\n",
         "---\n? a\n: 1\n---\n",
+        "---\na: &n 1\nb: &n 2\n---\n",
+        "---\n\ufeffa: 1\n---\n",
     ],
 )
 def test_a_block_that_cannot_be_edited_safely_is_never_rewritten(text: str) -> None:
@@ -231,9 +233,9 @@ PIECES = [
     "l:\n  - one # c\n  # mid\n  - two words\n  - \"[[x]]\"\n", "f: [a, 'b, c', 3]\n", "z:\n- 1\n- 2\n",
     "t: |\n  line\n   more\n\n", "p: two\n  lines\n", "m:\n  k: v\n  w: [1]\n", "# a comment\n", "\n",
     "d: 2024-01-01\n", "g: {k: v}\n", "x: [\n  a,\n  b ]\n", "é ü: 🌍\n", "h: >+\n  folded\n\n", "v: ~\n",
-    "u: [[1, 2], {a: b}]\n",
+    "u: [[1, 2], {a: b}]\n", "i:\tafter a tab\n", "j: \t[a,\tb]\t# c\n", "k:\t\n  - a\t# c\n  - b\n",
 ]  # fmt: skip
-KEYS = ["title", *"nbeqslftpmdgxhvuz", "é ü", "new", "L"]
+KEYS = ["title", *"nbeqslftpmdgxhvuzijk", "é ü", "new", "L"]
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-999, 999),
     st.text(st.sampled_from("ab :#-[]'\"\n,é1"), max_size=8),
@@ -277,6 +279,41 @@ def test_any_edit_changes_exactly_the_named_property_and_its_lines(
         gone = parse(removed).properties
         left = {k: repr(v) for k, v in gone.values.items()} if gone else {}
         assert left == {k: repr(v) for k, v in before.items() if k != actual}
+
+
+ODD_PIECES = [
+    *PIECES, "a: &i x\n", "b2: &i y\n", "c: *i\n", "r: [&i x, *i]\n", "? o\n: 1\n", "\ufeff\n",
+    "\ufeffy: 1\n", "w: !x v\n", "k:\t|\n  x\n", "# \u2028\n", "x2: \x85\n", "...\n", "%YAML 1.2\n",
+    "  in: 1\n", "\tin: 1\n", "<<: {k: 1}\n", "y2: \udcff\n", "up: \"[[x]]\"\n",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(ODD_PIECES), unique=True, max_size=6),
+    st.sampled_from([*KEYS, "a", "b2", "c", "r", "o", "y", "w", "<<", "in"]),
+    VALUES,
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_any_edit_of_odd_yaml_is_made_or_refused(
+    pieces: list[str], key: str, value: Any, line_end: str
+) -> None:
+    text = within("".join(pieces)).replace("\n", line_end)
+    note = parse(text)
+    for link in note.links:
+        assert link.raw == text[link.start : link.end]
+    for edit, arguments in (
+        (set_property, (key, value)),
+        (remove_property, (key,)),
+        (rename_property, (key, "renamed")),
+        (add_to_list, (key, "added")),
+    ):
+        try:
+            after = edited(edit, text, *arguments)
+        except EditRefused:
+            continue
+        read = parse(after).properties
+        assert after[read.end if read else 0 :] == f"text{line_end}"
 
 
 @settings(max_examples=200, deadline=None)

@@ -186,3 +186,13 @@ def test_invalid_bytes_in_properties_do_not_stop_the_reading() -> None:
     front = read("---\na: x\udcffy\ntags: [t]\nc: {d: e}\n---\n")
     assert front.properties is not None
     assert front.properties.values == {"a": "x\ufffdy", "tags": ["t"], "c": {"d": "e"}}
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\n", "\ufeff\ufeff"])
+def test_a_byte_order_mark_inside_the_block_moves_no_position(mark: str) -> None:
+    text = f'---\n{mark}up: "[[Home]]"\nlist: ["[[A|b]]"]\ntags: [x/y]\n---\n'
+    front = read(text)
+    assert [text[link.start : link.end] for link in front.links] == ["[[Home]]", "[[A|b]]"]
+    assert [text[tag.start : tag.end] for tag in front.tags] == ["x/y"]
+    bad = f"---\n{mark}a: [\n---\n"
+    assert bad[read(bad).problems[0].start - 1] == "\n"

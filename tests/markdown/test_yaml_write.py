@@ -68,7 +68,7 @@ def test_strings_that_are_read_as_strings_are_not_quoted(text: str) -> None:
     "text",
     ["", "01234", "1", "1e5", "0x1F", "0o17", ".inf", ".nan", "true", "False", "null", "~", "a: b", "a #b",
      "#a", "[a", "{a", "*a", "&a", "!a", "@a", "`a", "%a", "- a", "-a", "? a", "| a", "> a", "[[link]]",
-     " a", "a ", "a\nb", "a:", "'a", "\"a", ", a"],
+     " a", "a ", "a\nb", "a:", "'a", "\"a", ", a", "=", "<<"],
 )  # fmt: skip
 def test_strings_that_would_be_misread_are_quoted(text: str) -> None:
     written = write_string(text, inside=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from support.tools import ToolHarness
-from vaultbridge.errors import InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -58,6 +58,14 @@ def test_rename_in_one_note_or_everywhere(small: Small) -> None:
     data = harness.data("edit_note", op="rename_tag", name="", tag="work", to="job")
     assert [file["path"] for file in data["files"]] == ["A.md", "Templates/T.md"]
     assert harness.read("A.md") == "---\ntags: [job]\n---\n#job/now #job/now\n"
+
+
+def test_a_rename_everywhere_that_one_note_stops_says_which(small: Small) -> None:
+    files = {"A.md": "#work\n", "Odd.md": "---\ntags: &t [work]\nother: &t 1\n---\n"}
+    harness = small(files)
+    refused = harness.refused(EditRefused, "edit_note", op="rename_tag", name="", tag="work", to="job")
+    assert refused.message.startswith("Odd.md: ")
+    assert {name: harness.read(name) for name in files} == files
 
 
 def test_wrong_calls_are_named(small: Small) -> None:

@@ -231,10 +231,14 @@ def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) ->
     found = False
     for path in dict.fromkeys((*indexed, *written)):
         file = draft.open(path)
-        if path.lower().endswith(".canvas"):
-            changes = rename_canvas_tag(file.text, operation.tag, operation.to)
-        else:
-            changes = tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to)
+        try:
+            if path.lower().endswith(".canvas"):
+                changes = rename_canvas_tag(file.text, operation.tag, operation.to)
+            else:
+                changes = tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to)
+        except EditRefused as refused:
+            refused.message = f"{path}: {refused.message}"
+            raise
         if changes:
             found = True
             context.scope.check_write(path)

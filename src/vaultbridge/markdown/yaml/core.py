@@ -135,14 +135,13 @@ def parse_yaml(text: str) -> Yaml:
     import yaml
 
     reader = _Reader(text)
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return reader.read(yaml.parse(text, Loader=loader))
+        return reader.read(yaml.parse(reader.bare, Loader=yaml_loader()))
     except _Unusable as unusable:
         return Yaml(problem=unusable.problem)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line, index = (mark.line + 1, mark.index) if mark else (1, 0)
+        line, index = (mark.line + 1, mark.index + reader.skipped) if mark else (1, 0)
         message = error.problem or error.context or "not YAML"
     except yaml.YAMLError as error:
         index = min(int(getattr(error, "position", 0) or 0), len(text))
@@ -151,11 +150,27 @@ def parse_yaml(text: str) -> Yaml:
     return Yaml(problem=Problem("bad-yaml", f"Line {line}: {message}.", line, index, index))
 
 
+def yaml_loader() -> Any:
+    """PyYAML's fast loader where there is one. All that read properties must use the same: the one in Python
+    refuses what the other accepts, such as a tab after a key's colon."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def skip_byte_order_marks(text: str) -> tuple[str, int]:
+    """Return the text without byte order marks at its start, and how many there were: the fast loader skips
+    one without counting it, so that every offset would be one short."""
+    bare = text.lstrip("\ufeff")
+    return bare, len(text) - len(bare)
+
+
 class _Reader:
     """Builds the value bottom-up from events, with an explicit stack."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.bare, self.skipped = skip_byte_order_marks(text)
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._leaves: list[Leaf] = []
@@ -205,7 +220,7 @@ class _Reader:
         self._put(value, 1, event)
 
     def _leaf(self, event: ScalarEvent) -> Leaf:
-        start, end = _span(event)
+        start, end = self._span(event)
         value = event.value
         if event.style in ("'", '"') and event.anchor is None and event.tag is None:
             start, end = start + 1, end - 1
@@ -226,7 +241,7 @@ class _Reader:
         anchor = getattr(event, "anchor", None)
         if anchor:
             self._anchors.pop(anchor, None)
-        self._frames.append(_Frame(container, anchor, _span(event)[0], len(self._leaves), self._values))
+        self._frames.append(_Frame(container, anchor, self._span(event)[0], len(self._leaves), self._values))
 
     def _close(self, event: Event) -> None:
         frame = self._frames.pop()
@@ -238,7 +253,7 @@ class _Reader:
         if above is not None and above.key is None and type(above.container) is dict:
             # JSON has no keys that are lists or maps: we use the key's source text.
             del self._leaves[frame.first_leaf :]
-            self._set_key(above, self._text[frame.start : _span(event)[1]].strip(), event)
+            self._set_key(above, self._text[frame.start : self._span(event)[1]].strip(), event)
             return
         self._put(frame.container, 1, event)
 
@@ -282,14 +297,13 @@ class _Reader:
             frame.key = None
 
     def _unusable(self, code: ProblemCode, message: str, event: Event) -> _Unusable:
-        start, end = _span(event)
+        start, end = self._span(event)
         return _Unusable(code, message, 1 + self._text.count("\n", 0, start), start, end)
 
-
-def _span(event: Event) -> tuple[int, int]:
-    first, last = event.start_mark, event.end_mark
-    assert first is not None and last is not None
-    return first.index, last.index
+    def _span(self, event: Event) -> tuple[int, int]:
+        first, last = event.start_mark, event.end_mark
+        assert first is not None and last is not None
+        return first.index + self.skipped, last.index + self.skipped
 
 
 KEY_CHARS = 100

@@ -21,7 +21,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import end_of_line, start_of_line, start_of_next_line
 from vaultbridge.markdown.model import Properties
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.markdown.yaml.core import parse_yaml
+from vaultbridge.markdown.yaml.core import parse_yaml, skip_byte_order_marks, yaml_loader
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node
@@ -80,14 +80,22 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
     import yaml
 
     body = replace_surrogates(text[properties.body_start : properties.body_end])
-    root = yaml.compose(body, Loader=yaml.SafeLoader)
+    body, skipped = skip_byte_order_marks(body)
+    try:
+        root = yaml.compose(body, Loader=yaml_loader())
+    except yaml.YAMLError as error:
+        # `parse_yaml` lets an anchor be given twice, as YAML 1.2 does; a tree of nodes cannot be made of it.
+        raise EditRefused(
+            "The properties are written in a form that cannot be edited.",
+            hint="Edit them in the note's text.",
+        ) from error
     if root is None or not isinstance(root, yaml.MappingNode):
         return ()
     if root.flow_style:
         raise EditRefused(
             "The properties are written inside one {…}.", hint="Write them as lines of 'key: value' first."
         )
-    return tuple(_entries(text, properties.body_start, root))
+    return tuple(_entries(text, properties.body_start + skipped, root))
 
 
 def _entries(text: str, offset: int, root: MappingNode) -> list[PropertyEntry]:
@@ -203,6 +211,8 @@ VALUE_DEPTH: Final = 16
 """The deepest nesting of a value that we write: the app's own editor offers one level."""
 
 _WORDS: Final = frozenset(("null", "true", "false"))
+_OF_YAML_1_1: Final = ("=", "<<")
+"""Plain strings to us, but readers of YAML 1.1 fail on them and lose all properties of the note."""
 _SURELY_PLAIN: Final = re.compile(r"[^\W\d_][\w-]*(?:[ /][\w-]+)*", re.ASCII)
 _NEVER_PLAIN: Final = re.compile(
     r"^-|^[\s\-?:,\[\]{}#&*!|>'\"%@`]|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
@@ -267,7 +277,8 @@ def write_key(name: str) -> str:
     """Write a key, without its colon."""
     if _SURELY_PLAIN.fullmatch(name):
         return name
-    if not _NEVER_PLAIN.search(name) and parse_yaml(f"{name}: x").value == {name: "x"}:
+    plain = not _NEVER_PLAIN.search(name) and name not in _OF_YAML_1_1
+    if plain and parse_yaml(f"{name}: x").value == {name: "x"}:
         return name
     return write_string(name, quote='"')
 
@@ -283,7 +294,7 @@ def write_block(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
 def _reads_plain(text: str, *, inside: bool) -> bool:
     if _SURELY_PLAIN.fullmatch(text):
         return text.lower() not in _WORDS
-    if not text or _NEVER_PLAIN.search(text):
+    if not text or _NEVER_PLAIN.search(text) or text in _OF_YAML_1_1:
         return False
     written = f"[{text}]" if inside else f"- {text}"
     return bool(parse_yaml(written).value == [text])
