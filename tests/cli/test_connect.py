@@ -81,8 +81,9 @@ def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys:
     main(["cursor", str(vault)])
     main(["cursor", str(vault), "--name", "two"])
     assert main(["cursor", "--remove", "--name", "two"]) == 0
+    assert list(json.loads((home / ".cursor/mcp.json").read_text("utf-8"))["mcpServers"]) == ["my-cafe"]
     assert main(["cursor", str(vault), "--remove"]) == 0
-    assert json.loads((home / ".cursor/mcp.json").read_text("utf-8")) == {"mcpServers": {}}
+    assert not (home / ".cursor/mcp.json").exists()
     assert main(["cursor", str(vault), "--remove"]) == 0
     assert "knows no my-cafe" in capsys.readouterr().out
 
@@ -150,7 +151,8 @@ def test_all_connects_those_that_are_here_and_goes_on_after_a_refusal(
     assert (home / ".gemini/settings.json").read_text("utf-8") == "not json"
     assert not (home / ".mcp.json").exists()
     assert main(["all", str(vault), "--remove"]) == 1
-    assert json.loads((home / ".warp/.mcp.json").read_text("utf-8")) == {"mcpServers": {}}
+    assert "Gemini CLI: The file is not JSON" in capsys.readouterr().err
+    assert not (home / ".warp/.mcp.json").exists()
 
 
 def test_a_mistyped_assistant_is_suggested(capsys: Said) -> None:
@@ -197,3 +199,92 @@ def test_a_missing_vault_is_reported(home: Path, capsys: Said) -> None:
     assert main(["cursor", "nowhere"]) == 1
     assert "nowhere" in capsys.readouterr().err
     assert not list((home / ".cursor").iterdir())
+
+
+FORMER_TEXTS = {
+    ".cursor/mcp.json": [
+        None,
+        "",
+        "{}",
+        '{"mcpServers":{}}\n',
+        '{"theme": "dark"}',
+        '\ufeff{\n  "mcpServers": {\n  }\n}\n',
+        '{"mcpServers": {"a": {"command": "b"}}}',
+        '{\r\n  // mine\r\n  "mcpServers": {\r\n    "a": {"command": "b"}, // theirs\r\n  },\r\n}\r\n',
+    ],
+    ".codex/config.toml": [
+        None,
+        "",
+        'model = "o4" # best',
+        '[mcp_servers.a]\ncommand = "b"\n\n\n',
+        "a = 1\r\n",
+    ],
+    ".config/goose/config.yaml": [
+        None,
+        "",
+        "extensions: {}\n",
+        "MODEL: x",
+        "extensions:\n  a:\n    b: 1 # c\n",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "former"), [(name, former) for name, formers in FORMER_TEXTS.items() for former in formers]
+)
+def test_what_is_taken_back_leaves_every_byte_as_it_was(
+    home: Path, vault: Path, name: str, former: str | None
+) -> None:
+    file = home / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if former is not None:
+        file.write_bytes(former.encode())
+    assistant = name.partition("/")[0].strip(".") if "goose" not in name else "goose"
+    assert main([assistant, str(vault)]) == 0
+    assert file.read_bytes() != (former or "").encode()
+    assert main([assistant, str(vault), "--remove"]) == 0
+    assert (file.read_bytes().decode() if file.exists() else None) == former
+    assert [entry.name for entry in file.parent.iterdir()] == ([file.name] if former is not None else [])
+
+
+def test_what_others_wrote_since_stays_when_a_server_is_taken_back(home: Path, vault: Path) -> None:
+    file = home / ".cursor/mcp.json"
+    file.write_text('{"a": 1, "mcpServers": {}}', "utf-8")
+    assert main(["cursor", str(vault)]) == 0
+    file.write_text(file.read_text("utf-8").replace('"a": 1', '"a": 2'), "utf-8")
+    assert main(["cursor", str(vault), "--remove"]) == 0
+    assert file.read_text("utf-8") == '{"a": 2, "mcpServers": {}}'
+
+
+def test_a_linked_file_of_ours_is_emptied_and_not_deleted(home: Path, vault: Path) -> None:
+    kept = home / "dotfiles.json"
+    file = home / ".cursor/mcp.json"
+    file.symlink_to(kept)
+    assert main(["cursor", str(vault)]) == 0
+    assert main(["cursor", str(vault), "--remove"]) == 0
+    assert file.is_symlink() and json.loads(kept.read_text("utf-8")) == {"mcpServers": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (".codex/config.toml", 'mcp_servers.my-cafe = {command = "'),
+        (".config/goose/config.yaml", 'extensions: {"my-cafe": {"enabled": true'),
+    ],
+)
+def test_what_to_write_by_hand_has_the_form_of_the_file(
+    home: Path, vault: Path, capsys: Said, name: str, expected: str
+) -> None:
+    file = home / name
+    file.parent.mkdir(parents=True)
+    file.write_text("a: [\n= b", "utf-8")
+    assert main(["goose" if "goose" in name else "codex", str(vault)]) == 1
+    assert expected in capsys.readouterr().err
+
+
+def test_a_vault_with_an_emoji_gets_into_every_form(home: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "Notes 🌱"
+    vault.mkdir()
+    for name, folder in (("cursor", ".cursor"), ("codex", ".codex"), ("goose", ".config/goose")):
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        assert main([name, str(vault)]) == 0, name

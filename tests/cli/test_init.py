@@ -163,6 +163,31 @@ def test_an_assistant_that_refuses_does_not_stop_the_others(machine: Machine) ->
     assert (machine.home / ".codex" / "config.toml").read_text("utf-8") == "broken ="
 
 
+def test_a_file_that_cannot_be_written_does_not_stop_the_others(machine: Machine) -> None:
+    cursor = machine.home / ".cursor" / "mcp.json"
+    cursor.chmod(0o400)
+    before = machine.cursor()
+    done = machine.run("--yes")
+    assert done.returncode == 1 and machine.cursor() == before
+    assert "✗ Cursor: " in done.stdout and "read-only" in done.stdout
+    assert "✓ Codex CLI: started" in done.stdout and "Then ask it: " in done.stdout
+    answer = json.loads(machine.run("--yes", "--json").stdout)
+    assert [(file["assistant"], file["changed"]) for file in answer["files"]] == [
+        ("cursor", False),
+        ("codex", False),
+    ]
+    assert [("problem" in check) for check in answer["checks"]] == [True, False]
+
+
+def test_programs_learn_of_a_file_that_cannot_be_read(machine: Machine) -> None:
+    (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
+    done = machine.run("--yes", "--json")
+    assert done.returncode == 1 and done.stderr.startswith("vaultbridge: Codex CLI: The file is not TOML")
+    checks = json.loads(done.stdout)["checks"]
+    assert [check["assistant"] for check in checks] == ["codex", "cursor"]
+    assert "not TOML" in checks[0]["problem"]
+
+
 def test_another_programs_server_of_that_name_is_kept(machine: Machine) -> None:
     theirs = '{"mcpServers": {"notes": {"command": "other"}}}'
     (machine.home / ".cursor" / "mcp.json").write_text(theirs, "utf-8")

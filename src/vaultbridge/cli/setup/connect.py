@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import unicodedata
@@ -116,6 +115,7 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
         except VaultbridgeError as error:
             if isinstance(error, InvalidArgument):
                 raise
+            error.message = f"{assistant.title}: {error.message}"
             report(error, as_json=args.json)
             code = FAILED
     return code
@@ -191,7 +191,7 @@ def plan_addition(
 ) -> tuple[str | None, str] | None:
     """The file's text now and with the server; None if it is there already. An entry of ours is brought up to
     date, another program's only with `replace`. Raises EditRefused."""
-    from vaultbridge.server.assistants.catalog import make_entry, starts_vaultbridge
+    from vaultbridge.server.assistants.catalog import make_entry, starts_vaultbridge, write_entry
     from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
     entry = make_entry(assistant, name, vault, options)
@@ -209,19 +209,22 @@ def plan_addition(
     except EditRefused as refusal:
         if "Nothing was changed" not in refusal.hint:
             raise
-        by_hand = json.dumps({assistant.key: {name: entry}}, ensure_ascii=False)
+        by_hand = write_entry(assistant, name, entry)
         raise EditRefused(refusal.message, hint=f"Write this into {file} by hand: {by_hand}") from None
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server
+    from vaultbridge.server.assistants.config_file import plan_removal, remove_server
     from vaultbridge.vault.obsidian import find_vault
 
     name = args.name or make_server_name(find_vault(args.vault or find_default_vault()).resolve())
-    before = read_text(file)
-    if before is None or name not in list_servers(before, assistant):
+    removal = plan_removal(file, assistant, name)
+    if removal is None:
         return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
-    _write(args, assistant, file, before, remove_server(before, assistant, name))
+    if not args.dry_run:
+        remove_server(file, removal)
+    elif not args.json:
+        say(args.terminal.color_diff(render_diff(removal.before, removal.after or "", file)))
     verb = "would forget" if args.dry_run else "has forgotten"
     return _report(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
 

@@ -22,6 +22,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, V
 if TYPE_CHECKING:
     from vaultbridge.cli.terminal import Terminal
     from vaultbridge.server.assistants.catalog import Assistant
+    from vaultbridge.server.assistants.config_file import Removal
 
 
 EPILOG = """\
@@ -57,12 +58,16 @@ def main_init(argv: list[str]) -> int:
 
 
 class _Plan(Struct, frozen=True):
-    """A change of one assistant's file; `after` is None if nothing is to change."""
+    """A change of one assistant's file, or none if it is as it should be."""
 
     assistant: Assistant
     file: Path
-    before: str | None
-    after: str | None
+    addition: tuple[str | None, str] | None = None
+    removal: Removal | None = None
+
+    @property
+    def changes(self) -> bool:
+        return self.addition is not None or self.removal is not None
 
 
 def _init(args: argparse.Namespace) -> int:
@@ -75,18 +80,14 @@ def _init(args: argparse.Namespace) -> int:
         )
     vault = _choose_vault(args, asks=asks)
     name = make_server_name(vault)
-    plans, refused = _make_plans(args, vault, name)
+    plans, problems = _make_plans(args, vault, name)
     if not args.json:
         _show_plans(args.terminal, plans)
     if asks and not args.dry_run:
         plans = _ask_plans(plans)
-    written = [plan for plan in plans if plan.after is not None]
-    if not args.dry_run:
-        for plan in written:
-            _write(plan)
-    checks = [] if args.dry_run or args.remove else [_check(plan, name) for plan in plans]
-    _report(args, vault, name, plans, checks)
-    return FAILED if refused or any(check.get("problem") for check in checks) else OK
+    outcomes = [] if args.dry_run else [_carry_out(plan, name, check=not args.remove) for plan in plans]
+    _report(args, vault, name, plans, problems, outcomes)
+    return FAILED if problems or any(outcome.problem for outcome in outcomes) else OK
 
 
 def list_vaults() -> list[Path]:
@@ -138,7 +139,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         say(f"  Type a number from 1 to {len(vaults)}, or a folder.")
 
 
-def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[_Plan], int]:
+def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[_Plan], list[dict[str, Any]]]:
     """Plan each assistant's change; one that refuses is reported and left out."""
     from vaultbridge.server.assistants.catalog import find_config_file
 
@@ -149,7 +150,7 @@ def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[
             hint="Install one (`vaultbridge connect` lists those it knows), or name one with --assistant.",
         )
     plans: list[_Plan] = []
-    refused = 0
+    problems: list[dict[str, Any]] = []
     for assistant in dict.fromkeys(chosen):
         file = find_config_file(assistant, os.environ, here=Path.cwd())
         try:
@@ -157,9 +158,10 @@ def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[
                 _plan_removal(assistant, file, name) if args.remove else _plan(assistant, file, vault, name)
             )
         except VaultbridgeError as error:
-            refused += 1
+            problems.append({"assistant": assistant.name, "problem": str(error)})
+            error.message = f"{assistant.title}: {error.message}"
             report(error, as_json=False)
-    return plans, refused
+    return plans, problems
 
 
 def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
@@ -168,37 +170,32 @@ def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
             f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
             hint="Start it once, then run this again.",
         )
-    planned = plan_addition(assistant, file, vault, name)
-    return _Plan(assistant, file, *(planned or (None, None)))
-
-
-def _is_ours(assistant: Assistant, file: Path, name: str) -> bool:
-    """Whether the entry of that name is ours to remove."""
-    from vaultbridge.server.assistants.catalog import starts_vaultbridge
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
-
-    return starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name))
+    return _Plan(assistant, file, addition=plan_addition(assistant, file, vault, name))
 
 
 def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server
+    from vaultbridge.server.assistants.catalog import starts_vaultbridge
+    from vaultbridge.server.assistants.config_file import list_servers, plan_removal, read_text
 
-    before = read_text(file)
-    if before is None or name not in list_servers(before, assistant) or not _is_ours(assistant, file, name):
-        return _Plan(assistant, file, None, None)
-    return _Plan(assistant, file, before, remove_server(before, assistant, name))
+    if not starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name)):
+        return _Plan(assistant, file)  # another program's is not ours to remove
+    return _Plan(assistant, file, removal=plan_removal(file, assistant, name))
 
 
 def _show_plans(terminal: Terminal, plans: list[_Plan]) -> None:
     for number, plan in enumerate(plans, 1):
-        state = "" if plan.after is not None else "  (nothing to change)"
+        state = "" if plan.changes else "  (nothing to change)"
         say(f"\n{number}  {terminal.style(plan.assistant.title, 'heading')}{state}")
-        if plan.after is not None:
-            say(terminal.color_diff(render_diff(plan.before or "", plan.after, plan.file)))
+        if plan.addition is not None:
+            before, after = plan.addition
+            say(terminal.color_diff(render_diff(before or "", after, plan.file)))
+        elif plan.removal is not None:
+            diff = render_diff(plan.removal.before, plan.removal.after or "", plan.file)
+            say(terminal.color_diff(diff))
 
 
 def _ask_plans(plans: list[_Plan]) -> list[_Plan]:
-    if all(plan.after is None for plan in plans):
+    if not any(plan.changes for plan in plans):
         return plans
     while True:
         answer = _ask("\nWrite these changes? [Y/n, or the numbers you want] ").lower() or "y"
@@ -221,67 +218,88 @@ def _ask(question: str) -> str:
     return line.strip()
 
 
-def _write(plan: _Plan) -> None:
-    from vaultbridge.server.assistants.config_file import write_text
+class _Outcome(Struct, frozen=True):
+    """What became of a plan: whether the file was written, and how the server answered, or why not."""
 
-    assert plan.after is not None
-    write_text(plan.file, plan.after, before=plan.before)
+    plan: _Plan
+    changed: bool = False
+    tools: int = 0
+    seconds: float = 0.0
+    problem: str = ""
 
 
-def _check(plan: _Plan, name: str) -> dict[str, Any]:
-    """Start what the file says now, as the assistant will."""
+def _carry_out(plan: _Plan, name: str, *, check: bool) -> _Outcome:
+    """Write the file, then start what it says now, as the assistant will. A problem with one assistant does
+    not stop the others."""
     from vaultbridge.server.assistants.catalog import parse_entry
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server, write_text
     from vaultbridge.server.assistants.handshake import check_handshake
 
+    changed = False
     try:
+        if plan.addition is not None:
+            before, after = plan.addition
+            write_text(plan.file, after, before=before)
+        elif plan.removal is not None:
+            remove_server(plan.file, plan.removal)
+        changed = plan.changes
+        if not check:
+            return _Outcome(plan, changed)
         entry = list_servers(read_text(plan.file) or "", plan.assistant).get(name)
         found = check_handshake(parse_entry(entry))
     except VaultbridgeError as error:
-        return {"assistant": plan.assistant.name, "problem": str(error)}
-    return {"assistant": plan.assistant.name, "tools": found.tools, "seconds": found.seconds}
+        return _Outcome(plan, changed, problem=str(error))
+    return _Outcome(plan, changed, found.tools, found.seconds)
 
 
 def _report(
-    args: argparse.Namespace, vault: Path, name: str, plans: list[_Plan], checks: list[dict[str, Any]]
+    args: argparse.Namespace,
+    vault: Path,
+    name: str,
+    plans: list[_Plan],
+    problems: list[dict[str, Any]],
+    outcomes: list[_Outcome],
 ) -> None:
     question = "" if args.remove or args.dry_run else suggest_question(vault)
     if args.json:
-        emit(
-            {
-                "vault": str(vault),
-                "server": name,
-                "files": [
-                    {
-                        "assistant": plan.assistant.name,
-                        "file": str(plan.file),
-                        "changed": plan.after is not None and not args.dry_run,
-                    }
-                    for plan in plans
-                ],
-                "checks": checks,
-                "ask": question,
-            }
-        )
+        written = {outcome.plan.assistant.name for outcome in outcomes if outcome.changed}
+        files = [
+            {"assistant": one.name, "file": str(plan.file), "changed": one.name in written}
+            for plan in plans
+            for one in (plan.assistant,)
+        ]
+        checks = [
+            *problems,
+            *(_describe(outcome) for outcome in outcomes if outcome.problem or outcome.tools),
+        ]
+        emit({"vault": str(vault), "server": name, "files": files, "checks": checks, "ask": question})
         return
     say()
     terminal: Terminal = args.terminal
     if args.dry_run:
         say("Nothing was written (--dry-run).")
         return
-    if args.remove:
-        say("Removed." if any(plan.after is not None for plan in plans) else "There was nothing to remove.")
-        return
-    titles = {plan.assistant.name: plan.assistant for plan in plans}
-    for check in checks:
-        assistant = titles[check["assistant"]]
-        if problem := check.get("problem"):
-            say(f"{terminal.style('✗', 'bad')} {assistant.title}: {problem}")
-        else:
-            started = f"started and answered with {check['tools']} tools in {check['seconds']:.1f} s"
+    for outcome in outcomes:
+        assistant = outcome.plan.assistant
+        if outcome.problem:
+            say(f"{terminal.style('✗', 'bad')} {assistant.title}: {outcome.problem}")
+        elif not args.remove:
+            started = f"started and answered with {outcome.tools} tools in {outcome.seconds:.1f} s"
             say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}. {assistant.then}")
-    if checks and not any(check.get("problem") for check in checks):
+    if args.remove:
+        removed = any(outcome.changed for outcome in outcomes)
+        say("Removed." if removed else "There was nothing to remove.")
+    elif any(not outcome.problem for outcome in outcomes):
         say(f"\nThen ask it: {terminal.style(question, 'heading')}")
+
+
+def _describe(outcome: _Outcome) -> dict[str, Any]:
+    told = (
+        {"problem": outcome.problem}
+        if outcome.problem
+        else {"tools": outcome.tools, "seconds": outcome.seconds}
+    )
+    return {"assistant": outcome.plan.assistant.name, **told}
 
 
 def suggest_question(vault: Path) -> str:

@@ -3,6 +3,7 @@ their makers document it (2026-11)."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -220,6 +221,18 @@ def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str,
             return {"type": "stdio", "command": command, "args": arguments}
         case "plain":
             return {"command": command, "args": arguments}
+
+
+def write_entry(assistant: Assistant, name: str, entry: dict[str, Any]) -> str:
+    """Write the entry in one line of the file's own language, for somebody who adds it by hand."""
+    match assistant.form:
+        case "json":
+            return json.dumps({assistant.key: {name: entry}}, ensure_ascii=False)
+        case "yaml":
+            return f"{assistant.key}: {json.dumps({name: entry}, ensure_ascii=False)}"
+        case "toml":
+            members = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+            return f"{assistant.key}.{name} = {{{', '.join(members)}}}"
 
 
 def parse_entry(entry: Any) -> list[str]:

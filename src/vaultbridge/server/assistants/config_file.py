@@ -1,7 +1,8 @@
 """Reads and replaces an assistant's file, which belongs to another program and to its owner.
 
 A server is set or removed and every other byte stays; `edit_json`, `edit_toml` and `edit_yaml` do that.
-The former text is kept beside the file, and a file that changed meanwhile is not replaced.
+The former text is kept beside the file, and a file that changed meanwhile is not replaced. A server that is
+removed before anybody else wrote the file leaves it exactly as it was, and nothing beside it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.server.assistants.catalog import Assistant
 from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
@@ -42,10 +45,52 @@ def set_server(text: str, assistant: Assistant, name: str, entry: dict[str, Any]
     return changed
 
 
-def remove_server(text: str, assistant: Assistant, name: str) -> str:
-    """Return the text without this server; unchanged if there is none. Raises EditRefused."""
-    changed: str = _edits(assistant).remove_server(text, assistant.key, name)
-    return changed
+class Removal(Struct, frozen=True):
+    """A file's text with a server and without it; `after` is None if there was no file before the server.
+    `restores` says that `after` is exactly what was there then."""
+
+    before: str
+    after: str | None
+    restores: bool
+
+
+def plan_removal(file: Path, assistant: Assistant, name: str) -> Removal | None:
+    """Plan how the server is removed; None if the file has none of that name. Raises EditRefused."""
+    before = read_text(file)
+    servers = list_servers(before or "", assistant)
+    if before is None or name not in servers:
+        return None
+    # A link that loses its file would be less than there was.
+    with contextlib.suppress(VaultbridgeError):  # then the former text is of no use
+        former = read_text(_backup_of(file))
+        known = list_servers(former or "", assistant)
+        was = set_server(former or "", assistant, name, servers[name]) if name not in known else None
+        if was == before and (former is not None or not file.is_symlink()):
+            return Removal(before, former, restores=True)
+    without: str = _edits(assistant).remove_server(before, assistant.key, name)
+    return Removal(before, without, restores=False)
+
+
+def remove_server(file: Path, removal: Removal) -> None:
+    """Carry the plan out, if the file is still as it was then."""
+    if removal.after is not None:
+        write_text(file, removal.after, before=removal.before)
+    else:
+        try:
+            check_writable(file, str(file))
+            if read_text(file) != removal.before:
+                raise _changed_meanwhile(file)
+            file.unlink()
+        except OSError as error:
+            raise _not_written(file, error) from error
+    if removal.restores:
+        with contextlib.suppress(OSError):
+            _backup_of(file).unlink()
+
+
+def _backup_of(file: Path) -> Path:
+    place = file.resolve()
+    return place.with_name(place.name + BACKUP_SUFFIX)
 
 
 def read_text(file: Path) -> str | None:
@@ -70,7 +115,7 @@ def write_text(file: Path, text: str, *, before: str | None) -> Path | None:
     exist. A symlink is followed, because many people keep such files elsewhere."""
     place = file.resolve()
     temporary = place.with_name(temporary_name())
-    kept = place.with_name(place.name + BACKUP_SUFFIX) if before is not None else None
+    kept = _backup_of(file) if before is not None else None
     try:
         if before is not None:
             check_writable(place, str(file))
@@ -89,8 +134,7 @@ def write_text(file: Path, text: str, *, before: str | None) -> Path | None:
     except FileExistsError:
         raise _changed_meanwhile(file) from None
     except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise PermissionDenied(f"{file} cannot be written: {why}.", hint="Nothing was changed.") from error
+        raise _not_written(file, error) from error
     return kept
 
 
@@ -102,6 +146,11 @@ def _keep_former(place: Path, kept: Path, before: str) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def _not_written(file: Path, error: OSError) -> PermissionDenied:
+    why = os.strerror(error.errno or 0)
+    return PermissionDenied(f"{file} cannot be written: {why}.", hint="Nothing was changed.")
 
 
 def _changed_meanwhile(file: Path) -> EditRefused:

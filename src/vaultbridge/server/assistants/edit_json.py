@@ -63,6 +63,9 @@ def _delete_member(text: str, listed: JsonObject, start: int, end: int) -> list[
     bare = _blank(_COMMENT, text)
     after = re.compile(r"\s*,").match(bare, end)
     before = bare.rfind(",", listed.start, start)
+    others = text[listed.start + 1 : start] + text[after.end() if after else end : listed.end - 1]
+    if not others.strip():
+        return [Change(listed.start + 1, listed.end - 1, "")]
     commas: list[Change] = []
     if after is not None and not text[end : after.end() - 1].strip():
         end = after.end()
@@ -74,6 +77,8 @@ def _delete_member(text: str, listed: JsonObject, start: int, end: int) -> list[
     tail = re.compile(r"[ \t]*\r?\n").match(text, end)
     if not text[line_start:start].strip(" \t") and tail is not None and line_start > listed.start:
         start, end = line_start, tail.end()
+    elif after is None and commas and not text[before + 1 : start].strip(" \t"):
+        return [Change(before, end, "")]
     elif text[end : end + 1] == " ":
         end += 1
     return [*commas, Change(start, end, "")]

@@ -74,7 +74,9 @@ def _find_tables(text: str, key: str, name: str) -> list[tuple[int, int]]:
 def _cut(text: str, spans: list[tuple[int, int]]) -> str:
     for start, end in reversed(spans):
         blank = re.compile(r"(?:[ \t]*\r?\n)*").match(text, end)
-        text = text[:start] + text[blank.end() if blank is not None else end :]
+        rest = text[blank.end() if blank is not None else end :]
+        # At the end of the file, the blank line that stood before the table goes with it.
+        text = (text[:start] if rest else re.sub(r"(\n)\r?\n$", r"\1", text[:start])) + rest
     return text
 
 

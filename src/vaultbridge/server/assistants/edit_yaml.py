@@ -107,9 +107,9 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
 
 def _render(name: str, entry: dict[str, Any], indent: str, line_end: str) -> str:
     """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread."""
-    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else json.dumps(name)
+    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else json.dumps(name, ensure_ascii=False)
     rows = [f"{indent}{plain}:"]
-    rows += [f"{indent * 2}{key}: {json.dumps(value)}" for key, value in entry.items()]
+    rows += [f"{indent * 2}{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
     return "".join(row + line_end for row in rows)
 
 
