@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,9 +14,13 @@ from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 MakeVault = Callable[..., Engine]
+
+BOUND = 60.0
+"""How long a wait may take before the test fails: far beyond what a loaded machine needs."""
 
 
 @pytest.fixture
@@ -23,7 +28,12 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
     """`make_vault({"A.md": "text"}, scope=…)`: further calls without files open the same vault again."""
     opened: list[Engine] = []
 
-    def make(files: dict[str, str | bytes] | None = None, *, scope: Scope | None = None) -> Engine:
+    def make(
+        files: dict[str, str | bytes] | None = None,
+        *,
+        scope: Scope | None = None,
+        checkpoint: Callable[[str], None] = ignore_checkpoint,
+    ) -> Engine:
         folder = write_vault(tmp_path / "vault", files or {})
         engine = Engine(
             folder,
@@ -31,6 +41,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
             trash=Trash({"HOME": str(tmp_path / "home")}),
             scope=scope or Scope(),
             actor="test",
+            checkpoint=checkpoint,
         )
         opened.append(engine)
         return engine
@@ -38,6 +49,14 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
     yield make
     for engine in opened:
         engine.close()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Ask again and again until `condition` holds: for a state that nothing announces."""
+    deadline = time.monotonic() + BOUND
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
 
 
 def contents(engine: Engine) -> dict[str, bytes]:

@@ -110,13 +110,11 @@ def test_a_read_only_disk_is_reported_and_blocks_nothing_once_it_is_writable(
 def test_a_vault_can_be_read_while_an_interrupted_change_cannot_be_rolled_back(
     make_vault: MakeVault, disk: DiskCommand, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine = make_vault({"A.md": "alpha", "B.md": "beta"})
-
     def stop(point: str) -> None:
         if point == "done 0":
             disk("mount", "-o", "remount,ro")
 
-    engine.transactor._checkpoint = stop
+    engine = make_vault({"A.md": "alpha", "B.md": "beta"}, checkpoint=stop)
     with pytest.raises(
         EngineFailure, match="interrupted and cannot be rolled back yet: Read-only file system"
     ):
@@ -154,6 +152,7 @@ import sys, pathlib
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
 engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
@@ -173,7 +172,7 @@ try:
         lambda: engine.apply([Create(note="Closed/New", content="x")]),
         lambda: engine.apply([Move(note="B", to="B2")]),
         lambda: engine.apply([RenameTag(tag="t", to="u")]),
-        lambda: engine.index_sync._synchroniser().paths(["Closed/C.md", "Closed"]),
+        lambda: Synchroniser(engine.root, engine.index_sync.index).paths(["Closed/C.md", "Closed"]),
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
         print(said(what))

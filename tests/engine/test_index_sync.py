@@ -8,6 +8,7 @@ import queue
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,20 +19,21 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.engine import Engine
-from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader
+from vaultbridge.engine import Engine, index_sync
+from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader, IndexSync
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
-from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
+from vaultbridge.engine.queries import Queries
+from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
-from vaultbridge.vault.paths import VaultPath
-from vaultbridge.vault.watch import VaultLost
+from vaultbridge.index.store import schema
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.watch import Rescan, VaultLost, WatchEvent
 from vaultbridge.vault.write.replace import LEFTOVER_SECONDS, temporary_name
+from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
-from .conftest import MakeVault, rebuilt
-
-BOUND = 60.0
-"""How long a wait may take before the test fails: far beyond what a loaded machine needs."""
+from .conftest import BOUND, MakeVault, rebuilt, wait_until
 
 
 def when_announced(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
@@ -52,30 +54,36 @@ def when_announced(engine: Engine, change: Callable[[], object], holds: Callable
 
 
 @contextlib.contextmanager
-def watch_states(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
-    """Whether the watch can be trusted, each time that one of the engine's threads decides it."""
-    told: queue.SimpleQueue[bool] = queue.SimpleQueue()
-    tell = engine.index_sync._set_watching
+def watched_by_hand(
+    engine: Engine, checkpoint: Callable[[str], None] = ignore_checkpoint
+) -> Iterator[tuple[IndexSync, Callable[[WatchEvent], None]]]:
+    """Another leader of the engine's vault, and a function that reports to it what a watch would."""
+    started: queue.SimpleQueue[Callable[[WatchEvent], None]] = queue.SimpleQueue()
 
-    def mark_watching(*, watching: bool) -> None:
-        tell(watching=watching)
-        told.put(watching)
+    class ByHand:
+        def __init__(self, root: Root, deliver: Callable[[WatchEvent], None]) -> None:
+            self._deliver = deliver
 
-    engine.index_sync._set_watching = mark_watching  # type: ignore[method-assign]
+        def start(self) -> None:
+            started.put(self._deliver)
+
+        def stop(self) -> None:
+            pass
+
+    sync = IndexSync(engine.root, engine.cache, checkpoint=checkpoint, watch=ByHand)
     try:
-        yield told
+        sync.start()
+        yield sync, started.get(timeout=BOUND)
     finally:
-        engine.index_sync._set_watching = tell  # type: ignore[method-assign]
+        sync.close()
 
 
 def leading(engine: Engine) -> Engine:
     """The engine as leader, after its first comparison, with a watch that is trusted."""
     ready = threading.Event()
     stop = engine.index_sync.listen(lambda _: ready.set())
-    with watch_states(engine) as told:
-        engine.index_sync.start()
-        while not engine.index_sync.watching:
-            told.get(timeout=BOUND)
+    engine.index_sync.start()
+    wait_until(lambda: engine.index_sync.watching)
     while not engine.queries.status.complete:
         assert ready.wait(BOUND)
         ready.clear()
@@ -137,16 +145,13 @@ def _leads_and_finds(engine: Engine, word: str) -> bool:
 def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
     """Another process that leads the index of the engine's vault and watches it."""
     program = (
-        "import sys, pathlib, threading\n"
+        "import sys, pathlib, time\n"
         "from vaultbridge.engine import Engine\n"
         "from vaultbridge.vault.write.trash import Trash\n"
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
         "engine = Engine(vault, cache=cache, trash=Trash({}))\n"
-        "ready = threading.Event()\n"
-        "tell = engine.index_sync._set_watching\n"
-        "engine.index_sync._set_watching = lambda **how: (tell(**how), ready.set())\n"
         "engine.index_sync.start()\n"
-        "assert ready.wait(60)\n"
+        "while not engine.index_sync.watching: time.sleep(0.002)\n"
         "print('leading', engine.index_sync.is_leader, flush=True)\n"
         "sys.stdin.read()\n"
     )
@@ -289,12 +294,13 @@ def test_a_query_waits_for_another_process_that_compares(make_vault: MakeVault, 
 
 
 def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeVault) -> None:
-    engine = leading(make_vault({"A.md": "old"}))
-    assert engine.index_sync._watcher is not None
-    engine.index_sync._watcher.stop()
-    engine.index_sync._follow(VaultLost("the system allows no more watches"))
-    (engine.root.folder / "B.md").write_text("entirely new")
-    assert engine.queries.search("entirely").total == 1
+    engine = make_vault({"A.md": "old"})
+    with watched_by_hand(engine) as (sync, report):
+        report(Rescan("started"))
+        assert sync.watching
+        report(VaultLost("the system allows no more watches"))
+        (engine.root.folder / "B.md").write_text("entirely new")
+        assert Queries(engine.root, sync, Scope(), lambda: engine.settings).search("entirely").total == 1
 
 
 def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_vault: MakeVault) -> None:
@@ -340,45 +346,43 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     assert engine.queries.search("more").total == 1  # Waits until the change is in the index.
     rows = dump(engine.index_sync.index)
     folder, away = engine.root.folder, tmp_path / "away"
-    with watch_states(engine) as told:
-        folder.rename(away)
-        folder.mkdir()
-        while told.get(timeout=BOUND):
-            pass
-        for ask in (
-            lambda: engine.queries.search("alpha"),
-            lambda: engine.view("A"),
-            lambda: engine.find("B"),
-            lambda: engine.apply([Append(note="A", content="lost?")]),
-            lambda: engine.apply([Create(note="New", content="x")], dry_run=True),
-            lambda: engine.apply([Create(note="F/New", content="x")]),
-            lambda: engine.undo(int(change.change_id), force=True),
-        ):
-            with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
-                ask()
-        assert list(folder.iterdir()) == []
-        assert dump(engine.index_sync.index) == rows
-        folder.rmdir()
-        away.rename(folder)
-        while not told.get(timeout=BOUND):
-            pass
+    folder.rename(away)
+    folder.mkdir()
+    wait_until(lambda: not engine.index_sync.watching)
+    for ask in (
+        lambda: engine.queries.search("alpha"),
+        lambda: engine.view("A"),
+        lambda: engine.find("B"),
+        lambda: engine.apply([Append(note="A", content="lost?")]),
+        lambda: engine.apply([Create(note="New", content="x")], dry_run=True),
+        lambda: engine.apply([Create(note="F/New", content="x")]),
+        lambda: engine.undo(int(change.change_id), force=True),
+    ):
+        with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
+            ask()
+    assert list(folder.iterdir()) == []
+    assert dump(engine.index_sync.index) == rows
+    folder.rmdir()
+    away.rename(folder)
+    wait_until(lambda: engine.index_sync.watching)
     assert engine.queries.search("alpha").total == 1
     engine.apply([Append(note="A", content="found")])
     assert (folder / "A.md").read_text().endswith("more\nfound")
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("leads", [True, False])
 def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
-    make_vault: MakeVault, tmp_path: Path, kept: bool
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, leads: bool
 ) -> None:
+    monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", 0.01)
     engine = make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"})
-    if kept:
+    if leads:
         leading(engine)
     engine.apply([Append(note="A", content="more")])
     shutil.rmtree(engine.cache)
     assert engine.history.changes() == []
     engine.apply([Append(note="A", content="again")])
-    if kept:
+    if leads:
         leading(engine)
     assert engine.queries.search("again").total == 1
     engine.apply([Move(note="B", to="C")])
@@ -388,58 +392,60 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     assert [change.label for change in other.history.changes()] == ["move", "append"]
     other.undo(other.history.newest_to_undo())
     assert (engine.root.folder / "F/B.md").exists()
-    if kept:
-        engine.index_sync._renew_heartbeat()
-        assert engine.index_sync.is_leader
+    if leads:
+        wait_until(lambda: engine.index_sync.is_leader)
         change = engine.root.folder / "New.md"
         when_announced(
             engine, lambda: change.write_text("gamma"), lambda: engine.queries.search("gamma").total == 1
         )
 
 
+@contextlib.contextmanager
+def index_in_use(engine: Engine) -> Iterator[None]:
+    """Another program writes to the index, for longer than anybody waits."""
+    other = sqlite3.connect(engine.cache / schema.INDEX_FILE, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+    finally:
+        other.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that gives up quickly when its file is in use."""
+    monkeypatch.setattr(schema, "BUSY_MILLISECONDS", 20)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("ours", [False, True])
 def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch, ours: bool
 ) -> None:
     """The index's disk was full for a moment, or another process held its file for too long."""
-    from vaultbridge.index.sync.sync import Synchroniser, SyncReport
-
+    monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", 0.01)
     engine = leading(make_vault({"A.md": "alpha"}))
-
-    def fail(self: Synchroniser, changed: object) -> SyncReport:
-        raise EngineFailure("The disk is full: the search index cannot be written.")
-
-    with watch_states(engine) as told:
-        with monkeypatch.context() as full:
-            full.setattr(Synchroniser, "paths", fail)
+    with index_in_use(engine):
+        if ours:
+            engine.apply([Create(note="B", content="beta")])
+        else:
             (engine.root.folder / "B.md").write_text("beta")
-            while told.get(timeout=BOUND):
-                pass
-            engine.apply([Create(note="C", content="gamma")])
-        assert engine.queries.search("beta").total == 1
-        assert engine.queries.search("gamma").total == 1
-        # The leader catches up, now and not in ten seconds, and then its watch is trusted again.
-        engine.index_sync._incomplete.set()
-        while engine.index_sync._behind or not engine.index_sync._watching:
-            told.get(timeout=BOUND)
+        wait_until(lambda: not engine.index_sync.watching)
+    assert engine.queries.search("beta").total == 1
+    # The leader catches up, and then its watch is trusted again.
+    wait_until(lambda: engine.index_sync.watching)
 
 
-def test_an_unforeseen_failure_does_not_end_the_watch(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from vaultbridge.index.sync.sync import Synchroniser, SyncReport
-
+def test_an_unforeseen_failure_does_not_end_the_watch(make_vault: MakeVault) -> None:
     engine = leading(make_vault({"A.md": "alpha"}))
-    failed = threading.Event()
-    fall_behind = engine.index_sync._fall_behind
-    monkeypatch.setattr(engine.index_sync, "_fall_behind", lambda: (fall_behind(), failed.set()))
 
-    def fail(self: Synchroniser, changed: object) -> SyncReport:
+    def fail(_: object) -> None:
         raise RuntimeError("nobody foresaw this")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(Synchroniser, "paths", fail)
-        (engine.root.folder / "B.md").write_text("beta")
-        assert failed.wait(BOUND)
+    stop = engine.index_sync.listen(fail)
+    (engine.root.folder / "B.md").write_text("beta")
+    wait_until(lambda: not engine.index_sync.watching)
+    stop()
     assert engine.queries.search("beta").total == 1
     change = engine.root.folder / "New.md"
     when_announced(
@@ -477,21 +483,28 @@ def test_an_index_replaced_right_after_a_comparison_is_filled_before_it_is_queri
     assert (engine.root.folder / "A.md").read_text() == "[[C]]"
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_change_that_is_missed_while_everything_is_compared_is_not_taken_for_known(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sync = leading(make_vault({"A.md": "alpha"})).index_sync
-    compare_all = sync._compare_all
+    monkeypatch.setattr(index_sync, "DAMAGE_SECONDS", BOUND)
+    engine = make_vault({"A.md": "alpha"})
+    missed: list[str] = []
 
-    def meanwhile() -> bool:
+    def miss_a_change(point: str) -> None:
         """A change of our own, right after its folder was compared, that could not be indexed."""
-        done = compare_all()
-        sync._fall_behind()
-        return done
+        if point == "compared" and not missed:
+            missed.append(point)
+            indexed = threading.Event()
+            stop = sync.listen(lambda _: indexed.set())
+            with index_in_use(engine):
+                (engine.root.folder / "A.md").write_text("beta")
+                sync.index_written([VaultPath("A.md")])
+                assert indexed.wait(BOUND)
+            stop()
 
-    with monkeypatch.context() as during:
-        during.setattr(sync, "_compare_all", meanwhile)
-        sync._catch_up()
-    assert sync._behind and not sync._watching
-    sync._catch_up()
-    assert sync._watching and not sync._behind
+    with watched_by_hand(engine, miss_a_change) as (sync, report):
+        report(Rescan("started"))
+        assert missed and not sync.watching
+        report(Rescan("lost-events"))
+        assert sync.watching

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.index import another_leader
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameHeading, RenameTag
 from vaultbridge.engine.reading import parse_file
@@ -202,11 +203,10 @@ def test_a_link_saved_a_moment_before_a_rename_follows_it(
     """The watch reports a change only after a pause."""
     engine = make_vault({"Plan.md": "# Part\n\n#old", "Late.md": "nothing yet"})
     engine.index_sync.refresh()
-    # A watch that has not reported anything yet.
-    engine.index_sync._watching = True
     tag = " #old" if isinstance(operation, RenameTag) else ""
-    (engine.root.folder / "Late.md").write_text(f"[[Plan#Part]] #new{tag}")
-    engine.apply([operation])
+    with another_leader(engine.cache, watches=True):
+        (engine.root.folder / "Late.md").write_text(f"[[Plan#Part]] #new{tag}")
+        engine.apply([operation])
     assert (engine.root.folder / "Late.md").read_text() == after
 
 
@@ -215,10 +215,10 @@ def test_a_hidden_file_saved_a_moment_before_keeps_its_folder_from_being_deleted
 ) -> None:
     engine = make_vault({"F/Seen.md": "x"}, scope=Scope(deny=("F/Secret.md",)))
     engine.index_sync.refresh()
-    engine.index_sync._watching = True
-    (engine.root.folder / "F/Secret.md").write_text("y")
-    with pytest.raises(EditRefused, match="may not be changed"):
-        engine.apply([Delete(note="F/")])
+    with another_leader(engine.cache, watches=True):
+        (engine.root.folder / "F/Secret.md").write_text("y")
+        with pytest.raises(EditRefused, match="may not be changed"):
+            engine.apply([Delete(note="F/")])
     assert (engine.root.folder / "F/Secret.md").read_text() == "y"
 
 

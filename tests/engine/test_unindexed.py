@@ -12,7 +12,9 @@ import pytest
 from support.index import another_leader
 from vaultbridge.engine import Engine
 from vaultbridge.engine.files import choose_attachment_path
+from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
+from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -58,57 +60,61 @@ def test_what_is_missing_or_hidden_is_not_found(make_unindexed: MakeVault) -> No
 
 
 def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
-    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+    make_vault: MakeVault,
 ) -> None:
     files = {"A/Same.md": "1", "B/Same.md": "2", "C/Deep.md": "---\naliases: Other name\n---\n"}
     for name, expected in (("Deep", "C/Deep.md"), ("Other name", "C/Deep.md"), ("Same", None)):
         engine = make_vault(files)
-        find = engine.queries.find
-        other = ExitStack()
-
-        def asked(
-            name: str,
-            engine: Engine = engine,
-            find: Callable[[str], VaultPath] = find,
-            other: ExitStack = other,
-        ) -> VaultPath:
-            try:
-                return find(name)
-            finally:
-                other.close()
-                engine.index_sync.refresh()
-
-        monkeypatch.setattr(engine.queries, "find", asked)
-        other.enter_context(another_leader(engine.cache))
-        assert not engine.queries.status.complete
-        if expected is None:
-            with pytest.raises(AmbiguousName):
-                engine.find(name)
-        else:
-            assert engine.find(name) == expected
+        with ExitStack() as other:
+            other.enter_context(another_leader(engine.cache))
+            assert not engine.queries.status.complete
+            finder = Finder(engine.root, engine.scope, CompleteAfterwards(engine, other.close))
+            if expected is None:
+                with pytest.raises(AmbiguousName):
+                    finder.find(name)
+            else:
+                assert finder.find(name) == expected
         assert engine.queries.status.complete
         engine.close()
         shutil.rmtree(engine.cache)
 
 
+class CompleteAfterwards(Queries):
+    """The index is complete a moment after it was asked for a name: its leader has built it."""
+
+    def __init__(self, engine: Engine, let_build: Callable[[], None]) -> None:
+        super().__init__(engine.root, engine.index_sync, Scope(), lambda: engine.settings)
+        self._engine = engine
+        self._let_build = let_build
+
+    def find(self, name: str, *, source: str = "") -> VaultPath:
+        try:
+            return super().find(name, source=source)
+        finally:
+            self._let_build()
+            self._engine.index_sync.refresh()
+
+
 @pytest.fixture
-def built_when_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A first build that ends while a change waits for it."""
-    from vaultbridge.engine.index_sync import IndexSync
+def make_waiting(make_vault: MakeVault) -> Iterator[MakeVault]:
+    """Like `make_vault`, with a first build by another process that ends while a change waits for it."""
+    with ExitStack() as leading:
 
-    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
-    wait = IndexSync.wait_complete
+        def make(files: dict[str, str | bytes], **options: Any) -> Engine:
+            def end_build(point: str) -> None:
+                if point == "waiting for the index":
+                    leading.close()
+                    engine.index_sync.refresh()
 
-    def waited(self: IndexSync) -> None:
-        self.refresh()
-        wait(self)
+            engine = make_vault(files, checkpoint=end_build, **options)
+            leading.enter_context(another_leader(engine.cache))
+            return engine
 
-    monkeypatch.setattr(IndexSync, "wait_complete", waited)
+        yield make
 
 
-@pytest.mark.usefixtures("built_when_waited_for")
-def test_a_rename_during_a_first_build_finds_every_link(make_vault: MakeVault) -> None:
-    engine = make_vault({"A/Plan.md": "x", "B/Other.md": "[[Plan]] [[Plan#^a|p]]", "C.md": "[[A/Plan]]"})
+def test_a_rename_during_a_first_build_finds_every_link(make_waiting: MakeVault) -> None:
+    engine = make_waiting({"A/Plan.md": "x", "B/Other.md": "[[Plan]] [[Plan#^a|p]]", "C.md": "[[A/Plan]]"})
     assert not engine.queries.status.complete
     engine.apply([Move(note="Plan", to="Idea")])
     folder = engine.root.folder
@@ -116,19 +122,17 @@ def test_a_rename_during_a_first_build_finds_every_link(make_vault: MakeVault) -
     assert (folder / "C.md").read_text() == "[[Idea]]"
 
 
-@pytest.mark.usefixtures("built_when_waited_for")
-def test_a_new_note_during_a_first_build_takes_no_older_link_over(make_vault: MakeVault) -> None:
-    engine = make_vault({"A/Plan.md": "x", "B/Other.md": "[[Plan]]"})
+def test_a_new_note_during_a_first_build_takes_no_older_link_over(make_waiting: MakeVault) -> None:
+    engine = make_waiting({"A/Plan.md": "x", "B/Other.md": "[[Plan]]"})
     engine.apply([Create(note="Plan", content="new")])
     assert (engine.root.folder / "B/Other.md").read_text() == "[[A/Plan]]"
 
 
-@pytest.mark.usefixtures("built_when_waited_for")
 @pytest.mark.parametrize("operation", [Delete(note="F/"), Move(note="F/", to="G")])
 def test_a_folder_with_hidden_files_is_refused_during_a_first_build_too(
-    make_vault: MakeVault, operation: Operation
+    make_waiting: MakeVault, operation: Operation
 ) -> None:
-    engine = make_vault({"F/Seen.md": "x", "F/Secret.md": "y"}, scope=Scope(deny=("F/Secret.md",)))
+    engine = make_waiting({"F/Seen.md": "x", "F/Secret.md": "y"}, scope=Scope(deny=("F/Secret.md",)))
     with pytest.raises(EditRefused, match="may not be changed"):
         engine.apply([operation])
     assert (engine.root.folder / "F/Secret.md").read_text() == "y"

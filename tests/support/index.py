@@ -16,11 +16,12 @@ from vaultbridge.vault.paths import Root, VaultPath
 
 
 @contextmanager
-def another_leader(cache: Path) -> Iterator[None]:
-    """Somebody else leads the index in this cache folder and has not filled it yet: what a process sees while
-    another one has only just begun."""
+def another_leader(cache: Path, *, watches: bool = False) -> Iterator[None]:
+    """Somebody else leads the index in this cache folder. Unless that one `watches`, it has only just begun,
+    and the index may be empty; one that does has not yet reported what is saved from now on."""
     leader = IndexLeader(cache)
     assert leader.claim()
+    leader.mark_watching(watching=watches)
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 NOW = datetime(2026, 3, 15, 21, 15)
@@ -85,6 +86,7 @@ def open_harness(
     *,
     scope: Scope | None = None,
     clock: Callable[[], float] = NOW.timestamp,
+    checkpoint: Callable[[str], None] = ignore_checkpoint,
 ) -> ToolHarness:
     engine = Engine(
         folder,
@@ -92,6 +94,7 @@ def open_harness(
         trash=Trash({"HOME": str(base / "home")}),
         scope=scope or Scope(),
         clock=clock,
+        checkpoint=checkpoint,
     )
     return ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}, actor="test"))
 

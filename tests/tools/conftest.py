@@ -11,6 +11,7 @@ from support.files import write_vault
 from support.tools import ToolHarness, open_harness
 from support.vault import sample_vault
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.transaction import ignore_checkpoint
 
 
 @pytest.fixture
@@ -26,12 +27,16 @@ def small(tmp_path: Path) -> Iterator[Callable[..., ToolHarness]]:
     opened: list[ToolHarness] = []
 
     def make(
-        files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault"
+        files: dict[str, str | bytes],
+        *,
+        scope: Scope | None = None,
+        name: str = "vault",
+        checkpoint: Callable[[str], None] = ignore_checkpoint,
     ) -> ToolHarness:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         write_vault(folder, files)
-        opened.append(open_harness(tmp_path, folder, scope=scope))
+        opened.append(open_harness(tmp_path, folder, scope=scope, checkpoint=checkpoint))
         return opened[-1]
 
     yield make

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from support.index import another_leader
 from support.tools import ToolHarness, ungroup
-from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync.sync import Synchroniser
@@ -185,21 +183,21 @@ def test_a_query_waits_for_the_first_build_as_long_as_it_may(
     ],
 )
 def test_an_index_that_completes_meanwhile_is_still_reported_as_incomplete(
-    small: Small, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
+    small: Small, tool: str, arguments: dict[str, object]
 ) -> None:
+    queries: list[str] = []
+
+    def end_build_before_the_second_query(point: str) -> None:
+        if point == "query":
+            queries.append(point)
+            if len(queries) == 2:
+                building.close()
+
     harness = small(
-        {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'}
+        {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'},
+        checkpoint=end_build_before_the_second_query,
     )
-    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
-    asked = Queries._index
-    questions: list[None] = []
-
-    def complete_for_the_second_question(self: Queries) -> Index:
-        if questions:
-            harness.engine.index_sync.refresh()
-        questions.append(None)
-        return asked(self)
-
-    monkeypatch.setattr(Queries, "_index", complete_for_the_second_question)
-    assert harness.rows(tool, **arguments)[0].startswith("The index is still being built: ")
-    assert harness.engine.queries.status.complete
+    with ExitStack() as building:
+        building.enter_context(another_leader(harness.engine.cache))
+        assert harness.rows(tool, **arguments)[0].startswith("The index is still being built: ")
+        assert harness.engine.queries.status.complete

@@ -55,7 +55,7 @@ from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.write.steps import affected_paths
-from vaultbridge.vault.write.transaction import Recovered, Transactor
+from vaultbridge.vault.write.transaction import Recovered, Transactor, ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class Engine:
         allow_outside_links: bool = False,
         embeddings: EmbeddingSettings | None = None,
         clock: Callable[[], float] = time.time,
+        checkpoint: Callable[[str], None] = ignore_checkpoint,
     ) -> None:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
         self.scope = LinkedScope(scope, self.root)
@@ -134,6 +135,7 @@ class Engine:
             self.cache,
             trash=trash,
             clock=clock,
+            checkpoint=checkpoint,
             refusal=self._write_refusal if self.cache_problem else None,
             approve=lambda path, real: self._files.check_leads(path, real),
         )
@@ -146,7 +148,7 @@ class Engine:
                 find=self.find,
                 make_vault_relative=self.make_vault_relative,
             )
-            self.index_sync = IndexSync(self.root, self.cache, clock=clock)
+            self.index_sync = IndexSync(self.root, self.cache, clock=clock, checkpoint=checkpoint)
         except BaseException:
             self.transactor.close()
             raise

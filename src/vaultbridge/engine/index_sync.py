@@ -15,19 +15,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from vaultbridge.engine.follower import Follower
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.replace import remove_leftover
-from vaultbridge.vault.write.transaction import WRITER_LOCK
+from vaultbridge.vault.write.transaction import WRITER_LOCK, ignore_checkpoint
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
     from vaultbridge.index.sync.sync import Synchroniser, SyncReport
-    from vaultbridge.vault.watch import VaultWatcher, WatchEvent
+    from vaultbridge.vault.watch import WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
 """How often a process that is not the leader tries to become it: a dead leader is replaced within this
@@ -119,20 +119,41 @@ Listener = Callable[[frozenset[VaultPath] | None], None]
 block."""
 
 
-class IndexSync:
-    """Owns the index of one vault in this process. Any thread may call."""
+class Watcher(Protocol):
+    """As `vault.watch.VaultWatcher`."""
 
-    def __init__(self, root: Root, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class IndexSync:
+    """Owns the index of one vault in this process. Any thread may call. `watch` makes what reports changes
+    while this process leads: the system's notifications unless given. `checkpoint` is called before each
+    query ("query"), while a change waits for a first build ("waiting for the index") and before the watch is
+    trusted after a comparison ("compared")."""
+
+    def __init__(
+        self,
+        root: Root,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        checkpoint: Callable[[str], None] = ignore_checkpoint,
+        watch: Callable[[Root, Callable[[WatchEvent], None]], Watcher] | None = None,
+    ) -> None:
         self._root = root
         self._folder = folder
         self._clock = clock
+        self._checkpoint = checkpoint
+        self._make_watcher = watch
         self._leader = IndexLeader(folder)
         self._syncing = threading.RLock()
         self._opening = threading.Lock()
         self._index: Index | None = None
         self._closed = False
         self._sync: Synchroniser | None = None
-        self._watcher: VaultWatcher | None = None
+        self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._taken = threading.Event()
@@ -224,6 +245,7 @@ class IndexSync:
     def ensure_fresh(self) -> None:
         """Called before a query: waits for changes that are being indexed, and compares with the disk when
         nobody watches it. Does not wait for a first build: then the answer says that it is partial."""
+        self._checkpoint("query")
         self._follower.wait(WAIT_SECONDS)
         complete = self.index.status().complete
         if self._thread is not None and not complete:
@@ -261,6 +283,7 @@ class IndexSync:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
         deadline = time.monotonic() + COMPLETE_SECONDS
         while not (status := self.index.status()).complete:
+            self._checkpoint("waiting for the index")
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
                     f"The index is still being built: {status.done} of {status.total} notes so far.",
@@ -330,7 +353,7 @@ class IndexSync:
     def _watch(self) -> None:
         from vaultbridge.vault.watch import VaultWatcher
 
-        self._watcher = VaultWatcher(self._root, self._follow)
+        self._watcher = (self._make_watcher or VaultWatcher)(self._root, self._follow)
         self._watcher.start()
         compared = time.monotonic()
         while not self._stop.is_set():
@@ -364,6 +387,7 @@ class IndexSync:
         meanwhile."""
         self._behind = False
         done = self._compare_all()
+        self._checkpoint("compared")
         with self._trusting:
             self._behind = self._behind or not done
             self._set_watching(watching=not self._behind and not self.problem)

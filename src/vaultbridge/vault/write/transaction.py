@@ -61,13 +61,14 @@ class Recovered(Struct, frozen=True):
     kept: tuple[str, ...]
 
 
-def _ignore_checkpoint(_: str) -> None:
-    """The checkpoint in ordinary operation."""
+def ignore_checkpoint(_: str) -> None:
+    """The `checkpoint` in ordinary operation. A test hands in one of its own. It is called with the name of
+    each point that is reached, and may stop there or do something at that moment."""
 
 
 class Transactor:
-    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is called at each point
-    that is reached, so that a test can stop the process there. With a `refusal` nothing is ever changed; the
+    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint`: see
+    `ignore_checkpoint`. With a `refusal` nothing is ever changed; the
     error that it returns is raised instead."""
 
     def __init__(
@@ -77,7 +78,7 @@ class Transactor:
         *,
         trash: Trash,
         clock: Callable[[], float] = time.time,
-        checkpoint: Callable[[str], None] = _ignore_checkpoint,
+        checkpoint: Callable[[str], None] = ignore_checkpoint,
         wait: float = WRITER_SECONDS,
         refusal: Callable[[], EngineFailure] | None = None,
         approve: Approve | None = None,
