@@ -12,6 +12,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import Change, apply_changes
 from vaultbridge.markdown.edits.sections import (
     append_after_block,
+    append_section,
     append_under_heading,
     prepend_before_block,
     prepend_under_heading,
@@ -120,7 +121,7 @@ def test_lines_around_a_block() -> None:
     text = "a\n\npara ^id\n\n- x\n- y ^li\n  - z\n- w\n"
     assert edited(append_after_block, text, "id", "new") == text.replace("^id\n", "^id\n\nnew\n")
     assert edited(append_after_block, text, "^LI", "- new") == text.replace("  - z\n", "  - z\n- new\n")
-    assert edited(prepend_before_block, text, "id", "new") == text.replace("para", "new\npara")
+    assert edited(prepend_before_block, text, "id", "new") == text.replace("para", "new\n\npara")
     assert edited(prepend_before_block, text, "li", "- new") == text.replace("- y", "- new\n- y")
 
 
@@ -235,3 +236,45 @@ def test_an_addition_belongs_to_the_heading_it_was_put_under(
     place = after.index("zzz")
     above = [h for h in headings if h.start < place]
     assert len(above) == section.heading + 1
+
+
+BLOCKS = [
+    "text ^id",
+    "two\nlines ^id",
+    "- item ^id",
+    "- [ ] task ^id",
+    "> quote ^id",
+    "| a |\n|---|\n| b |\n\n^id",
+]
+ADDITIONS = [
+    "plain", "plain\n", "- item", "2. item", "> quote", "%%aside%%", "%%\nlong\n%%", "$$x$$", "$$\nx\n$$",
+    "| a |\n|---|", "```\ncode\n```", "<b>x</b>", "# H", "===", "---", "other ^new",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("addition", ADDITIONS)
+def test_an_addition_beside_a_block_leaves_the_block_as_it_is(
+    block: str, addition: str, line_end: str
+) -> None:
+    for around in ("{}", "{}\n", "before\n\n{}\n\nafter\n", "# H\n{}\n# I\n"):
+        text = around.format(block).replace("\n", line_end)
+        for edit in (append_after_block, prepend_before_block):
+            after = apply_changes(text, edit(text, parse(text), "id", addition))
+            [found] = [found for found in parse(after).blocks if found.id == "id"]
+            assert after[found.start : found.end] == block.replace("\n", line_end), after
+
+
+def test_an_indented_addition_continues_an_item_and_the_id_still_names_it() -> None:
+    text = "- item ^id\n"
+    after = apply_changes(text, append_after_block(text, parse(text), "id", "\tmore"))
+    assert after == "- item ^id\n\n\tmore\n"
+    assert [found.id for found in parse(after).blocks] == ["id"]
+
+
+@pytest.mark.parametrize("open_end", ["```\ncode", "~~~", "%%\naside", "$$\nx", "<!-- aside"])
+def test_a_heading_is_not_made_where_it_would_not_be_read_as_one(open_end: str) -> None:
+    text = f"text\n\n{open_end}\n"
+    with pytest.raises(EditRefused, match="would not be read"):
+        append_section(text, parse(text), "Log", "entry")

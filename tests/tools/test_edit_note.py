@@ -164,3 +164,26 @@ def test_an_argument_has_one_type_whichever_op_takes_it() -> None:
     for kind in OPERATIONS.values():
         for argument in list_arguments(kind):
             assert types.setdefault(argument.name, argument.type) == argument.type, argument.name
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "append", "content": "more\n\n---\n\nmore"},
+        {"op": "append", "content": "---", "heading": "H"},
+        {"op": "prepend", "content": "more\n\n---", "heading": "H"},
+        {"op": "append", "content": "---", "heading": "New", "create": True},
+        {"op": "append", "content": "---", "block": "id"},
+        {"op": "replace_section", "content": "---", "heading": "H"},
+        {"op": "replace_section", "content": "more\n\n---\nmore", "block": "id"},
+    ],
+)
+def test_a_line_across_the_page_never_turns_the_text_above_it_into_properties(
+    small: Small, edit: dict[str, Any]
+) -> None:
+    text = "---\nA break at the top, not properties.\n\n# H\ntext ^id\n"
+    harness = small({"N.md": text})
+    refused = harness.refused(EditRefused, "edit_note", name="N", **edit)
+    assert "***" in refused.hint
+    assert harness.read("N.md") == text
+    harness.data("edit_note", name="N", **{**edit, "content": edit["content"].replace("---", "***")})

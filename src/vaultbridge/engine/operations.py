@@ -159,6 +159,11 @@ class _Addition(NoteEdit, frozen=True, kw_only=True):
     block: Block = ""
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.text import keep_as_body
+
+        return keep_as_body(text, note, self._add(text, note))
+
+    def _add(self, text: str, note: Note) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits import sections
         from vaultbridge.markdown.edits import text as whole
         from vaultbridge.markdown.sections import has_section
@@ -201,12 +206,14 @@ class ReplaceSection(NoteEdit, frozen=True, kw_only=True, tag="replace_section")
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits import sections
+        from vaultbridge.markdown.edits.text import keep_as_body
 
         _check_one_place(self.heading, self.block)
         if self.heading:
-            return sections.replace_under_heading(text, note, self.heading, self.content)
+            edit = sections.replace_under_heading(text, note, self.heading, self.content)
+            return keep_as_body(text, note, edit)
         if self.block:
-            return sections.replace_block(text, note, self.block, self.content)
+            return keep_as_body(text, note, sections.replace_block(text, note, self.block, self.content))
         raise InvalidArgument("Which section? Give heading or block.", argument="heading")
 
 

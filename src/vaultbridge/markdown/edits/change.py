@@ -79,6 +79,7 @@ _OPENS_BLOCK: Final = re.compile(
 )
 _UNDERLINE: Final = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
 _BLOCK_ID_LAST: Final = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")
+_ON_ONE_LINE: Final = re.compile(r"(%%|\$\$).*\1")
 _TABLE_ROW: Final = re.compile(r"[ ]{0,3}\|")
 _CODE: Final = re.compile(r"(?: {4}| {0,3}\t)")
 _QUOTE: Final = re.compile(r"[ ]{0,3}>")
@@ -173,13 +174,17 @@ def would_merge(above: str, below: str) -> bool:
     if _LATER_ITEM.match(below) and not _OPENS_BLOCK.match(above) and above[:1] not in (" ", "\t"):
         # Only an item numbered 1 may interrupt a paragraph; another would be a line of it.
         return True
+    if _BLOCK_ID_LAST.search(above):
+        # An id counts only at the end of its paragraph, so what does not open a block is kept off.
+        bare = below.lstrip(" \t")
+        return not _OPENS_BLOCK.match(bare) or bool(_ON_ONE_LINE.match(bare))
     if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
         # It opens its own block, or is indented to continue the item above.
         return False
     if _TABLE_ROW.match(below):
         # The first row of a table right below a paragraph would be a line of it.
         return True
-    return bool(_QUOTE.match(above) or _LIST_ITEM.match(above) or _BLOCK_ID_LAST.search(above))
+    return bool(_QUOTE.match(above) or _LIST_ITEM.match(above))
 
 
 def fit_lines(text: str, offset: int, addition: str, *, floor: int = 0) -> str:

@@ -27,9 +27,9 @@ from vaultbridge.markdown.edits.change import (
     start_of_line,
     start_of_next_line,
 )
-from vaultbridge.markdown.edits.text import append, first_content
+from vaultbridge.markdown.edits.text import append, first_content, keep_as_body
 from vaultbridge.markdown.model import Block, Heading, Note
-from vaultbridge.markdown.sections import Section, find_block, find_section
+from vaultbridge.markdown.sections import Section, find_block, find_section, has_section
 
 _ATX: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?")
@@ -73,7 +73,14 @@ def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[
     floor = note.properties.end if note.properties else 0
     lines = text[floor:].splitlines()
     apart = "\n" if lines and lines[-1].strip() else ""
-    return append(text, note, f"{apart}{'#' * (marks or 2)} {name}\n\n{addition}")
+    edit = keep_as_body(text, note, append(text, note, f"{apart}{'#' * (marks or 2)} {name}\n\n{addition}"))
+    after = apply_changes(text, edit)
+    if not has_section(after, _parse(after), name):
+        raise EditRefused(
+            f"The heading {name!r} would not be read as one: the note ends inside code or a comment.",
+            hint="Close what is open at the end of the note first.",
+        )
+    return edit
 
 
 def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:
@@ -123,7 +130,8 @@ def append_after_block(text: str, note: Note, block_id: str, addition: str) -> t
     if not addition:
         return ()
     offset = start_of_next_line(text, block.end)
-    return (Change(offset, offset, fit_lines(text, offset, addition)),)
+    fitted, blank = fit_lines(text, offset, addition), line_end_near(text, offset)
+    return _beside_block(text, note, block, offset, fitted, blank + fitted)
 
 
 def prepend_before_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
@@ -132,7 +140,29 @@ def prepend_before_block(text: str, note: Note, block_id: str, addition: str) ->
     if not addition:
         return ()
     offset = start_of_line(text, block.start)
-    return (Change(offset, offset, fit_lines(text, offset, addition)),)
+    fitted, blank = fit_lines(text, offset, addition), line_end_near(text, offset)
+    return _beside_block(text, note, block, offset, fitted, fitted + blank)
+
+
+def _beside_block(
+    text: str, note: Note, block: Block, offset: int, close: str, apart: str
+) -> tuple[Change, ...]:
+    """Insert what leaves the block as it is: the addition close to it, else apart from it. An addition that
+    is indented to continue an item becomes part of the block either way; then its id must still name it."""
+    edits = [keep_as_body(text, note, (Change(offset, offset, added),)) for added in (close, apart)]
+    blocks = [_find_again(apply_changes(text, edit), block.id) for edit in edits]
+    if text[block.start : block.end] in blocks:
+        return edits[blocks.index(text[block.start : block.end])]
+    kept = [edit for edit, found in zip(edits, blocks, strict=True) if found]
+    if not kept:
+        raise EditRefused(f"This text beside ^{block.id} would leave the id outside any block.")
+    return kept[0]
+
+
+def _find_again(text: str, block_id: str) -> str:
+    """Return the text of the block with this id; "" if there is none."""
+    found = (block for block in _parse(text).blocks if block.id == block_id)
+    return next((text[block.start : block.end] for block in found), "")
 
 
 def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
@@ -163,10 +193,7 @@ def rename_heading(text: str, note: Note, heading: HeadingPath | Section, new: s
     if old.text == wanted:
         return ()
     edit = (_heading_change(text, old, wanted),)
-    # Imported here: parsing again is needed only for this check.
-    from vaultbridge.markdown.parse import parse
-
-    after = parse(apply_changes(text, edit)).headings
+    after = _parse(apply_changes(text, edit)).headings
     if len(after) != len(note.headings) or after[section.heading].text != wanted:
         raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use simpler text.")
     return edit
@@ -231,10 +258,15 @@ def _heading_change(text: str, heading: Heading, wanted: str) -> Change:
     return Change(start, start + len(heading.text), wanted)
 
 
-def _must_hold_block(text: str, block_id: str) -> None:
+def _parse(text: str) -> Note:
+    # Imported here: only edits that are checked afterwards parse again.
     from vaultbridge.markdown.parse import parse
 
-    if not any(block.id == block_id for block in parse(text).blocks):
+    return parse(text)
+
+
+def _must_hold_block(text: str, block_id: str) -> None:
+    if not _find_again(text, block_id):
         raise EditRefused(
             f"The new text would leave ^{block_id} outside any block.",
             hint="Give one paragraph, list item, quote or table.",

@@ -13,6 +13,7 @@ from typing import Final
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import (
     Change,
+    apply_changes,
     convert_line_ends,
     ends_with_line_end,
     fit_lines,
@@ -54,6 +55,24 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
             hint="Set the properties one by one, or begin the text with another line.",
         )
     return (Change(offset, offset, fit_lines_in_note(text, note, offset, addition, floor=floor)),)
+
+
+def keep_as_body(text: str, note: Note, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Return the changes, unless they would close a line `---` that begins a note without properties: then
+    all of its text up to there would be read as properties."""
+    if note.properties is not None:
+        return changes
+    after = apply_changes(text, changes)
+    if after.startswith("---"):
+        # Imported here: few notes begin so.
+        from vaultbridge.markdown.parse import parse
+
+        if parse(after).properties is not None:
+            raise EditRefused(
+                "The note begins with '---': one more such line would make the text above it properties.",
+                hint="Write '***' or '___' for a line across the page.",
+            )
+    return changes
 
 
 def first_content(text: str, start: int, end: int) -> int:
