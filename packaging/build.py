@@ -1,6 +1,6 @@
 """Builds every package into a folder, and lets each be checked by its own tool.
 
-    python packaging/build.py dist [--only wheel|install|mcpb|registry|plugin|container|companion]
+    python packaging/build.py dist [--only wheel|formula|install|mcpb|registry|plugin|container|companion]
 
 The wheel, the source distribution and the bundle are built twice and must be the same to the byte. The tools
 come from PyPI (`requirements/packaging.lock`) and npm, into `.venv-packaging` and `packaging/node_modules`.
@@ -58,6 +58,14 @@ def build_python_packages(folder: Path) -> None:
                 raise SystemExit(f"{file.name} differs when it is built again")
     packages = [str(file) for file in sorted(folder.glob("vaultbridge-*")) if file.suffix in (".whl", ".gz")]
     run(str(tool("twine")), "check", "--strict", *packages)
+
+
+def fill_formula(folder: Path) -> None:
+    """Write the Homebrew formula with the hash of the source distribution that was just built."""
+    formula = (HERE / "homebrew" / "vaultbridge.rb").read_text("utf-8")
+    source = folder / formula.partition('url "')[2].partition('"')[0].rpartition("/")[2]
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    (folder / "vaultbridge.rb").write_text(formula.replace("0" * 64, digest), "utf-8")
 
 
 def build_bundle(folder: Path) -> None:
@@ -283,6 +291,7 @@ def check_container(folder: Path) -> None:
 
 STEPS = {
     "wheel": build_python_packages,
+    "formula": fill_formula,
     "install": try_first_minute,
     "mcpb": build_bundle,
     "registry": check_registry_entry,

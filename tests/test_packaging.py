@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 import yaml
@@ -102,6 +103,13 @@ def test_the_release_files_of_the_companion_are_what_install_writes(tmp_path: Pa
     installed = {file.name: file.read_bytes() for file in plugin.iterdir()}
     assert installed.keys() == {"main.js", "manifest.json", "styles.css"}
     assert found[0] == {**installed, "versions.json": found[0]["versions.json"]}
+
+
+def test_the_formula_gets_the_hash_of_the_source_distribution(tmp_path: Path) -> None:
+    (tmp_path / f"vaultbridge-{__version__}.tar.gz").write_bytes(b"source")
+    run_python("packaging/build.py", str(tmp_path), "--only", "formula")
+    written = (tmp_path / "vaultbridge.rb").read_text("utf-8")
+    assert f'sha256 "{sha256(b"source").hexdigest()}"' in written and "0000" not in written
 
 
 def run_python(*words: str) -> None:

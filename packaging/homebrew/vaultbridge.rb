@@ -1,5 +1,5 @@
-# A formula for a tap. `brew update-python-resources vaultbridge` fills in the resources from PyPI; the release
-# workflow fills in the address and the hash of the source distribution.
+# A formula for a tap. `make packages` writes it into dist/ with the hash of the source distribution, and a
+# release has it; in the tap, `brew update-python-resources vaultbridge` adds the resources from PyPI.
 class Vaultbridge < Formula
   include Language::Python::Virtualenv
 
