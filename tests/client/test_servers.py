@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from client.servers import until
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.plugins import open_target, read_servers
 from vaultbridge.client.stdio import StdioTransport
@@ -86,11 +88,19 @@ def test_variables_are_replaced_from_the_environment(folder: Path, monkeypatch: 
         open_target("w", config=write(folder / "c.json", w={"command": "${MISSING}"}))
 
 
-def test_members_for_other_programs_are_no_hindrance(folder: Path) -> None:
-    entry = {"command": "x", "args": [], "disabled": False, "autoApprove": [], "env": {"A": "b"}}
-    transport = open_target("w", config=write(folder / "c.json", w=entry))
-    assert isinstance(transport, StdioTransport) and transport._env is not None
-    assert transport._env["A"] == "b" and transport._env["PATH"] == os.environ["PATH"]
+async def test_members_for_other_programs_are_no_hindrance(folder: Path) -> None:
+    report = (
+        "import json, os; print(json.dumps({'jsonrpc': '2.0', 'method': 'env', 'params': dict(os.environ)}))"
+    )
+    entry = {"command": sys.executable, "args": ["-c", report], "disabled": False, "autoApprove": []}
+    transport = open_target("w", config=write(folder / "c.json", w={**entry, "env": {"A": "b"}}))
+    assert isinstance(transport, StdioTransport)
+    messages: list[dict[str, Any]] = []
+    transport.on_message = messages.append
+    await transport.start()
+    await until(lambda: bool(messages))
+    await transport.close()
+    assert messages[0]["params"]["A"] == "b" and messages[0]["params"]["PATH"] == os.environ["PATH"]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from client.servers import running
+from client.servers import running, until
 from client.test_stdio import command
+from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.trace import TracedTransport
@@ -40,7 +41,9 @@ async def test_it_passes_on_everything_else() -> None:
         await traced.start()
         assert traced.is_connected and traced.queue_size == 0 and traced.state == "connected"
         assert await traced.is_alive()
-        inner._report(ValueError("x"))
+        say = {"jsonrpc": "2.0", "method": "say", "params": {"text": "no message"}}
+        await traced.send(say)
+        await until(lambda: bool(errors))
         await traced.close()
-        assert [str(e) for e in errors] == ["x"] and closed == [True]
+        assert [type(error) for error in errors] == [InvalidMessage] and closed == [True]
         assert states == ["connecting", "connected", "disconnecting", "disconnected"]

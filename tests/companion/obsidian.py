@@ -110,6 +110,11 @@ class Obsidian:
         await self._reader
 
 
+def absolute(vault: Path, note: str) -> str:
+    """The note's place as Claude Code names it."""
+    return str(vault.resolve() / note)
+
+
 @asynccontextmanager
 async def obsidian(
     vault: Path,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from companion.obsidian import Obsidian, needs_node, obsidian
+from companion.obsidian import Obsidian, absolute, needs_node
 from support.editor import Client
 from support.serve import Served, served
 
@@ -33,23 +33,6 @@ VAULT = {
 async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
     async with served(tmp_path / "home", vault, "--deny", "Private/") as server:
         yield server
-
-
-@pytest.fixture
-async def app(server: Served, vault: Path) -> AsyncIterator[Obsidian]:
-    async with obsidian(vault, server.environ) as app:
-        await app.connected()
-        yield app
-
-
-@pytest.fixture
-async def client(server: Served) -> AsyncIterator[Client]:
-    async with server.client() as client:
-        yield client
-
-
-def absolute(vault: Path, note: str) -> str:
-    return str(vault.resolve() / note)
 
 
 async def next_selection(client: Client, vault: Path, note: str, text: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from mcp.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import Implementation
 
-from companion.obsidian import Obsidian, needs_node, obsidian
+from companion.obsidian import Obsidian, absolute, needs_node, obsidian
 from support.editor import WAIT, Client
 from support.serve import Served, served
 
@@ -33,23 +33,6 @@ VAULT = {"Plain.md": "one\ntwo 𝄞\nthree\n", NOTE: TEXT, "Private/Diary.md": "
 async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
     async with served(tmp_path / "home", vault, "--deny", "Private/", "--review", "all") as server:
         yield server
-
-
-@pytest.fixture
-async def app(server: Served, vault: Path) -> AsyncIterator[Obsidian]:
-    async with obsidian(vault, server.environ) as app:
-        await app.connected()
-        yield app
-
-
-@pytest.fixture
-async def client(server: Served) -> AsyncIterator[Client]:
-    async with server.client() as client:
-        yield client
-
-
-def absolute(vault: Path, note: str) -> str:
-    return str(vault.resolve() / note)
 
 
 async def propose(client: Client, vault: Path, note: str, text: str) -> Any:

@@ -152,11 +152,11 @@ class FixtureProvider(EmptyProvider):
         self._listeners: set[Callable[[Change], None]] = set()
         self.watched: set[str] = set()
         self.closed = False
-        self._tools: dict[str, tuple[ToolInfo, Tool]] = {}
+        self.tools: dict[str, tuple[ToolInfo, Tool]] = {}
         self._extra_tools = 0
         self._extra_prompts = 0
         for name, (schema, run) in self._catalog().items():
-            self._tools[name] = (
+            self.tools[name] = (
                 ToolInfo(name=name, description=f"Fixture: {name}", input_schema=schema),
                 run,
             )
@@ -169,7 +169,7 @@ class FixtureProvider(EmptyProvider):
             annotations=ToolAnnotations(title="Structured", read_only_hint=True),
             meta={"fixture/kind": "rich"},
         )
-        self._tools["test_structured"] = (rich, self._structured)
+        self.tools["test_structured"] = (rich, self._structured)
 
     def _catalog(self) -> dict[str, tuple[dict[str, Any], Tool]]:
         return {
@@ -212,10 +212,10 @@ class FixtureProvider(EmptyProvider):
     # Tools.
 
     async def list_tools(self) -> Sequence[ToolInfo]:
-        return [info for info, _ in self._tools.values()]
+        return [info for info, _ in self.tools.values()]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return await self._tools[name][1](arguments, context)
+        return await self.tools[name][1](arguments, context)
 
     async def _simple_text(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         return said("This is a simple text response for testing.")
@@ -323,7 +323,7 @@ class FixtureProvider(EmptyProvider):
     async def _change_tools(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         self._extra_tools += 1
         name = f"test_added_{self._extra_tools}"
-        self._tools[name] = (ToolInfo(name=name, description="Added", input_schema=OBJECT), self._echo)
+        self.tools[name] = (ToolInfo(name=name, description="Added", input_schema=OBJECT), self._echo)
         self._announce(ToolsChanged())
         return said("Mutation triggered")
 

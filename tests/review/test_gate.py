@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -205,7 +207,7 @@ def test_a_proposal_of_a_killed_decider_waits_again(reviewed: Make) -> None:
     number = vault.ask(Append(note="A", content="x"))
     assert vault.store.claim(number)
     assert not vault.store.claim(number)
-    with vault.store._writing() as db:
+    with closing(sqlite3.connect(vault.engine.cache / "review.sqlite", isolation_level=None)) as db:
         db.execute("UPDATE proposals SET decider = 2147483646")
     assert vault.decider.accept(number, by="page").outcome == "accepted"
 

@@ -56,7 +56,7 @@ class HttpClient:
         self.fixture = fixture
         self.session_id = ""
         self.version = ""
-        self._next_id = 0
+        self.last_id = 0
         self.stop: Callable[[], Awaitable[None]]
 
     def headers(self, **more: str | None) -> dict[str, str]:
@@ -74,13 +74,13 @@ class HttpClient:
 
     def start(self, method: str, params: dict[str, Any] | None = None, **headers: str | None) -> Any:
         """POST a request; gives the response's context manager."""
-        self._next_id += 1
+        self.last_id += 1
         params = params or {}
         if self.version == MODERN:
             params = {"_meta": modern_meta(), **params}
             name = params.get("name") or params.get("uri")
             headers = {"Mcp_Method": method, **({"Mcp_Name": name} if name else {}), **headers}
-        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}
+        message = {"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}
         return self.post(message, **headers)
 
     async def ask(self, method: str, params: dict[str, Any] | None = None, **headers: str | None) -> Any:

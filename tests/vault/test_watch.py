@@ -222,12 +222,13 @@ def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: Root,
 
 
 def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:
+    before = set(threading.enumerate())
     watched = Watched(root)
     folder.rmdir()
     watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
+    (thread,) = set(threading.enumerate()) - before
     watched.watcher.stop()
-    thread = watched.watcher._thread
-    assert thread is not None and not thread.is_alive()
+    assert not thread.is_alive()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")

@@ -271,14 +271,15 @@ async def _any(client: Client) -> dict[str, Any]:
     return await client.came.get()
 
 
-async def test_an_internal_failure_is_an_error_without_details(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def broken() -> int:
+class BrokenView(VaultView):
+    async def file_count(self) -> int:
         raise RuntimeError("/secret/path of the machine")
 
-    monkeypatch.setattr(bridge.view, "file_count", broken)
-    async with bridge.client() as client:
+
+async def test_an_internal_failure_is_an_error_without_details(
+    vault: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(vault, view=BrokenView(vault, Scope())) as bridge, bridge.client() as client:
         with pytest.raises(Failed) as failed:
             await client.request("getWorkspaceInfo")
     assert failed.value.code == -32603

@@ -330,8 +330,8 @@ async def test_long_work_can_release_its_connection() -> None:
 
     async with http_server() as client:
         await client.initialize("2025-11-25")
-        info, _ = client.fixture._tools["test_reconnection"]
-        client.fixture._tools["test_reconnection"] = (info, long_work)
+        info, _ = client.fixture.tools["test_reconnection"]
+        client.fixture.tools["test_reconnection"] = (info, long_work)
         async with client.start("tools/call", {"name": "test_reconnection"}) as response:
             (primed,) = [event async for event in events(response)]
         let_go.set()
@@ -353,7 +353,7 @@ async def test_a_cancelled_request_ends_its_stream_without_an_answer() -> None:
         cancel = {
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
-            "params": {"requestId": client._next_id + 1},
+            "params": {"requestId": client.last_id + 1},
         }
         await asyncio.sleep(0)
         async with asyncio.timeout(BOUND):
@@ -371,7 +371,7 @@ async def test_an_id_in_flight_is_refused_and_the_first_keeps_its_answer() -> No
             stream = events(response)
             await anext(stream)
             question = (await anext(stream)).message
-            async with client.post({**PING, "id": client._next_id}) as second:
+            async with client.post({**PING, "id": client.last_id}) as second:
                 assert second.status == 400
             async with client.post(
                 {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}}
@@ -481,7 +481,7 @@ async def test_the_envelope_is_checked_before_anything_runs() -> None:
             async with client.start("server/discover", params, **headers) as response:
                 answer = await body(response)
                 assert (response.status, answer["error"]["code"]) == (400, code), (params, headers)
-                assert answer["id"] == client._next_id
+                assert answer["id"] == client.last_id
 
 
 async def test_marked_arguments_are_checked_against_their_headers() -> None:
@@ -521,7 +521,7 @@ async def test_a_listening_stream_acknowledges_notifies_and_ends_with_the_server
         filters = {"notifications": {"toolsListChanged": True}}
         async with client.start("subscriptions/listen", filters) as response:
             assert response.content_type == "text/event-stream"
-            id_ = client._next_id
+            id_ = client.last_id
             stream = events(response)
             first = await anext(stream)
             assert first.message["method"] == "notifications/subscriptions/acknowledged"
@@ -564,8 +564,8 @@ async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPa
             finally:
                 stopped.set()
 
-        info, _ = client.fixture._tools["test_wait"]
-        client.fixture._tools["test_wait"] = (info, wait)
+        info, _ = client.fixture.tools["test_wait"]
+        client.fixture.tools["test_wait"] = (info, wait)
         params = {"name": "test_wait", "_meta": modern_meta(logLevel="debug")}
         async with client.start("tools/call", params) as response:
             assert (await anext(events(response))).message["method"] == "notifications/message"

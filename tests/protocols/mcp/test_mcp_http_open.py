@@ -116,8 +116,8 @@ async def test_a_call_in_flight_of_a_revoked_principal_is_cancelled(monkeypatch:
             finally:
                 stopped.set()
 
-        info, _ = opened.fixture._tools["test_wait"]
-        opened.fixture._tools["test_wait"] = (info, wait)
+        info, _ = opened.fixture.tools["test_wait"]
+        opened.fixture.tools["test_wait"] = (info, wait)
         client = opened.client()
         client.version = MODERN
 
