@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.__main__ import main
 from vaultbridge.cli.commands import COMMANDS
 from vaultbridge.cli.common import SuggestingParser
 from vaultbridge.cli.setup.completion import find_parser
@@ -98,9 +99,32 @@ def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[st
     assert meaning(PARSERS[command], mixed) == meaning(PARSERS[command], first)
 
 
+@given(st.sampled_from(sorted(PARSERS)), st.lists(WORDS.map("-{}".format), min_size=1, max_size=4))
+def test_what_follows_two_dashes_is_never_an_option(command: str, words: list[str]) -> None:
+    """Alone, after a word, and after an option; the words stay as they are, and in their order."""
+    parser = PARSERS[command]
+    places = [action for action in parser._actions if not action.option_strings]
+    texts = [action for action in places if action.type is None and action.choices is None]
+    if texts != places:
+        return  # it takes numbers or names of its own
+    most = len(places) if all(action.nargs not in ("*", "+") for action in places) else len(words)
+    given = words[:most]
+    if len(given) < sum(action.nargs in (None, "+") for action in places):
+        return
+    for line in (["--", *given], ["--json", "--", *given], ["--color", "never", "--", *given]):
+        found = vars(parser.parse(line))
+        held = [found[action.dest] for action in places]
+        told = [word for one in held if one for word in (one if isinstance(one, list) else [one])]
+        assert told == given
+
+
 @pytest.mark.parametrize(
     ("command", "line", "expected"),
     [
+        ("read", "-- -Note", {"vault": None, "place": "-Note"}),
+        ("read", "-v V -- --json", {"vault": "V", "place": "--json", "json": False}),
+        ("append", "-- -Note -text", {"place": "-Note", "text": ["-text"]}),
+        ("undo", "-- 3", {"vault": None, "id": 3}),
         ("diffs", "V --accept 3", {"vault": "V", "accept": True, "id": "3"}),
         ("links", "V --depth 2 NAME", {"vault": "V", "depth": 2, "note": "NAME"}),
         ("connect", "cursor --dry-run V", {"assistant": "cursor", "dry_run": True, "vault": "V"}),
@@ -127,6 +151,36 @@ def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[st
 def test_lines_that_people_write(command: str, line: str, expected: dict[str, Any]) -> None:
     found = vars(PARSERS[command].parse(line.split()))
     assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["read", "-Note"], "An argument that begins with - goes after --."),
+        (["search", "-draft", "roses"], "An argument that begins with - goes after --."),
+        (["read", "--jsn", "Note"], "Did you mean --json?"),
+        (["undo", "--", "-x"], "invalid number value: '-x'"),
+    ],
+)
+def test_wrong_usage_is_two_lines_and_an_object_for_programs(
+    line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert said in first and second.startswith(f"usage: vaultbridge {line[0]} ")
+    assert main([line[0], "--json", *line[1:]]) == 2
+    shown = capsys.readouterr()
+    answer = json.loads(shown.out)
+    assert (answer["errorCode"], answer["reason"]) == ("INVALID_PARAMS", "invalid-argument")
+    assert answer["error"] in first and answer["hint"].startswith(("usage: ", "An arg", "Did you"))
+    assert shown.err.splitlines()[0] == first
+
+
+def test_wrong_usage_of_a_command_within_a_command_is_an_object_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["token", "make", "--json", "--nope"]) == 2
+    assert json.loads(capsys.readouterr().out)["reason"] == "invalid-argument"
 
 
 def test_token_takes_its_options_before_and_after_the_name(tmp_path: Path) -> None:

@@ -116,3 +116,13 @@ def test_the_way_back_is_written_as_the_command_was(machine: Machine) -> None:
     )
     undone = machine.run("undo", "2", here=vault)
     assert undone.returncode == 0, undone.stderr
+
+
+def test_everything_can_be_paused_from_inside_the_vault(machine: Machine) -> None:
+    """Also where no bridge runs: then the vault's own list is changed."""
+    vault = machine.add_vault("One")
+    machine.add_vault("Two")
+    done = machine.run("pause", here=vault)
+    assert (done.returncode, done.stdout) == (0, "All assistants are paused.\n"), done.stderr
+    assert machine.run("resume", here=vault).stdout == "No assistant is paused.\n"
+    assert "Obsidian knows 2 vaults: One, Two." in machine.run("pause").stderr

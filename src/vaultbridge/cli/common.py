@@ -7,7 +7,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -36,12 +36,26 @@ ERROR_CHARS = 1000
 LARGEST_NUMBER = 2**63 - 1
 """SQLite's largest integer: nobody has more notes, lines or changes."""
 
+_PLAIN_WORD = "\0"
+"""Put before the words that follow `--`: no real argument contains it, and argparse then takes none of them
+for an option. Its own treatment of `--` is lost when options may stand anywhere."""
+
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+class UsageExit(SystemExit):
+    """Wrong usage. People have been told; the error is for programs."""
+
+    def __init__(self, error: InvalidArgument) -> None:
+        super().__init__(USAGE)
+        self.error = error
 
 
 class SuggestingParser(argparse.ArgumentParser):
     """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
     accepts options and other arguments in any order."""
+
+    _given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
         from difflib import get_close_matches
@@ -52,12 +66,18 @@ class SuggestingParser(argparse.ArgumentParser):
             name = word.partition("=")[0].rstrip(":,")
             if name.startswith("--") and name not in options:
                 closest = get_close_matches(name, options, n=1)
-                suggestion = f" Did you mean {closest[0]}?" if closest else ""
+                suggestion = f"Did you mean {closest[0]}?" if closest else ""
                 break
-        if not suggestion and "arguments: -" in message:
-            suggestion = " An argument that begins with - goes after --."
-        text = to_one_line(message).rstrip(".")
-        self.exit(USAGE, f"{self.prog}: {text}.{suggestion}\n{self.brief_usage()}\n")
+        if not suggestion and any(self._is_unknown(word) for word in self._given):
+            suggestion = "An argument that begins with - goes after --."
+        text = f"{to_one_line(message.replace(_PLAIN_WORD, '')).rstrip('.')}."
+        usage = self.brief_usage()
+        self._print_message(f"{self.prog}: {f'{text} {suggestion}'.rstrip()}\n{usage}\n", sys.stderr)
+        raise UsageExit(InvalidArgument(text, argument="usage", hint=suggestion or usage))
+
+    def _is_unknown(self, word: str) -> bool:
+        """Whether a word looks like a short option that there is not."""
+        return word[:1] == "-" != word and word[:2] not in {"--", *self._option_string_actions}
 
     def brief_usage(self) -> str:
         """How the command is written, in one line: its arguments, without the list of options."""
@@ -71,9 +91,17 @@ class SuggestingParser(argparse.ArgumentParser):
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse arguments with options anywhere between the others, as people write them."""
+        end = argv.index("--") if "--" in argv else len(argv)
+        self._given = argv[:end]
+        argv = [*argv[:end], *(_PLAIN_WORD + word for word in argv[end + 1 :])]
         if any(action.nargs == argparse.PARSER for action in self._actions):
             return self.parse_args(argv)  # `token make …`: the inner parser takes the rest
         return self.parse_intermixed_args(argv)
+
+    def _get_value(self, action: argparse.Action, arg_string: Any) -> Any:
+        if isinstance(arg_string, str) and action.nargs != argparse.PARSER:
+            arg_string = arg_string.removeprefix(_PLAIN_WORD)
+        return super()._get_value(action, arg_string)
 
     def destinations(self) -> set[str]:
         return {action.dest for action in self._actions}
@@ -228,6 +256,10 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         return OK
     try:
         args = parser.parse(argv)
+    except UsageExit as stop:
+        if "--json" in argv[: argv.index("--") if "--" in argv else None]:
+            emit(_describe(stop.error))
+        return USAGE
     except SystemExit as stop:
         return int(stop.code or 0)
     args.terminal = Terminal.detect("never" if args.json else args.color)
@@ -270,15 +302,12 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
 def report(error: VaultbridgeError, *, as_json: bool) -> None:
     sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n")
     if as_json:
-        emit(
-            {
-                "error": error.message,
-                "errorCode": error.code,
-                "reason": error.reason,
-                "hint": error.hint,
-                **error.details,
-            }
-        )
+        emit(_describe(error))
+
+
+def _describe(error: VaultbridgeError) -> dict[str, Any]:
+    told = {"error": error.message, "errorCode": error.code, "reason": error.reason, "hint": error.hint}
+    return {**told, **error.details}
 
 
 def to_one_line(text: str) -> str:

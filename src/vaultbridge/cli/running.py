@@ -22,6 +22,7 @@ from vaultbridge.cli.common import (
     ask_bridge,
     emit,
     find_cache,
+    find_default_vault,
     open_browser,
     open_vault,
     run,
@@ -181,7 +182,9 @@ def main_pause(argv: list[str]) -> int:
 def _add_assistant(parser: Parser) -> None:
     parser.add_argument("assistant", nargs="?", default="", help="its name, id or process; by default all")
     parser.add_argument(
-        "-v", "--vault", default="", help="the vault, where no bridge runs; by default the only one"
+        "-v",
+        "--vault",
+        help="the vault, where no bridge runs; by default the one you are in, or the only one",
     )
 
 
@@ -223,10 +226,10 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
     }
 
 
-def _change_list(action: str, name: str, vault: str) -> dict[str, Any]:
+def _change_list(action: str, name: str, vault: str | None) -> dict[str, Any]:
     from vaultbridge.activity.pauses import Pauses
 
-    pauses = Pauses([find_cache(vault)])
+    pauses = Pauses([find_cache(vault or find_default_vault())])
     if not name:
         pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
         return {"assistants": [], "pausedAll": pauses.everyone}
