@@ -27,7 +27,7 @@ from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.review.gate import WAITING_CALLS, Choice, ReviewGate
+from vaultbridge.review.gate import WAITING_CALLS, ReviewGate, UnaskedCaller
 from vaultbridge.review.policy import ReviewRules
 from vaultbridge.review.rebase import read_file, tell_writer
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
@@ -136,20 +136,6 @@ WRITE_SECONDS: Final = CALL_SECONDS - 5.0
 """How long a client's own write waits for a person: it is answered before its call's time limit."""
 
 
-class _PatientCaller:
-    """A client that writes a file itself (`review.gate.Caller`): it waits, and cannot ask anybody."""
-
-    can_ask = False
-    can_show = False
-    asked = ""
-
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        return "cancel"
-
-    def begin_waiting(self, seconds: float) -> float:
-        return min(seconds, WRITE_SECONDS)
-
-
 class EngineView:
     """`find_rules` says which changes wait for a person; without it none does."""
 
@@ -157,7 +143,7 @@ class EngineView:
         self._engine = engine
         self._writer = engine
         if find_rules is not None:
-            gate = ReviewGate(find_rules, "writeFile", _PatientCaller(), lambda *_: None)
+            gate = ReviewGate(find_rules, "writeFile", UnaskedCaller(longest=WRITE_SECONDS), lambda *_: None)
             self._writer = engine.gated(gate)
         self._waiting: ThreadPoolExecutor | None = None
 

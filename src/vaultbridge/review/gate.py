@@ -78,6 +78,23 @@ class Caller(Protocol):
         ...
 
 
+class UnaskedCaller:
+    """A caller through which nobody can be asked. It waits at most `longest` seconds for a person."""
+
+    can_ask = False
+    can_show = False
+    asked = ""
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+
+    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
+        return "cancel"
+
+    def begin_waiting(self, seconds: float) -> float:
+        return min(seconds, self._longest)
+
+
 class _NeedsPerson(Exception):
     def __init__(self, planned: Planned, reason: Reason) -> None:
         super().__init__(reason)

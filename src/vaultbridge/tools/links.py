@@ -12,10 +12,10 @@ from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
+    answer_page,
     answer_text,
     clip_text,
     group_rows,
-    render_page,
     slice_rows,
     wait_for_index,
 )
@@ -92,16 +92,8 @@ def run(context: VaultContext, arguments: Links) -> Answer:
         case "path":
             found = "\n".join([*unfinished, *_find_path(context, arguments)])
             return answer_text(clip_text(found, arguments.max_chars))
-    text = render_page(
-        shown,
-        total=total,
-        offset=arguments.offset,
-        what=what,
-        head=head,
-        notes=unfinished,
-        max_chars=arguments.max_chars,
-    )
-    return answer_text(text, None if path is None else partial(_draw, context, path, arguments.depth))
+    figure = None if path is None else partial(_draw, context, path, arguments.depth)
+    return answer_page(shown, total, arguments, what, head=head, notes=unfinished, figure=figure)
 
 
 def _draw(context: VaultContext, path: VaultPath, depth: int) -> dict[str, Any]:

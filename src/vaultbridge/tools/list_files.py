@@ -13,8 +13,7 @@ from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
-    answer_text,
-    render_page,
+    answer_page,
     slice_rows,
     wait_for_index,
 )
@@ -55,16 +54,7 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
     rows, total, what = _find_page(context.engine.queries, folder, arguments)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)
-    return answer_text(
-        render_page(
-            rows,
-            total=total,
-            offset=arguments.offset,
-            what=what,
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_page(rows, total, arguments, what, notes=notes)
 
 
 def _find_page(queries: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:

@@ -14,10 +14,10 @@ from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
+    answer_page,
     answer_rows,
     answer_text,
     group_rows,
-    render_page,
     wait_for_index,
 )
 from vaultbridge.tools.base.arguments import parse_reference
@@ -53,16 +53,7 @@ def run_properties(context: VaultContext, arguments: Properties) -> Answer:
             arguments.property, limit=arguments.limit, offset=arguments.offset
         )
         values = (f"{one.path}: {_encode(one.value)}" for one in found.rows)
-        return answer_text(
-            render_page(
-                values,
-                total=found.total,
-                offset=arguments.offset,
-                what="notes",
-                notes=notes,
-                max_chars=arguments.max_chars,
-            )
-        )
+        return answer_page(values, found.total, arguments, "notes", notes=notes)
     return answer_rows(_list_properties(context), arguments, "properties", notes=notes)
 
 
@@ -148,16 +139,7 @@ def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
         matches_per_note=0,
     )
     rows = (hit.path for hit in found.hits)
-    return answer_text(
-        render_page(
-            rows,
-            total=found.total,
-            offset=arguments.offset,
-            what="notes",
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_page(rows, found.total, arguments, "notes", notes=notes)
 
 
 def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
@@ -224,15 +206,12 @@ def run_tasks(context: VaultContext, arguments: Tasks) -> Answer:
         limit=arguments.limit,
         offset=arguments.offset,
     )
-    return answer_text(
-        render_page(
-            group_rows((task.path, _render_place(task)) for task in found.tasks),
-            total=found.total,
-            offset=arguments.offset,
-            what="tasks",
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
+    return answer_page(
+        group_rows((task.path, _render_place(task)) for task in found.tasks),
+        found.total,
+        arguments,
+        "tasks",
+        notes=notes,
     )
 
 

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     Answer,
+    answer_page,
     answer_text,
     clip_text,
-    render_page,
     wait_for_index,
 )
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset
@@ -62,16 +62,7 @@ def run(context: VaultContext, arguments: VaultInfo) -> Answer:
         rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
         rows, total, what = _list_section(engine.queries, arguments)
-    return answer_text(
-        render_page(
-            rows,
-            total=total,
-            offset=arguments.offset,
-            what=what,
-            notes=notes,
-            max_chars=arguments.max_chars,
-        )
-    )
+    return answer_page(rows, total, arguments, what, notes=notes)
 
 
 def _list_section(queries: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:

@@ -241,16 +241,30 @@ def answer_rows(
 ) -> Answer:
     """Answer with one page of rows that are all at hand."""
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_page(shown, len(rows), arguments, what, head=head, notes=notes)
+
+
+def answer_page(
+    rows: Iterable[str],
+    total: int,
+    arguments: PageArguments,
+    what: str,
+    *,
+    head: str = "",
+    notes: Sequence[str] = (),
+    figure: Callable[[], dict[str, Any]] | None = None,
+) -> Answer:
+    """Answer with the rows of one page; `total` counts those of all pages."""
     page = render_page(
-        shown,
-        total=len(rows),
+        rows,
+        total=total,
         offset=arguments.offset,
         what=what,
         head=head,
         notes=notes,
         max_chars=arguments.max_chars,
     )
-    return answer_text(page)
+    return answer_text(page, figure)
 
 
 def wait_for_index(context: VaultContext) -> list[str]:

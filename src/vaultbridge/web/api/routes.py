@@ -41,7 +41,7 @@ from vaultbridge.errors import (
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
-from vaultbridge.review.gate import Choice, ReviewGate
+from vaultbridge.review.gate import ReviewGate, UnaskedCaller
 from vaultbridge.review.policy import ChangePending, ReviewRules
 from vaultbridge.web.page import BASE, HEADERS
 
@@ -179,7 +179,9 @@ class PageCall:
             return await self.on_vault(work)
 
         def change(engine: Engine) -> T:
-            gate = ReviewGate(lambda one: replace(review(one), wait_seconds=0.0), "page", _Unasked(), _ignore)
+            # The page learns at once that the change waits.
+            caller = UnaskedCaller(longest=0.0)
+            gate = ReviewGate(lambda one: replace(review(one), wait_seconds=0.0), "page", caller, _ignore)
             try:
                 return work(engine.gated(gate))
             except ChangePending as pending:
@@ -191,20 +193,6 @@ class PageCall:
                 ) from None
 
         return await self.on_vault(change)
-
-
-class _Unasked:
-    """A caller that learns at once that its change waits (`review.gate.Caller`)."""
-
-    can_ask = False
-    can_show = False
-    asked = ""
-
-    def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        return "cancel"
-
-    def begin_waiting(self, seconds: float) -> float:
-        return seconds
 
 
 def _ignore(done: float, total: float | None, message: str) -> None:
