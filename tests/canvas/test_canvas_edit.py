@@ -287,3 +287,11 @@ def test_any_sequence_of_edits_leaves_a_valid_canvas_without_overlaps(
             )
     ids = [card.id for card in canvas.cards]
     assert all(edge.from_node in ids and edge.to_node in ids for edge in canvas.edges)
+
+
+def test_a_card_farther_away_than_numbers_reach_does_not_stop_others() -> None:
+    far = '{"id":"far","type":"text","text":"x","x":0,"y":1e308,"width":5,"height":1e308}'
+    text = f'{{"nodes":[{far}],"edges":[]}}'
+    after = apply_changes(text, add_card(text, NewText("near"), random_bytes=numbered()).changes)
+    assert far in after
+    assert [(node["x"], node["y"]) for node in json.loads(after)["nodes"][1:]] == [(0, 0)]

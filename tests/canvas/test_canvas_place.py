@@ -57,6 +57,15 @@ def test_a_place_in_a_group_is_the_first_free_one() -> None:
     assert find_place_in(group, 300, 60, [Rectangle(20, 20, 300, 60)]) == Rectangle(20, 100, 300, 60)
 
 
+def test_a_group_too_full_to_search_gets_the_card_below_the_others() -> None:
+    """Among so many boxes the search would compare a hundred million pairs before the gap."""
+    group = Rectangle(0, 0, 100_000, 100_000)
+    rows = [Rectangle(0, 7 * n, 99_990, 61) for n in range(10_000) if not 5000 < n < 5100]
+    taken = rows + [Rectangle(0, 0, 20 * n, 10) for n in range(1, 1000)]
+    assert find_place_in(group, 100, 60, taken) == Rectangle(20, 70_080, 100, 60)
+    assert find_place_in(group, 100, 60, rows[:100] + rows[-100:]) == Rectangle(20, 760, 100, 60)
+
+
 @settings(deadline=None)
 @given(st.lists(BOXES, min_size=1, max_size=6))
 def test_a_group_around_cards_contains_them(boxes: list[Rectangle]) -> None:

@@ -76,3 +76,11 @@ def test_equal_and_concentric_groups_are_each_shown_once() -> None:
     assert outline(same_id).count("group:") == 2
     deep = [card(f"g{n}", "group", (n, n, 5000 - 2 * n, 5000 - 2 * n)) for n in range(1200)]
     assert outline(deep).count("group:") == 1200
+
+
+def test_too_many_groups_are_shown_without_nesting() -> None:
+    """Looking for the group of each card would compare every card with every group."""
+    nodes = [card(str(n), "group", (0, 0, 9000 - n, 9000 - n), label="g") for n in range(3000)]
+    lines = outline(nodes).splitlines()
+    assert lines[0] == "3000 cards, 0 connections"
+    assert all(line.startswith("- `") for line in lines[2:])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.scripts import drawn_words
-from vaultbridge.engine.related.mentions import find_mentions, split_units
+from vaultbridge.engine.related.mentions import TEXT_CHARS, find_mentions, split_units
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import fits_wiki
 from vaultbridge.markdown.parse import parse
@@ -101,6 +101,12 @@ def test_a_script_without_spaces_has_no_borders_between_words() -> None:
     assert mentions("我们在北京大学学习", "北京大学") == {"北京大学": ["北京大学"]}
     assert mentions("東京タワーに行った", "東京タワー", "東京") == {"東京タワー": ["東京タワー"]}
     assert mentions("ฉันชอบแมวมาก", "แมว") == {"แมว": ["แมว"]}
+
+
+def test_a_text_whose_words_have_no_end_is_looked_at_only_so_far() -> None:
+    endless = "x" * TEXT_CHARS
+    assert mentions(f"Ada Lovelace {endless}", "Ada Lovelace") == {"Ada Lovelace": ["Ada Lovelace"]}
+    assert mentions(f"{endless} Ada Lovelace", "Ada Lovelace") == {}
 
 
 @given(st.text(max_size=200))

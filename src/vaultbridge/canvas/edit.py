@@ -56,6 +56,11 @@ def estimate_text_size(text: str) -> tuple[int, int]:
     return width, max(TEXT_SIZE[1], min(MAX_TEXT_HEIGHT, height))
 
 
+COMPARED_BOXES: Final = 1_000_000
+"""How many pairs of boxes are compared in search of a place, about a second: a group that is so full gets the
+card below the others."""
+
+
 def find_free_place(
     width: float, height: float, taken: Iterable[Rectangle], near: Rectangle | None = None
 ) -> Rectangle:
@@ -81,10 +86,16 @@ def find_place_in(group: Rectangle, width: float, height: float, taken: Iterable
     y = _snap(group.y + GRID)
     edges = sorted({_snap(box.bottom + GRID) for box in inside} | {y})
     columns = sorted({_snap(box.right + GRID) for box in inside} | {_snap(group.x + GRID)})
+    fitting = [left for left in columns if left + width <= group.right]
+    compared = 0
     for top in edges:
-        for left in columns:
+        row = [box for box in inside if box.y < top + height and top < box.bottom]
+        compared += len(inside) + len(fitting) * len(row)
+        if compared > COMPARED_BOXES:
+            break
+        for left in fitting:
             candidate = Rectangle(left, top, width, height)
-            if left + width <= group.right and not any(_overlaps(candidate, box) for box in inside):
+            if not any(_overlaps(candidate, box) for box in row):
                 return candidate
     return Rectangle(columns[0], edges[-1], width, height)
 

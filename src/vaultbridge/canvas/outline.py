@@ -16,6 +16,10 @@ MAX_GROUP_DEPTH: Final = 20
 
 NO_GROUP: Final = -1
 
+COMPARED_BOXES: Final = 4_000_000
+"""How many cards times groups are compared, a few seconds: a drawing of more is shown without its groups'
+nesting."""
+
 _NAME_CHARS: Final = 60
 """The length of a card's name in a connection: enough to recognise it, since its text is shown above."""
 
@@ -60,6 +64,8 @@ def _owners(cards: tuple[Card, ...]) -> list[int]:
     Groups are tried from small to large, so the first that contains a card is its group. A group can only
     belong to one that comes later in that order, so that two equal groups never own each other."""
     groups = [place for place, card in enumerate(cards) if isinstance(card, GroupCard)]
+    if len(groups) * len(cards) > COMPARED_BOXES:
+        return [NO_GROUP] * len(cards)
     groups.sort(key=lambda place: cards[place].box.width * cards[place].box.height)
     rank = {place: order for order, place in enumerate(groups)}
     return [

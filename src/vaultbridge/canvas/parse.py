@@ -6,7 +6,6 @@ with a problem. `canvas.edit` edits the text, so it preserves what this module d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -26,6 +25,10 @@ from vaultbridge.markdown.positions import Positions
 
 MAX_PROBLEMS: Final = 20
 """The most problems reported for one canvas: a file of another kind would give one per entry."""
+
+
+FARTHEST: Final = 1e15
+"""The largest coordinate of a card: as far as whole numbers are exact, and sums of them stay finite."""
 
 
 class Rectangle(Struct, frozen=True, gc=False):
@@ -290,7 +293,7 @@ def _box(entry: JsonObject) -> Rectangle | None:
     numbers: list[float] = []
     for key in ("x", "y", "width", "height"):
         value = _get_value(entry, key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
             return None
         numbers.append(value)
     return Rectangle(*numbers)

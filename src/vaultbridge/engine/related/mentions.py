@@ -33,6 +33,9 @@ NAME_CHARS: Final = 120
 TEXT_UNITS: Final = 20_000
 """How many words of a text are looked at: 100 KB, or 20,000 Chinese characters."""
 
+TEXT_CHARS: Final = 400_000
+"""How many characters of a text are looked at, for one whose words have no end: twenty for each word."""
+
 MENTIONS_EACH: Final = 8
 """How many mentions of one note are kept: one is enough to link it, some may not be linkable."""
 
@@ -122,6 +125,7 @@ def find_mentions(
 ) -> dict[str, list[Mention]]:
     """Return the mentions of each note, in the order of the text. A name that several notes have mentions
     none of them. `only` are the keys that are looked for; none: whatever `lookup` knows."""
+    text = text[:TEXT_CHARS]
     blocked = _Blocked(text, note)
     positions = Positions(text)
     found: list[tuple[str, Mention]] = []
