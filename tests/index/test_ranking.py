@@ -91,6 +91,62 @@ def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
     assert paths(rank(vault.index, "what is the color")) == ["B.md"]
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("who wrote the letter", "He writes a letter."),
+        ("written by hand", "Write it by hand."),
+        ("what the children saw", "A child sees it."),
+    ],
+)
+def test_irregular_forms_of_a_word_are_found(make_vault: Make, question: str, text: str) -> None:
+    english = "The house is of stone and the roof is of straw. "
+    vault = make_vault({"A.md": english + text, "B.md": english})
+    page = rank(vault.index, question)
+    assert paths(page) == ["A.md"]
+    assert page.notes[0].missing == ()
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["resposne of the lens", "respose", "responnse", "rexponse", "Обсерваторя", "παρατηρητηιρο"],
+)
+def test_a_mistyped_word_finds_the_word_that_was_meant(make_vault: Make, question: str) -> None:
+    vault = make_vault({"A.md": "A response. Обсерватория. Παρατηρητήριο.", "B.md": "Nothing."})
+    assert paths(rank(vault.index, question)) == ["A.md"]
+
+
+def test_a_word_that_is_only_near_is_still_missing(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "A response.", "B.md": "Responces."})
+    page = rank(vault.index, "resposne")
+    assert (paths(page), page.with_all_words) == (["A.md"], 0)
+    assert page.notes[0].missing == ("resposne",)
+    assert paths(rank(vault.index, "responce")) == ["B.md"], "a longer word has it whole"
+
+
+@pytest.mark.parametrize("question", ["lihgt bulb", "dight", "cat", "1985", "moth5"])
+def test_short_words_first_letters_and_numbers_are_taken_as_typed(make_vault: Make, question: str) -> None:
+    vault = make_vault({"A.md": "night cut 1986 moths", "B.md": "Nothing."})
+    assert paths(rank(vault.index, question)) == []
+
+
+def test_a_note_in_the_language_of_the_question_comes_first(make_vault: Make) -> None:
+    italian = "Questo è il file che si apre con il programma. "
+    spanish = "Este es el archivo que se abre con el programa. "
+    german = "Das ist die Datei, die man mit dem Programm öffnet. "
+    vault = make_vault(
+        {
+            "it.md": italian + "Recupero, nota.",
+            "es.md": spanish * 3 + "Aquí se ve la nota.",
+            **{f"{number}.md": german for number in range(3)},
+        }
+    )
+    page = rank(vault.index, "¿cómo se ve una nota que ya no está?", explain=True)
+    assert paths(page) == ["es.md", "it.md"]
+    assert "language" in page.notes[0].views
+    assert "language" not in page.notes[1].views
+
+
 def test_a_word_that_is_said_of_everything_counts_less(make_vault: Make) -> None:
     vault = make_vault({"A.md": "We never, never stop.", "B.md": "A list of all that is uploaded at night."})
     assert paths(rank(vault.index, "what is never uploaded")) == ["B.md", "A.md"]
@@ -247,6 +303,12 @@ def test_words_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.M
     assert all(note.missing == () for note in both.notes)
     assert both.with_all_words >= 4
     assert paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
+
+
+def test_a_synonym_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "MANY_NOTES", 3)
+    vault = make_vault({f"{number}.md": "The image of a house is here." for number in range(5)})
+    assert len(paths(rank(vault.index, "a picture of it"))) == 5
 
 
 def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:

@@ -260,3 +260,10 @@ def choose_language(words: list[str], usual: str) -> str:
     counts = {language: sum(word in known for word in words) for language, known in WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == usual))
     return best if counts[best] > counts.get(usual, 0) + 1 or not usual else usual
+
+
+def tell_language(words: set[str]) -> str:
+    """Returns the language with most of the words of a text in its list, "" if none has any."""
+    counts = {language: len(words & known) for language, known in WORDS.items()}
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] else ""

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from heapq import nlargest
+from itertools import islice
 from math import log
 from typing import Final
 
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 
 from vaultbridge.index.fold import fold_text
 from vaultbridge.index.ranking.question import Question, Unit
-from vaultbridge.index.ranking.synonyms import find_synonyms, respell
+from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.store.database import Index
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
@@ -37,6 +38,10 @@ FORM_WEIGHT: Final = 0.6
 SYNONYM_WEIGHT: Final = 0.3
 SYNONYMS: Final = 12
 """How much another word for the same thing counts, and the most of them, with their forms."""
+
+GRAM_WEIGHT: Final = 0.7
+"""How much a piece of a script without spaces counts against a word as rare: the pieces of one word overlap,
+so its characters count more than once."""
 
 LIGHT_WEIGHT: Final = 0.5
 """How much a word that says something of every subject counts against others as rare."""
@@ -52,6 +57,11 @@ STAND_INS: Final = 40
 BEGINNING_WEIGHT: Final = 0.4
 INSIDE_WEIGHT: Final = 0.2
 """How much a longer word counts that begins with the word asked for, or has it inside."""
+
+MISTYPED_WEIGHT: Final = 0.5
+MISTYPED_CHARS: Final = 5
+"""How much a word counts that differs from the one asked for by one slip of the hand, and how long the latter
+must be: a short word has too many neighbours that mean something else."""
 
 FEW_NOTES: Final = 300
 """A word in no more notes than this is always looked up in full: it costs less than thinking about it."""
@@ -93,7 +103,8 @@ class Concept(Struct, frozen=True):
         needs escaping."""
         if self.unit.is_gram:
             return self.unit.match
-        return " OR ".join(f'"{term.word}"' for term in self.terms if not term.synonym)
+        own = [term for term in self.terms if not term.synonym] or self.terms
+        return " OR ".join(f'"{term.word}"' for term in own)
 
 
 class Found(Struct):
@@ -136,10 +147,11 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
     if unit.is_gram:
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (unit.match,)).fetchone()
         whole = (Term(unit.written, 1.0),) if notes else ()
-        return Concept(unit, whole, notes, compute_idf(notes, count))
+        return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
     forms = find_forms(db, word, unit.shown, language)
     if language == "english":
+        forms += _find_irregular_forms(db, {word, *forms})
         forms += sorted(respell(word))
     terms = [Term(word, 1.0), *(Term(form, FORM_WEIGHT, form=True) for form in forms)]
     held = [term for term in terms if count_notes(db, term.word)] or _find_stand_ins(index, db, word)
@@ -153,6 +165,15 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
         notes = sum(count_notes(db, term.word) for term in synonyms)
     idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)
     return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=idf)
+
+
+def _find_irregular_forms(db: sqlite3.Connection, words: set[str]) -> list[str]:
+    found = [
+        form
+        for other in find_irregular_forms(words)
+        for form in (other, *find_forms(db, other, other, "english"))
+    ]
+    return [form for form in dict.fromkeys(found) if form not in words]
 
 
 def _find_synonyms(db: sqlite3.Connection, words: set[str], language: str) -> list[Term]:
@@ -176,15 +197,52 @@ def compute_idf(notes: int, count: int) -> float:
 
 
 def _find_stand_ins(index: Index, db: sqlite3.Connection, word: str) -> list[Term]:
-    """Words for one that no note has: longer ones that begin with it, or else that contain it."""
+    """Words for one that no note has: longer ones that begin with it, or else words that it may have been
+    meant for, or else that contain it. A note with a word that is only near does not have the word."""
     rows = db.execute(
         "SELECT term FROM vocabulary WHERE term > ? AND term < ? LIMIT ?", (word, word + LAST, STAND_INS)
     ).fetchall()
     if rows:
         return [Term(found, BEGINNING_WEIGHT) for (found,) in rows]
     index.terms.refresh(db)
+    if near := _find_near(index, db, word):
+        return [Term(found, MISTYPED_WEIGHT, synonym=True) for found in near]
     inside = index.terms.containing(word) or []
     return [Term(found, INSIDE_WEIGHT) for found in inside[:STAND_INS] if count_notes(db, found)]
+
+
+def _find_near(index: Index, db: sqlite3.Connection, word: str) -> list[str]:
+    """Returns words that differ from one that no note has by a letter more, less, other or exchanged with the
+    next. The first letter is the same, which people rarely get wrong."""
+    size = len(word)
+    if size < MISTYPED_CHARS or not word.isalpha():
+        return []
+    half = size // 2
+    # The slip is in one half, so the other is as asked.
+    begin = word[:half]
+    rows = db.execute(
+        "SELECT term FROM terms WHERE term > ? AND term < ? AND length(term) BETWEEN ? AND ?",
+        (begin, begin + LAST, size - 1, size + 1),
+    ).fetchall()
+    alike = [term for (term,) in rows]
+    alike += index.terms.ending(word[half + 1 :]) or []
+    near = (term for term in dict.fromkeys(alike) if is_near(word, term) and count_notes(db, term))
+    return list(islice(near, STAND_INS))
+
+
+def is_near(word: str, other: str) -> bool:
+    """Whether one slip makes one word of the other."""
+    if word[:1] != other[:1] or word == other:
+        return False
+    same = 0
+    for one, two in zip(word, other, strict=False):
+        if one != two:
+            break
+        same += 1
+    left, right = word[same:], other[same:]
+    if left[1:] == right[1:] or left[1:] == right or left == right[1:]:
+        return True
+    return left[:2] == right[1::-1] and left[2:] == right[2:]
 
 
 def find_candidates(

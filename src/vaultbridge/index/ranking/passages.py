@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import separate_words
+from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.ranking.function_words import tell_language
 from vaultbridge.index.ranking.lookup import Concept, Term
 
 OCCURRENCES: Final = 32
@@ -23,6 +24,9 @@ OCCURRENCES: Final = 32
 
 LEAD_CHARS: Final = 400
 """The beginning of a note, which usually says what it is about."""
+
+LANGUAGE_CHARS: Final = 2000
+"""The beginning of a note by which its language is known."""
 
 SUMMARIES: Final = ("description", "summary", "abstract")
 """Properties that say what a note is about."""
@@ -98,15 +102,17 @@ class Section:
 
 class ReadNote:
     """What ranking needs of one note. `fields` holds the counts of each field, `places` where each concept
-    stands in the separated text, `lines` on which lines."""
+    stands in the separated text, `lines` on which lines. `language` is 1 if it
+    is written in the language of the question: see `PassageReader`."""
 
-    __slots__ = ("fields", "id", "length", "lines", "places", "sections", "text")
+    __slots__ = ("fields", "id", "language", "length", "lines", "places", "sections", "text")
 
     def __init__(self, id_: int, text: str) -> None:
         self.id = id_
         self.text = text
         self.length = len(text.encode()) if not text.isascii() else len(text)
         self.fields: dict[str, Counts] = {}
+        self.language = 0.0
         self.sections: list[Section] = []
         self.places: list[tuple[int, int]] = []
         self.lines: set[int] = set()
@@ -119,12 +125,20 @@ _place_of = itemgetter(0)
 
 
 class PassageReader:
-    """Reads notes for one question within one reading transaction."""
+    """Reads notes for one question within one reading transaction. `language` is that of the question, or ""
+    where it does not matter."""
 
-    def __init__(self, db: sqlite3.Connection, concepts: list[Concept], paths: dict[int, str]) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        concepts: list[Concept],
+        paths: dict[int, str],
+        language: str = "",
+    ) -> None:
         self._db = db
         self._concepts = concepts
         self._paths = paths
+        self._language = language
         self._terms = [(place, term) for place, concept in enumerate(concepts) for term in concept.terms]
 
     def read(self, id_: int) -> ReadNote:
@@ -161,6 +175,9 @@ class PassageReader:
         separated = separate_words(written)
         if "\r" in separated:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
+        if self._language:
+            words = set(WORD.findall(separated, 0, LANGUAGE_CHARS))
+            note.language = float(tell_language(words) == self._language)
         found = [(at, place, term) for place, term in self._terms for at in find_word(separated, term.word)]
         found.sort(key=_place_of)
         body = note.fields["body"] = {}

@@ -138,13 +138,16 @@ class _Ranking:
         self.paths = index.paths(db)
         self.searchable = index.searchable(db)
         count = max(1, len(self.searchable))
-        question = read_question(self.text, find_language(index, db))
+        usual = find_language(index, db)
+        question = read_question(self.text, usual)
         self.concepts = choose_concepts(index, db, question, count)
         most = MANY_NOTES if visible is None else -1
         self.found = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
         self.extra_views = extra_views
-        self.reader = PassageReader(db, self.concepts, self.paths)
+        sure = any(unit.function and not unit.is_gram for unit in question.units)
+        foreign = question.language if sure and question.language != usual else ""
+        self.reader = PassageReader(db, self.concepts, self.paths, foreign)
         self.views = Views(self.concepts, index.sizes(db)[1])
 
     def order(self) -> list[Scored]:

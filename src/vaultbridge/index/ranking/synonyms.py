@@ -1,4 +1,5 @@
-"""Everyday words of English that people use for the same thing, and its two spellings. Pure: no I/O.
+"""English beyond its stemmer: everyday words for the same thing, irregular forms, the two spellings. Pure: no
+I/O.
 
 People ask for a picture where the note says image. Each line is one thing; the words of a line stand in for
 each other at a small weight. It holds common words alone: the words of a trade mean what they say."""
@@ -122,14 +123,144 @@ insect bug
 flower blossom bloom
 """
 
+_IRREGULAR: Final = """
+arise arose arisen
+awake awoke awoken
+become became
+begin began begun
+bend bent
+bind bound
+bite bit bitten
+bleed bled
+blow blew blown
+break broke broken
+breed bred
+bring brought
+build built
+buy bought
+catch caught
+choose chose chosen
+come came
+creep crept
+deal dealt
+dig dug
+draw drew drawn
+dream dreamt
+drink drank drunk
+drive drove driven
+eat ate eaten
+fall fell fallen
+feed fed
+feel felt
+fight fought
+find found
+flee fled
+fly flew flown
+forbid forbade forbidden
+forget forgot forgotten
+forgive forgave forgiven
+freeze froze frozen
+give gave given
+go went gone
+grow grew grown
+hang hung
+hear heard
+hide hid hidden
+hold held
+keep kept
+know knew known
+lay laid
+lead led
+leave left
+lend lent
+lie lay lain
+light lit
+lose lost
+make made
+mean meant
+meet met
+overwrite overwrote overwritten
+pay paid
+rewrite rewrote rewritten
+ride rode ridden
+ring rang rung
+rise rose risen
+run ran
+say said
+see saw seen
+seek sought
+sell sold
+send sent
+shake shook shaken
+shine shone
+shoot shot
+show shown
+shrink shrank shrunk
+sing sang sung
+sink sank sunk
+sit sat
+sleep slept
+slide slid
+speak spoke spoken
+spend spent
+spin spun
+stand stood
+steal stole stolen
+stick stuck
+strike struck
+swear swore sworn
+sweep swept
+swim swam swum
+swing swung
+take took taken
+teach taught
+tear tore torn
+tell told
+think thought
+throw threw thrown
+understand understood
+undo undid undone
+wake woke woken
+wear wore worn
+weave wove woven
+win won
+wind wound
+withdraw withdrew withdrawn
+write wrote written
+child children
+man men
+woman women
+foot feet
+tooth teeth
+mouse mice
+goose geese
+person people
+life lives
+knife knives
+leaf leaves
+half halves
+wolf wolves
+shelf shelves
+index indices
+matrix matrices
+vertex vertices
+criterion criteria
+phenomenon phenomena
+medium media
+datum data
+analysis analyses
+crisis crises
+"""
+"""Forms of one word that no stemmer brings together."""
+
 _SPELLINGS: Final = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("ll", "l"))
 """British and American."""
 
 
-@lru_cache(1)
-def _load() -> dict[str, tuple[str, ...]]:
+@lru_cache(2)
+def _load(groups: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in _GROUPS.strip().splitlines():
+    for line in groups.strip().splitlines():
         words = line.split()
         for word in words:
             others = (other for other in words if other != word)
@@ -139,7 +270,16 @@ def _load() -> dict[str, tuple[str, ...]]:
 
 def find_synonyms(words: set[str]) -> tuple[str, ...]:
     """Returns words for the same thing as any of the forms of a word."""
-    known = _load()
+    return _find_others(_GROUPS, words)
+
+
+def find_irregular_forms(words: set[str]) -> tuple[str, ...]:
+    """Returns the irregular forms of a word, of which these are the regular ones: wrote, written for write."""
+    return _find_others(_IRREGULAR, words)
+
+
+def _find_others(groups: str, words: set[str]) -> tuple[str, ...]:
+    known = _load(groups)
     return tuple(dict.fromkeys(other for word in sorted(words) for other in known.get(word, ())))
 
 

@@ -2,8 +2,9 @@
 
 Each view scores every note in its own way: the words themselves and all their forms, both weighted by field
 (BM25F); the best section; how rare the words are (close to the cosine of tf-idf); how close together they
-stand. A view is divided by its best score for this question, so that none outweighs the others by its scale,
-and the parts are added. `benchmarks/retrieval_bench.py` measures what each is worth."""
+stand; and, in a vault of several languages, whether the note is in that of the question. A view is divided by
+its best score for this question, so that none outweighs the others by its scale, and the parts are added.
+`benchmarks/retrieval_bench.py` measures what each is worth."""
 
 from __future__ import annotations
 
@@ -29,7 +30,14 @@ FIELD_WEIGHTS: Final = {
 """How much a word counts in each field. Headings, tags and the lead stand in the body too; `links` is what
 other notes say where they link to this one."""
 
-VIEW_WEIGHTS: Final = {"words": 1.0, "forms": 1.0, "section": 0.7, "rare words": 0.5, "closeness": 0.3}
+VIEW_WEIGHTS: Final = {
+    "words": 1.0,
+    "forms": 1.0,
+    "language": 1.0,
+    "section": 0.7,
+    "rare words": 0.5,
+    "closeness": 0.3,
+}
 
 EXTRA_WEIGHT: Final = 1.0
 """The weight of a view computed elsewhere, such as by a model."""
@@ -97,7 +105,8 @@ class Views:
         self._section_average = max(1.0, sum(sections) / max(1, len(sections)))
         raw = {id_: self._compute(note) for id_, note in read.items()}
         highest = {view: max((scores[view] for scores in raw.values()), default=0.0) for view in VIEW_WEIGHTS}
-        total = sum(VIEW_WEIGHTS.values())
+        counted = [view for view in VIEW_WEIGHTS if view != "language" or highest[view]]
+        total = sum(VIEW_WEIGHTS[view] for view in counted)
         fused: list[Scored] = []
         for id_, scores in raw.items():
             parts = {
@@ -131,6 +140,7 @@ class Views:
         return {
             "words": self._saturate(words, length),
             "forms": self._saturate(forms, length),
+            "language": note.language,
             "section": max((self.score_section(note, section) for section in note.sections), default=0.0),
             "rare words": rare / (note.length + 200) ** RARITY_LENGTH,
             "closeness": self._measure_closeness(note),
