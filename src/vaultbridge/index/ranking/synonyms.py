@@ -274,7 +274,7 @@ def find_synonyms(words: set[str]) -> tuple[str, ...]:
 
 
 def find_irregular_forms(words: set[str]) -> tuple[str, ...]:
-    """Returns the irregular forms of a word, of which these are the regular ones: wrote, written for write."""
+    """Returns irregular forms of the word that has these regular ones: wrote and written for write."""
     return _find_others(_IRREGULAR, words)
 
 
