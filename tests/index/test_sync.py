@@ -180,6 +180,28 @@ def test_nothing_is_read_again_when_nothing_changed(make_vault: MakeVault) -> No
     assert vault.index.status().generation == generation
 
 
+def test_a_young_file_is_read_again_without_a_change_for_readers(empty_vault: Vault) -> None:
+    """It is compared by its hash until its timestamp can be trusted. Until then nothing is written, and then
+    only that it is."""
+    written, now = 10**18, [10**18]
+    sync = Synchroniser(empty_vault.root, empty_vault.index, clock=lambda: now[0])
+    empty_vault.write({"a.md": "x", "pic.png": "y"})
+    os.utime(empty_vault.folder / "a.md", ns=(written, written))
+    sync.full()
+
+    def trusted() -> int:
+        with empty_vault.index.reading() as db:
+            return int(db.execute("SELECT trusted FROM files WHERE path = 'a.md'").fetchone()[0])
+
+    generation = empty_vault.index.status().generation
+    assert not sync.full()
+    assert not sync.paths([VaultPath("a.md")])
+    assert (empty_vault.index.status().generation, trusted()) == (generation, 0)
+    now[0] += 3 * 10**9
+    assert not sync.full()
+    assert trusted() == 1
+
+
 def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "x"})
     os.utime(vault.folder / "a.md", ns=(10**18, 10**18))

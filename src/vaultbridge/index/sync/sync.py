@@ -31,7 +31,7 @@ from vaultbridge.index.sync.build import ChunkResult, FileResult, parse_files
 from vaultbridge.index.totals import Totals
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
-from vaultbridge.system import is_racy
+from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Skipped, Unreadable
 
@@ -172,6 +172,8 @@ class Synchroniser:
         change = _Change(self.root, self.index, difference, started, fresh=fresh)
         if len(jobs) <= self._batch_files and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
+            if change.writes_nothing(results):
+                return change.report(seen)
             with self.index.writing() as db:
                 totals = Totals(db)
                 change.write_files(db, totals)
@@ -251,6 +253,21 @@ class _Change:
 
     def may_trust(self, mtime_ns: int) -> bool:
         return not is_racy(mtime_ns, self.started)
+
+    def writes_nothing(self, results: Iterable[ChunkResult]) -> bool:
+        """Whether every row is already as it would be written: files that were read again only because they
+        are too young to be trusted by their stat, and still are. A transaction for these would tell every
+        reader that something has changed."""
+        if self.difference.added or self.difference.gone or self.difference.restamped:
+            return False
+        return all(self._is_stored(result) for chunk in results for result in chunk)
+
+    def _is_stored(self, result: FileResult) -> bool:
+        row, signature = self.compared[result.path], result.signature
+        if signature is None or result.rows is not None or row.trusted or row.state == PENDING:
+            return False
+        same = FileStat(row.mtime_ns, row.size, row.ino) == signature
+        return same and row.kind == self.entries[result.path].kind and not self.may_trust(row.mtime_ns)
 
     def write_files(self, db: sqlite3.Connection, totals: Totals) -> None:
         """Write the added and removed files, and update the links that this affects."""
