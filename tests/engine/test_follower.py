@@ -54,6 +54,26 @@ def test_closing_indexes_what_is_left() -> None:
     assert "vault-follow" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_tidying_up_keeps_nobody_waiting() -> None:
+    index = Recorder()
+    index.gate.set()
+    tidied: list[int] = []
+    entered, gate = threading.Event(), threading.Event()
+
+    def tidy(files: int) -> None:
+        entered.set()
+        assert gate.wait(BOUND)
+        tidied.append(files)
+
+    follower = Follower(index, tidy)
+    follower.add([VaultPath("a.md"), VaultPath("b.md")])
+    assert entered.wait(BOUND)
+    assert follower.wait(0.0)
+    gate.set()
+    follower.close(BOUND)
+    assert tidied == [2]
+
+
 def test_a_vault_that_is_only_read_has_no_such_thread() -> None:
     follower = Follower(Recorder())
     assert follower.wait(0.0)

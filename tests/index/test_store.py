@@ -107,6 +107,32 @@ def test_a_reader_sees_one_consistent_state(make_vault: MakeVault) -> None:
     assert search(vault.index, "word").total == 2
 
 
+def test_a_checkpoint_copies_changes_beside_a_writer(make_vault: MakeVault, tmp_path: Path) -> None:
+    vault = make_vault({"a.md": "word"})
+    copy = tmp_path / "copy.sqlite3"
+
+    def copied() -> int:
+        """How many files the index alone has, without what is in the write-ahead file."""
+        shutil.copy(vault.cache / schema.INDEX_FILE, copy)
+        db = sqlite3.connect(copy)
+        try:
+            return int(db.execute("SELECT count(*) FROM files").fetchone()[0])
+        finally:
+            db.close()
+
+    vault.write({f"n{number}.md": "word" for number in range(20)})
+    vault.full()
+    before = copied()
+    with vault.index.writing() as db:
+        db.execute("DELETE FROM files")
+        vault.index.checkpoint()
+        db.execute("ROLLBACK")
+        db.execute("BEGIN")
+    assert (before, copied()) == (1, 21)
+    vault.index.close()
+    vault.index.checkpoint()
+
+
 def test_readers_cannot_write(make_vault: MakeVault) -> None:
     vault = make_vault({})
     with pytest.raises(EngineFailure), vault.index.reading() as db:

@@ -17,11 +17,14 @@ ANSWER_SECONDS: Final = 0.002
 
 
 class Follower:
-    """`index` is called with the files that changed, in a thread that the first change starts. It must not
-    raise."""
+    """`index` is called with the files that changed, in a thread that the first change starts, and `tidy`
+    with how many there were, when nobody has to wait any more. They must not raise."""
 
-    def __init__(self, index: Callable[[frozenset[VaultPath]], None]) -> None:
+    def __init__(
+        self, index: Callable[[frozenset[VaultPath]], None], tidy: Callable[[int], None] = lambda _: None
+    ) -> None:
         self._index = index
+        self._tidy = tidy
         self._state = threading.Condition()
         self._written: set[VaultPath] = set()
         self._busy = False
@@ -78,3 +81,4 @@ class Follower:
                 with self._state:
                     self._busy = False
                     self._state.notify_all()
+            self._tidy(len(written))

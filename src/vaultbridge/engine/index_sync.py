@@ -103,6 +103,10 @@ DAMAGE_SECONDS: Final = 10.0
 """How often the leader checks that the index is complete: another process may have found it damaged and
 deleted it, and only the leader builds it again."""
 
+CHECKPOINT_FILES: Final = 100
+"""How many files of ours change at once before the index is checkpointed right after: they fill about as many
+pages as SQLite itself would wait for."""
+
 WAIT_SECONDS: Final = 10.0
 """The longest a query waits for a change that is being indexed."""
 
@@ -170,7 +174,7 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
-        self._follower = Follower(self._index_own_writes)
+        self._follower = Follower(self._index_own_writes, self._tidy)
         self._listeners: list[Listener] = []
         self.problem = ""
         """Why the vault cannot be watched now, for people; empty when all is well."""
@@ -278,6 +282,12 @@ class IndexSync:
             log.exception("A change could not be indexed; queries will compare with the disk themselves.")
             self._fall_behind()
         self._notify(changed)
+
+    def _tidy(self, files: int) -> None:
+        """After a large change, while nobody waits: its pages would otherwise be copied during the commit of
+        a later one, for which a query may be waiting."""
+        if files >= CHECKPOINT_FILES and self._index is not None:
+            self._index.checkpoint()
 
     def wait_complete(self) -> None:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""

@@ -19,14 +19,14 @@ import sys
 import threading
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import EngineFailure
+from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.index.store import schema
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
@@ -203,6 +203,14 @@ class Index:
                 self._writer.close()
                 self._writer = None
         release_memory()
+
+    def checkpoint(self) -> None:
+        """Copy what the write-ahead file holds into the index, as far as readers allow. On a connection of
+        its own, so that neither queries nor writes wait for it."""
+        with suppress(sqlite3.Error, VaultbridgeError):
+            self._reopen_if_replaced()
+            with closing(self._connect(writer=True)) as db:
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def status(self) -> IndexStatus:
         with self.reading() as db:

@@ -38,6 +38,11 @@ PAGE_BYTES: Final = 8192
 WAL_BYTES: Final = 32 * 1024 * 1024
 """The largest write-ahead file left after a checkpoint: a first build makes it grow."""
 
+WAL_PAGES: Final = 4000
+"""How long the write-ahead file may become before the commit that makes it so long copies it into the index:
+that takes tens of ms, for which a query may be waiting. A large change is copied right after it instead
+(`Index.checkpoint`)."""
+
 PENDING: Final = 0
 INDEXED: Final = 1
 NAME_ONLY: Final = 2
@@ -169,6 +174,7 @@ def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
             # Derived data: a power cut may lose the last commits but never corrupts the file.
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+            db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         else:
             db.execute("PRAGMA query_only = ON")
     except BaseException:

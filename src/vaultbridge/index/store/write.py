@@ -22,7 +22,7 @@ from vaultbridge.index.store.rows import (
     find_changed_sections,
     join_heads,
 )
-from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY
+from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY, WAL_PAGES
 from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import FileEntry
@@ -365,7 +365,7 @@ def begin_bulk(db: sqlite3.Connection) -> None:
 
 def end_bulk(db: sqlite3.Connection) -> None:
     """Finish a first build: create the secondary indexes, collect the words and count all totals."""
-    db.execute("PRAGMA wal_autocheckpoint = 1000")
+    db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     _set_words_option(db, "automerge", 4)
     _set_words_option(db, "crisismerge", 16)
     _set_words_option(db, "hashsize", 1024 * 1024)
