@@ -7,6 +7,7 @@ the same rows, or an updated index would not equal a rebuilt one.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -87,7 +88,18 @@ def encode_note(note: Note) -> bytes:
 
 
 def decode_note(blob: bytes) -> Note:
-    properties, aliases, *lists = _decode(blob)
+    return make_note(decode_parts(blob))
+
+
+def decode_parts(blob: bytes) -> list[Any]:
+    """Decodes a note into lists: its properties, its aliases, then the other parts in the order of
+    `encode_note`."""
+    parts: list[Any] = _decode(blob)
+    return parts
+
+
+def make_note(parts: list[Any]) -> Note:
+    properties, aliases, *lists = parts
     return Note(
         Properties(*properties) if properties is not None else None,
         tuple(Heading(*item) for item in lists[0]),
@@ -143,8 +155,11 @@ def decode_link_kind(flags: int) -> LinkKind:
     return _KINDS[flags >> _KIND_SHIFT & 3]
 
 
-def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
-    """Parses a note or canvas into rows."""
+def parse_rows(
+    kind: str, data: bytes, hash_: str, derive: Callable[[str], Note | None] | None = None
+) -> Rows:
+    """Parses a note or canvas into rows. `derive` is asked first for the note of a text, and says None when
+    it has to be parsed."""
     if len(data) > NOTE_PARSE_BYTES:
         message = f"The file has {len(data)} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return build_rows(Note(problems=(Problem("too-large", message),)), None, hash_)
@@ -156,6 +171,9 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
         note = parse_canvas(text)
         return build_rows(_with_problems(note, decoded.problems), _decode_escapes(text), hash_)
     else:
+        derived = derive(text) if derive is not None and not decoded.problems else None
+        if derived is not None:
+            return build_rows(derived, text, hash_)
         from vaultbridge.markdown.parse import parse
 
         note = parse(text)

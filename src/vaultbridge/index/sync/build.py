@@ -20,14 +20,16 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
+from vaultbridge.index.store.relink import Known, relink
 from vaultbridge.index.store.rows import Rows, build_rows, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
@@ -113,16 +115,27 @@ def _is_ordinary(place: str) -> bool:
         return False
 
 
-def run_chunk(chunk: Chunk) -> ChunkResult:
+Recall = Callable[[list[int]], dict[int, Known]]
+"""Returns what the index knows of the notes with these ids."""
+
+
+def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
     try:
         places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # Whether only the files are gone or the whole vault is decided by the writer of the rows.
         return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
-    return [_run_job(places, job) for job in chunk.jobs]
+    read = [(job, _read_job(places, job)) for job in chunk.jobs]
+    changed = [job.id for job, content in read if job.known_hash and isinstance(content, FileContent)]
+    known = recall(changed) if recall is not None and changed else {}
+    return [
+        content if isinstance(content, FileResult) else _parse_job(job, content, known.get(job.id))
+        for job, content in read
+    ]
 
 
-def _run_job(places: _FileReader, job: FileJob) -> FileResult:
+def _read_job(places: _FileReader, job: FileJob) -> FileContent | FileResult:
+    """Returns content that has to be parsed, or the result of a job that needs none."""
     if job.placeholder:
         return _report_unread(
             job, "placeholder", "The file is not downloaded: its content is only in the cloud."
@@ -140,7 +153,13 @@ def _run_job(places: _FileReader, job: FileJob) -> FileResult:
         return FileResult(job.id, job.path, build_rows(Note(), None, ""), None)
     if content.hash == job.known_hash:
         return FileResult(job.id, job.path, None, content.signature)
-    return FileResult(job.id, job.path, parse_rows(job.kind, content.data, content.hash), content.signature)
+    return content
+
+
+def _parse_job(job: FileJob, content: FileContent, known: Known | None) -> FileResult:
+    derive = partial(relink, known) if known is not None else None
+    rows = parse_rows(job.kind, content.data, content.hash, derive)
+    return FileResult(job.id, job.path, rows, content.signature)
 
 
 def _report_unread(job: FileJob, code: str, message: str) -> FileResult:
@@ -208,15 +227,16 @@ log = logging.getLogger(__name__)
 
 
 def parse_files(
-    root: Root, jobs: list[FileJob], *, children: int | None = None
+    root: Root, jobs: list[FileJob], *, children: int | None = None, recall: Recall | None = None
 ) -> Generator[ChunkResult, None, None]:
-    """Yields the rows of all files in any order. Close it to stop early."""
+    """Yields the rows of all files in any order. Close it to stop early. `recall` saves this process parsing
+    most notes in which a link was renamed; children parse all."""
     chunks = list(_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
         for chunk in chunks:
-            yield run_chunk(chunk)
+            yield run_chunk(chunk, recall)
     else:
         yield from _Children(chunks, children).run()
 

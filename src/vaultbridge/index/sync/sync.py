@@ -24,6 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import EngineFailure
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
+from vaultbridge.index.store.relink import Known
 from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.sync import compare
@@ -171,7 +172,7 @@ class Synchroniser:
         jobs = difference.jobs(first_id)
         change = _Change(self.root, self.index, difference, started, fresh=fresh)
         if len(jobs) <= self._batch_files and not fresh:
-            results = list(parse_files(self.root, jobs, children=self._children))
+            results = list(parse_files(self.root, jobs, children=self._children, recall=self._recall))
             if change.writes_nothing(results):
                 return change.report(seen)
             with self.index.writing() as db:
@@ -203,6 +204,12 @@ class Synchroniser:
                     progress(done, len(jobs))
                 cancelled = done < len(jobs) and cancel is not None and cancel()
         return change.report(seen, cancelled=cancelled)
+
+    def _recall(self, ids: list[int]) -> dict[int, Known]:
+        with self.index.reading() as db:
+            select = "SELECT note, text FROM notes JOIN texts USING (id) WHERE id = ?"
+            rows = ((id_, db.execute(select, (id_,)).fetchone()) for id_ in ids)
+            return {id_: Known(*row) for id_, row in rows if row is not None}
 
 
 def _encode_left_out(seen: compare.Snapshot) -> str:

@@ -1,0 +1,129 @@
+"""Derives a note from what the index knows of it, when nothing but the targets of wikilinks has changed.
+
+A rename of a note that hundreds link to changes hundreds of notes in this way, and parsing each again takes
+several times as long. What is derived equals what the parser would return. So only changes that none of its
+rules can notice are taken: of `[[target#part|text]]` only the target may differ, both targets must be written
+without characters that mean something to Markdown, and nothing whose text is stored (headings, tasks, titles
+of callouts, footnotes, fields) may contain the link. In every other case the caller parses.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.index.store.rows import decode_parts, make_note
+from vaultbridge.markdown.model import Note
+
+_PLAIN_WIKI: Final = re.compile(r"(!?\[\[)(\w(?:[\w ().,/&'+-]*\w)?)((?:#|\\?\|)[^\[\]\r\n]*)?\]\]")
+"""A link to a plain target: what is before the target, the target, and what follows it."""
+
+_BLANK_LINE: Final = ("\n\n", "\n\r\n", "\r\r")
+
+_MAY_GO_ON: Final = ("](", "<")
+"""Before a link in the same paragraph, these may begin a Markdown link or a tag that ends in the target or
+after it. Whether they do depends on blanks, quotes and parentheses, which a target may have."""
+
+_HEADINGS, _LINKS, _TASKS, _CALLOUTS, _FOOTNOTES, _FIELDS, _PROBLEMS = 2, 4, 5, 7, 8, 9, 10
+"""Places in `decode_parts`."""
+
+_OFFSETS: Final = {2: (3, 4), 3: (2, 3), 4: (7, 8), 5: (4, 5), 6: (2, 3, 4), 7: (5, 6), 8: (4, 5)}
+"""Where the offsets are in the items of each part that has some in the body."""
+
+_TEXT_LINES: Final = ((_HEADINGS, 2), (_TASKS, 0), (_CALLOUTS, 3), (_FOOTNOTES, 3))
+"""The parts that store the text of a line, and where the line's number is in their items."""
+
+_RAW, _TARGET, _KIND, _LINE, _START, _END = 0, 1, 5, 6, 7, 8
+"""Places in a link."""
+
+_Replaced = list[tuple[list[Any], re.Match[str]]]
+"""Links as they were, each with what is written in its place."""
+
+
+class Known(Struct, frozen=True):
+    """A note as it is in the index: its encoded form and its text."""
+
+    note: bytes
+    text: str
+
+
+def relink(known: Known, text: str) -> Note | None:
+    """Returns the note that the changed text is parsed into; None when it has to be parsed."""
+    # A field is named by what is before it on its line, which may be a link.
+    if "::" in known.text:
+        return None
+    parts = decode_parts(known.note)
+    if parts[_PROBLEMS] or parts[_FIELDS]:
+        return None
+    replaced = _find_replaced(parts[_LINKS], known.text, text)
+    if not replaced or _is_text_stored(parts, replaced) or _may_be_inside(known.text, replaced):
+        return None
+    return make_note(parts) if _replace(parts, replaced) else None
+
+
+def _find_replaced(links: Iterable[list[Any]], before: str, text: str) -> _Replaced | None:
+    """Finds the links whose targets differ; None when anything else does."""
+    replaced: _Replaced = []
+    last = at = 0
+    for link in links:
+        start, end = link[_START], link[_END]
+        # A link around an image contains it.
+        if start < last or not text.startswith(before[last:start], at):
+            return None
+        at += start - last
+        last = end
+        written = before[start:end]
+        if text.startswith(written, at):
+            at += end - start
+            continue
+        old, new = _PLAIN_WIKI.fullmatch(written), _PLAIN_WIKI.match(text, at)
+        if link[_KIND] != "wiki" or old is None or new is None or link[_TARGET] != old[2]:
+            return None
+        if (old[1], old[3]) != (new[1], new[3]):
+            return None
+        replaced.append((link, new))
+        at = new.end()
+    return replaced if text[at:] == before[last:] else None
+
+
+def _is_text_stored(parts: list[Any], replaced: _Replaced) -> bool:
+    """Whether the text of something that contains one of the links is stored too."""
+    lines = {link[_LINE] for link, _ in replaced}
+    if any(item[0] == "inline" for item in parts[_FOOTNOTES]):
+        # It may go on over several lines.
+        return True
+    return any(item[at] in lines for part, at in _TEXT_LINES for item in parts[part])
+
+
+def _may_be_inside(before: str, replaced: _Replaced) -> bool:
+    for link, _ in replaced:
+        end = link[_START]
+        start = max(before.rfind(blank, 0, end) for blank in _BLANK_LINE)
+        if any(before.find(mark, max(0, start), end) >= 0 for mark in _MAY_GO_ON):
+            return True
+    return False
+
+
+def _replace(parts: list[Any], replaced: _Replaced) -> bool:
+    """Puts the new targets into their links, and moves everything after them. False when an offset is inside
+    of a link that was replaced."""
+    starts = [link[_START] for link, _ in replaced]
+    ends = [link[_END] for link, _ in replaced]
+    moved = [0]
+    for link, new in replaced:
+        moved.append(moved[-1] + new.end() - new.start() - (link[_END] - link[_START]))
+        link[_RAW], link[_TARGET] = new[0], new[2]
+    for part, places in _OFFSETS.items():
+        for item in parts[part]:
+            for place in places:
+                offset = item[place]
+                if offset > starts[0]:
+                    passed = bisect_right(ends, offset)
+                    if passed < len(starts) and starts[passed] < offset:
+                        return False
+                    item[place] = offset + moved[passed]
+    return True
