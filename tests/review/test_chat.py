@@ -65,7 +65,7 @@ class Chat(VaultWire):
 
 
 @asynccontextmanager
-async def chat(base: Path, text: str = HELLO, **options: Any) -> AsyncIterator[Chat]:
+async def chat(base: Path, text: str = HELLO, *, lists: bool = True, **options: Any) -> AsyncIterator[Chat]:
     folder = base / "Notes"
     if not folder.exists():
         small_vault(base, {"Hello.md": text})
@@ -78,7 +78,8 @@ async def chat(base: Path, text: str = HELLO, **options: Any) -> AsyncIterator[C
     async with vault_wire(base, folder, **options) as wire:
         wire.__class__ = Chat
         assert isinstance(wire, Chat)
-        await wire.result("tools/list")
+        if lists:
+            await wire.result("tools/list")
         yield wire
 
 
@@ -346,3 +347,28 @@ async def test_before_the_view_was_listed_a_client_is_asked_as_ever(tmp_path: Pa
         await wire.post({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {}}})
         await wire.until(lambda message: "result" in message)
         assert read(tmp_path) == HELLO + "more\n"
+
+
+@pytest.mark.parametrize("version", EVERY_VERSION)
+async def test_a_client_that_knows_the_list_from_before_is_told_of_its_view(
+    tmp_path: Path, version: str
+) -> None:
+    """It may remember the tools of an earlier conversation: `propose` compares the text with the view."""
+    async with chat(tmp_path, version=version, lists=False) as wire:
+        told = await wire.propose()
+        assert (await wire.decide(told, "accept"))["status"] == "accepted"
+
+
+async def test_a_change_without_a_view_has_no_code_for_one(tmp_path: Path) -> None:
+    """Listed before a person switched the review on: the client shows no view."""
+    rules = [ReviewRules()]
+    options: dict[str, Any] = {
+        "settings": ProviderSettings(keep=False),
+        "review": lambda engine: rules[0],
+    }
+    async with chat(tmp_path, **options) as wire:
+        rules[0] = ReviewRules(least="all")
+        arguments = {"name": "Hello", "op": "append", "content": "more"}
+        result = await wire.call("obsidian_edit_note", arguments)
+        assert "Nobody can be asked now" in result["content"][0]["text"]
+        assert VIEW_KEY not in result.get("_meta", {})

@@ -113,7 +113,7 @@ class ReviewGate:
         self._caller = caller
         self._progress = progress
         self.left: tuple[Engine, int] | None = None
-        """The proposal that the call left waiting, and the engine that would carry it out."""
+        """The proposal that the call left to the client's view, and the engine that would carry it out."""
 
     def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
         rules = self._rules(engine)
@@ -140,7 +140,8 @@ class ReviewGate:
         try:
             outcome = self._wait(engine, store, proposal, rules.wait_seconds)
         except ChangePending:
-            self.left = engine, proposal.number
+            if self._caller.can_show:
+                self.left = engine, proposal.number
             raise
         # Whoever decided wrote it, but it is this call's change.
         record_change(engine.root.folder, int(outcome.change_id or 0), outcome.files)

@@ -22,16 +22,18 @@ from mcp.client.extension import ClientExtension
 
 from server.conftest import Serving
 from server.conftest import serving as serving
-from support.vault import VaultProcess, VaultWire, small_vault, vault_wire
+from support.vault import VaultProcess, VaultWire, engines_of, small_vault, vault_wire
 from support.wire import EVERY_VERSION, MODERN, modern_meta
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE, VIEW_KEY, can_show
+from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, GRAPH, RESULTS, REVIEW
 from vaultbridge.protocols.mcp.vault.listing import load_tool_list
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.protocols.mcp.vault.resources import PAGE_ITEMS
 from vaultbridge.protocols.mcp.versions import VERSIONS
 from vaultbridge.review.policy import ReviewRules
+from vaultbridge.review.store import store_of
 from vaultbridge.tools.search import split_marked
 
 SHOWS: dict[str, Any] = {"extensions": {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}}
@@ -267,14 +269,60 @@ async def test_where_changes_wait_the_tools_that_change_something_have_the_view_
 
 
 async def test_a_policy_that_was_set_on_the_page_counts(tmp_path: Path) -> None:
-    from vaultbridge.review.store import store_of
-
     folder = make_vault(tmp_path)
     rules = {"review": lambda engine: ReviewRules()}
     async with vault_wire(tmp_path, folder, capabilities=SHOWS, **rules) as wire:
         assert (await list_ui(wire)).get("obsidian_edit_note") is None
         store_of(wire.engines["Notes"].cache).set_policy("destructive")
         assert (await list_ui(wire))["obsidian_edit_note"]["resourceUri"] == REVIEW
+
+
+async def connect(wire: VaultWire, capabilities: dict[str, Any]) -> VaultWire:
+    """Another client of the same server, which hears of changes of the list."""
+    other = VaultWire(mcp_dialect(wire.server), version=wire.version)
+    other.capabilities = capabilities
+    if wire.version == MODERN:
+        await other.start("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        await other.notification("notifications/subscriptions/acknowledged")
+    else:
+        await other.initialize()
+    return other
+
+
+@pytest.mark.parametrize("version", EVERY_VERSION)
+async def test_a_switch_of_the_review_is_announced_to_whom_it_changes_the_list(
+    tmp_path: Path, version: str
+) -> None:
+    changed = "notifications/tools/list_changed"
+    options: dict[str, Any] = {"version": version, "review": lambda engine: ReviewRules()}
+    async with vault_wire(tmp_path, make_vault(tmp_path), **options) as plain:
+        shows, without = await connect(plain, SHOWS), await connect(plain, {})
+        before = await without.result("tools/list")
+        store = store_of(plain.engines["Notes"].cache)
+        assert "obsidian_edit_note" not in await list_ui(shows)
+        for policy in ("all", "destructive", "off"):
+            store.set_policy(policy)
+            if policy != "destructive":  # Changes wait already: the list stays as it is.
+                await shows.notification(changed)
+            assert ("obsidian_edit_note" in await list_ui(shows)) == (policy != "off")
+        assert await without.result("tools/list") == before
+        told = [message for message in without.messages if message.get("method") == changed]
+        assert told == []
+        assert changed not in [one.get("method") for one in shows.messages]
+        for wire in (shows, without):
+            await wire.connection.close()
+
+
+async def test_over_stdio_a_switch_in_another_process_is_announced(tmp_path: Path) -> None:
+    folder = make_vault(tmp_path)
+    async with VaultProcess(tmp_path, str(folder)) as process:
+        params = {"capabilities": SHOWS, "clientInfo": {"name": "test", "version": "1"}}
+        await process.result("initialize", {"protocolVersion": "2025-11-25", **params})
+        await process.result("tools/list")
+        store_of(engines_of(tmp_path, folder)[folder.name].cache).set_policy("all")
+        await process.notification("notifications/tools/list_changed")
+        tools = {tool["name"]: tool for tool in (await process.result("tools/list"))["tools"]}
+        assert tools["obsidian_edit_note"]["_meta"]["ui"]["resourceUri"] == REVIEW
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ class McpDialect:
         if request.method == "server/discover":
             return lambda call: self._run_and_complete(self._discover(client), call)
         if request.method == "subscriptions/listen":
-            return lambda call: self._run_and_complete(self._subscriptions.listen(call), call)
+            return lambda call: self._run_and_complete(self._subscriptions.listen(call, client), call)
         method = self._find_method(request.method)
         return lambda call: self._run_and_complete(method(self._server, call, client), call)
 
@@ -238,7 +238,7 @@ class McpDialect:
         log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
         self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches
-        self._subscriptions.has_session = True
+        self._subscriptions.session = self.client
         self._create_provider()
         offer = self._server.offer
         result: dict[str, Any] = {

@@ -7,7 +7,7 @@ requested, except the list changes, which every session gets.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -24,6 +24,9 @@ from vaultbridge.protocols.mcp.values import (
     ToolsChanged,
 )
 
+if TYPE_CHECKING:
+    from vaultbridge.protocols.mcp.context import Client
+
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
 MAX_WATCHED: Final = 1000
@@ -38,11 +41,12 @@ class _Filter(msgspec.Struct, frozen=True):
     prompts: bool
     resources: bool
     uris: frozenset[str]
+    shows_views: bool
 
     def wants(self, change: Change) -> bool:
         match change:
-            case ToolsChanged():
-                return self.tools
+            case ToolsChanged(views):
+                return self.tools and (self.shows_views or not views)
             case PromptsChanged():
                 return self.prompts
             case ResourcesChanged():
@@ -64,7 +68,7 @@ class _Filter(msgspec.Struct, frozen=True):
 
 
 class Subscriptions:
-    """`has_session`: whether a session is open, which gets list changes without subscribing."""
+    """`session`: the client of an open session, which gets list changes without subscribing."""
 
     def __init__(self, server: McpServer, peer: Peer) -> None:
         self._server = server
@@ -72,7 +76,7 @@ class Subscriptions:
         self._watched: set[str] = set()
         self._streams: dict[RequestId, _Filter] = {}
         self._ending = asyncio.Event()
-        self.has_session = False
+        self.session: Client | None = None
         server.listen(self._changed)
 
     async def subscribe(self, params: Params) -> dict[str, Any]:
@@ -91,12 +95,12 @@ class Subscriptions:
             await self._server.unwatch(uri)
         return {}
 
-    async def listen(self, call: Call) -> dict[str, Any]:
+    async def listen(self, call: Call, client: Client) -> dict[str, Any]:
         """`subscriptions/listen`: acknowledge, then wait until the client cancels or the connection ends.
 
         The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
         """
-        wanted = self._filter(mcp_params.read_object(call.params, "notifications", required=True))
+        wanted = self._filter(mcp_params.read_object(call.params, "notifications", required=True), client)
         if len(self._streams) >= MAX_LISTENING:
             raise InvalidArgument(
                 f"This connection has {MAX_LISTENING} listening streams already.", hint="Cancel one first."
@@ -131,7 +135,7 @@ class Subscriptions:
         for uri in watched:
             await self._server.unwatch(uri)
 
-    def _filter(self, form: dict[str, Any]) -> _Filter:
+    def _filter(self, form: dict[str, Any], client: Client) -> _Filter:
         """What was requested, without what the server does not offer."""
         offer = self._server.offer
         uris = form.get("resourceSubscriptions", [])
@@ -142,6 +146,7 @@ class Subscriptions:
             prompts=form.get("promptsListChanged") is True and offer.prompts,
             resources=form.get("resourcesListChanged") is True and offer.resources,
             uris=frozenset(uris) if offer.subscriptions else frozenset(),
+            shows_views=client.shows_views,
         )
 
     def _check_room(self, more: int) -> None:
@@ -155,11 +160,20 @@ class Subscriptions:
 
     def _changed(self, change: Change) -> None:
         method, params = _notification(change)
-        if self.has_session and (not isinstance(change, ResourceUpdated) or change.uri in self._watched):
+        if self.session is not None and self._concerns(change, self.session):
             self._peer.notify(method, params)
         for id_, wanted in tuple(self._streams.items()):
             if wanted.wants(change):
                 self._peer.notify(method, {**params, "_meta": {SUBSCRIPTION_KEY: id_}}, related=id_)
+
+    def _concerns(self, change: Change, session: Client) -> bool:
+        match change:
+            case ResourceUpdated(uri):
+                return uri in self._watched
+            case ToolsChanged(views=True):
+                return session.shows_views
+            case _:
+                return True
 
 
 def _notification(change: Change) -> tuple[str, Params]:

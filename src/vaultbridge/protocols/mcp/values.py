@@ -201,7 +201,9 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 class ToolsChanged(msgspec.Struct, frozen=True):
-    pass
+    """`views`: only which view belongs to which tool, so that a client without views sees no difference."""
+
+    views: bool = False
 
 
 class PromptsChanged(msgspec.Struct, frozen=True):

@@ -200,25 +200,47 @@ class VaultApps:
         self,
         engines: VaultEngines,
         review: Callable[[Engine], ReviewRules] | None,
+        *,
+        decides: Callable[[], bool],
+        reviewed: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engines = engines
         self._review = review
+        self._decides = decides
+        self._reviewed = reviewed
         self._codes = Codes(clock)
-        self.shows_changes = False
-        """Whether tools that change something were listed with the view for it."""
+        self._listed: bool | None = None
+        """Whether tools that change something were listed with the view for it; None before any list."""
+        self._known: bool | None = None
+        """The same, as listed or as announced since."""
         self._can_undo = False
 
-    def list_apps(self, tools: Iterable[ToolInfo], *, decides: bool, reviewed: bool) -> Apps:
+    def list_apps(self, tools: Iterable[ToolInfo]) -> Apps:
         """The view of changes belongs to the tools only where changes wait, and may be decided here:
         elsewhere it would open for each edit and have nothing to decide."""
         listed = tuple(tools)
         shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
-        self.shows_changes = decides and (reviewed or self._is_reviewed())
+        self._listed = self._known = self.would_show_changes()
         self._can_undo = any(tool.name == UNDO for tool in listed)
-        if self.shows_changes:
+        if self._listed:
             shown_by |= {tool.name: REVIEW for tool in listed if _may_wait(tool)}
-        return Apps(VIEWS, shown_by, (DECIDE,) if decides else ())
+        return Apps(VIEWS, shown_by, (DECIDE,) if self._decides() else ())
+
+    def shows_changes(self) -> bool:
+        """Whether a client has a view for a change: as it was listed. One that has asked for no list may have
+        it from an earlier conversation, and knows what it would be told now."""
+        return self.would_show_changes() if self._listed is None else self._listed
+
+    def has_changed(self) -> bool:
+        """Whether the tools would be listed with other views than the clients know of: a person has switched
+        the review on or off since. Says so once."""
+        now = self.would_show_changes()
+        known, self._known = self._known, now
+        return known is not None and known != now
+
+    def would_show_changes(self) -> bool:
+        return self._decides() and (self._reviewed or self._is_reviewed())
 
     def _is_reviewed(self) -> bool:
         """Whether a person has set on the page that changes of some vault wait."""

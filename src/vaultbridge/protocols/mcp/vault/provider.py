@@ -60,6 +60,10 @@ WARM_SECONDS: Final = 0.05
 """How long after the start the engine is loaded if nothing needed it before: a client sends its first
 requests within a few milliseconds, and loading must not delay them."""
 
+POLICY_SECONDS: Final = 2.0
+"""How often it is looked whether a person has switched the review on or off, which is one small query: the
+person comes back to the chat later than that."""
+
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""
 
@@ -120,7 +124,7 @@ class VaultProvider:
         self._settings = settings
         self._make_catalog = make_catalog
         self._extend_context = extend_context
-        self._apps = VaultApps(engines, review)
+        self._apps = VaultApps(engines, review, decides=self._decides, reviewed=settings.reviewed)
         self._workers = Workers()
         self._calls = ToolCalls(
             engines,
@@ -137,6 +141,7 @@ class VaultProvider:
         self._warmer: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
         self._closed = False
+        self._looking: asyncio.Task[None] | None = None
         self._listed: tuple[ToolInfo, ...] | None = None
         """The tools as last listed."""
         engines.on_open = self._opened
@@ -161,14 +166,27 @@ class VaultProvider:
         return await self._calls.call(name, arguments, context)
 
     async def list_apps(self) -> Apps:
-        settings = self._settings
         tools = await self.list_tools()
-        decides = not (settings.read_only or settings.profile == "read-only")
-        if self._loaded is not None and self._loaded.catalog.is_off(DECIDING):
-            decides = False
-        return await self._workers.run(
-            lambda: self._apps.list_apps(tools, decides=decides, reviewed=settings.reviewed)
-        )
+        found = await self._workers.run(lambda: self._apps.list_apps(tools))
+        if self._looking is None and not self._closed:
+            self._looking = self._loop.create_task(self._look_for_policy())
+            self._looking.add_done_callback(_logged)
+        return found
+
+    async def _look_for_policy(self) -> None:
+        """A person may switch the review on or off in another process. Only for clients that show views: to
+        others the tools are the same."""
+        while True:
+            await asyncio.sleep(POLICY_SECONDS)
+            if await self._workers.run(self._apps.has_changed):
+                self._announce(ToolsChanged(views=True))
+
+    def _decides(self) -> bool:
+        """Whether a person may decide in a view."""
+        settings, loaded = self._settings, self._loaded
+        if settings.read_only or settings.profile == "read-only":
+            return False
+        return loaded is None or not loaded.catalog.is_off(DECIDING)
 
     async def withholds(self, name: str) -> bool:
         settings = self._settings
@@ -244,6 +262,8 @@ class VaultProvider:
         self._warming.cancel()
         if self._warmer is not None:
             self._warmer.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
         if self._unlisten is not None:
             self._unlisten()
         self._changes.close()

@@ -163,7 +163,7 @@ class ToolCalls:
         from vaultbridge.protocols.mcp.vault.review import McpCaller
         from vaultbridge.review.gate import ReviewGate
 
-        can_show = context.shows_views and self._apps.shows_changes
+        can_show = context.shows_views and self._apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
 
