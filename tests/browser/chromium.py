@@ -266,8 +266,14 @@ class Page:
             await asyncio.wait_for(loaded, WAIT)
 
     async def reload(self) -> None:
+        """As a person who says that they want it when the page asks."""
         loaded = self._browser.coming("Page.loadEventFired")
+        asked = self._browser.coming("Page.javascriptDialogOpening")
         await self.ask("Page.reload")
+        await asyncio.wait((loaded, asked), timeout=WAIT, return_when=asyncio.FIRST_COMPLETED)
+        if asked.done():
+            await self.ask("Page.handleJavaScriptDialog", accept=True)
+        asked.cancel()
         await asyncio.wait_for(loaded, WAIT)
 
     async def run(self, expression: str) -> Any:
@@ -372,6 +378,8 @@ class Page:
         held = self._browser.coming("Fetch.requestPaused")
         stage = "Response" if answered else "Request"
         await self.ask("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": stage}])
+        # The tab learns of it a moment after the browser has answered.
+        await self.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         try:
             yield held
         finally:

@@ -156,6 +156,36 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         await page.until("!document.querySelector('.assistant[data-state=paused]')")
 
 
+async def test_a_late_answer_to_a_press_does_not_bring_back_what_was_before(
+    page: Page, serving: Serving
+) -> None:
+    async with over_http(serving, "late") as client:
+        await client.call_tool("obsidian_read_note", {"path": "Other.md"})
+        await page.until(has(".assistant[data-state=connected]", "late"))
+        cards = "[...document.querySelectorAll('.assistant')]"
+        card = await page.run(
+            f"{cards}.find((one) => one.querySelector('h3').innerText === 'late').dataset.id"
+        )
+        state = f"document.querySelector('.assistant[data-id={card}]')?.dataset.state"
+        async with page.holding("*/assistants/*", answered=True) as held:
+            await page.click(f".assistant[data-id={card}] .assistant-acts button")
+            await asyncio.wait_for(held, WAIT)
+            # The server has paused it, and says so to every page; then somebody else resumes it.
+            await page.until(f"{state} === 'paused'")
+            serving.run("resume", "late", "--vault", str(serving.vault), "--json")
+            await page.until(f"{state} === 'connected'")
+        await page.until(has(".notice.good", "late is paused"))
+        assert await page.run(state) == "connected"
+
+
+async def test_pausing_all_is_seen_while_nobody_is_connected(page: Page, serving: Serving) -> None:
+    await page.until("document.querySelector('.assistants')")
+    serving.run("pause", "--vault", str(serving.vault), "--json")
+    await page.until(has(".assistants .banner.warn", "All assistants are paused"))
+    serving.run("resume", "--vault", str(serving.vault), "--json")
+    await page.until("!document.querySelector('.assistants .banner.warn')")
+
+
 async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(
     page: Page, serving: Serving
 ) -> None:

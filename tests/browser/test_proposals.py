@@ -429,3 +429,83 @@ async def test_the_review_fits_and_has_no_barriers(
         await waiting
         await page.until("document.querySelector('.empty')")
         assert await find_barriers(page) == []
+
+
+async def claude_code_writes(page: Page, running: Serving, note: str, text: str) -> None:
+    """A diff of Claude Code is accepted on the page, and the client writes it, as the real one does."""
+    async with running.assistant() as code:
+        call = await running.propose(code, note, text)
+        await shown(page, note)
+        await page.press("a")
+        saved, accepted = await decided(code, call)
+        assert saved == "FILE_SAVED"
+        (running.vault / note).write_text(accepted, "utf-8")
+        await page.until(
+            "[...document.querySelectorAll('.notice')].some((one) => /has written it/.test(one.innerText))"
+        )
+    assert text_of(running, note) == text
+
+
+@pytest.mark.parametrize("place", ["notice", "decided", "activity"])
+async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_page(
+    page: Page, running: Serving, place: str
+) -> None:
+    await claude_code_writes(page, running, "Ideas.md", f"Two ideas, then {place}.\n")
+    (newest, *_) = history(running)
+    assert (newest["actor"], newest["label"]) == ("claude-code", "accepted diff")
+    first = ".review-decided li:first-child"
+    if place == "notice":
+        await page.click(UNDO)
+    elif place == "decided":
+        await page.run("location.hash = '#/review?show=decided'")
+        await page.until(f"document.querySelector('{first}')?.innerText.includes('Ideas.md')")
+        await page.click(f"{first} button")
+    else:
+        await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
+        await page.click(".entry[data-kind=change] .entry-acts button:nth-of-type(2)")
+    await page.until(UNDONE)
+    assert text_of(running, "Ideas.md") == NOTES["Ideas.md"]
+    (undo, undone, *_) = history(running)
+    assert (undone["id"], undone["undone_by"]) == (newest["id"], undo["id"])
+    await page.run("location.hash = '#/review?show=decided'")
+    await page.until(f"document.querySelector('{first}')?.innerText.includes('undone')")
+    assert not await page.run(f"document.querySelector('{first} button')")
+    await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
+    await page.until(
+        "document.querySelector('.entry[data-kind=change]')?.innerText.includes('Undone by change')"
+    )
+
+
+async def test_an_edit_that_was_begun_is_there_after_a_reload(page: Page, running: Serving) -> None:
+    async with over_http(running, "scripted") as client:
+        waiting = proposing(client, "Letter.md", "Dear Ada,", "Dear Grace,")
+        await shown(page, "Letter.md")
+        await page.press("e")
+        await page.until(EDITING)
+        await page.type("My ")
+        await page.until("document.querySelector('.detail-file .tag')?.innerText === 'edited by you'")
+        await page.reload()
+        await shown(page, "Letter.md")
+        await page.until("document.querySelector('.detail-file .tag')?.innerText === 'edited by you'")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Letter.md") == "My Dear Grace,\n"
+
+
+async def test_the_text_of_an_edit_is_handed_back_when_the_proposal_goes(
+    page: Page, running: Serving
+) -> None:
+    async with running.assistant() as code:
+        await running.propose(code, "Letter.md", "Dear Grace,\n")
+        await shown(page, "Letter.md")
+        await page.press("e")
+        await page.until(EDITING)
+        await page.type("My ")
+        await page.until("document.querySelector('.detail-file .tag')?.innerText === 'edited by you'")
+        await code.tool("close_tab", tab_name="Letter.md")
+        await page.until("document.querySelector('.notice.bad')?.innerText.includes('text was not used')")
+        # What reaches the clipboard; a tab without a window may not read it.
+        await page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        await page.click(".notice.bad button:not(.bare)")
+        await page.until("document.querySelector('.notice.good')?.innerText.includes('copied')")
+        assert await page.run("window.copied") == "My Dear Grace,\n"

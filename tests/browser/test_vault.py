@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import random
@@ -13,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from browser.axe import find_barriers
-from browser.chromium import Chromium, Page
+from browser.chromium import WAIT, Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
@@ -774,3 +775,126 @@ async def test_a_link_that_another_program_writes_appears_among_the_backlinks(
     await page.until("document.querySelector('.panel')?.textContent.includes('No note links here yet.')")
     write_vault(serving.vault, {"Links later.md": "see [[Linked later]]\n"})
     await page.until("document.querySelector('.backlinks')?.textContent.includes('Links later')")
+
+
+STATUS = "document.querySelector('.editing-bar [role=status]')?.innerText"
+
+TYPING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content')"
+
+
+async def arrived(page: Page, part: str) -> None:
+    """Wait until the page has had an answer from an address with `part`, and the time to act on it."""
+    found = f"performance.getEntriesByType('resource').some((one) => one.name.includes({json.dumps(part)}))"
+    await page.until(found)
+    await page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+async def edit(page: Page, path: str) -> None:
+    await page.run(f"location.hash = '#/note/{quote(path)}?edit=1'")
+    await page.until(TYPING)
+
+
+async def test_a_late_answer_about_one_note_leaves_the_next_one_shown(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Slow.md": "- [ ] think\n"})
+    await page.run("location.hash = '#/note/Slow.md'")
+    await page.until("document.querySelector('[data-task]')")
+    await page.run("performance.clearResourceTimings()")
+    async with page.holding("*/page/api/note?*path=Slow.md*", answered=True) as held:
+        await page.click("[data-task]")
+        await asyncio.wait_for(held, WAIT)
+        await page.run("location.hash = '#/note/Ada.md'")
+        await page.until("document.querySelector('.note-body')?.innerText.includes('friend')")
+    await arrived(page, "path=Slow.md")
+    assert "friend" in await page.run("document.querySelector('.note-page').innerText")
+
+
+async def test_what_is_typed_while_the_server_saves_is_not_called_saved(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Typed.md": "start"})
+    await edit(page, "Typed.md")
+    await page.key("End", control=True)
+    await page.type(" one")
+    async with page.holding("*/page/api/note*", answered=True) as held:
+        await page.key("s", control=True)
+        await asyncio.wait_for(held, WAIT)
+        await page.until(f"{STATUS} === 'Saving…'")
+        await page.type(" two")
+    await page.until(f"{STATUS} !== 'Saving…'")
+    assert await page.run(STATUS) == "Changed, not saved"
+    await page.key("s", control=True)
+    await page.until(f"{STATUS} === 'Saved'")
+    assert (serving.vault / "Typed.md").read_text("utf-8").strip() == "start one two"
+
+
+async def test_what_was_typed_is_there_after_a_reload(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Kept.md": "start"})
+    await edit(page, "Kept.md")
+    await page.key("End", control=True)
+    await page.type(" and more")
+    await page.until(f"{STATUS} === 'Changed, not saved'")
+    await page.reload()
+    await page.until(TYPING)
+    assert await page.run(STATUS) == "Changed, not saved"
+    await page.key("s", control=True)
+    await page.until(f"{STATUS} === 'Saved'")
+    assert (serving.vault / "Kept.md").read_text("utf-8").strip() == "start and more"
+
+
+async def test_what_was_typed_beside_a_conflict_stays_when_one_looks_elsewhere(
+    page: Page, serving: Serving
+) -> None:
+    write_vault(serving.vault, {"Clash.md": "start\n"})
+    await edit(page, "Clash.md")
+    await page.type("mine ")
+    (serving.vault / "Clash.md").write_text("theirs\n", "utf-8")
+    await page.until(f"{STATUS}?.includes('has changed meanwhile too')")
+    await page.key("s", control=True)
+    right = "document.querySelector('.conflict .editor')?.shadowRoot?.querySelectorAll('.cm-content')[1]"
+    await page.until(right)
+    await page.run(f"{right}.focus()")
+    await page.type("merged ")
+    await page.run("location.hash = '#/note/Ada.md'")
+    await page.until("document.querySelector('.note-body')")
+    await edit(page, "Clash.md")
+    await page.key("s", control=True)
+    await page.until(f"{right}?.innerText.includes('merged mine start')")
+    await page.click(".conflict-tools .reject")
+    await page.until("!document.querySelector('.editing')")
+
+
+async def test_an_editor_in_which_nothing_was_typed_follows_the_note(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Followed.md": "start\n"})
+    await edit(page, "Followed.md")
+    (serving.vault / "Followed.md").write_text("changed by another program\n", "utf-8")
+    text = "document.querySelector('.editor').shadowRoot.querySelector('.cm-content')?.innerText"
+    await page.until(f"{text}.includes('another program')")
+    await page.type("Then typed. ")
+    await page.key("s", control=True)
+    await page.until(f"{STATUS} === 'Saved'")
+    saved = (serving.vault / "Followed.md").read_text("utf-8")
+    assert "Then typed." in saved and "changed by another program" in saved
+
+
+async def test_the_text_of_a_note_that_another_program_deletes_is_kept(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Gone.md": "start"})
+    await edit(page, "Gone.md")
+    await page.key("End", control=True)
+    await page.type(" of something")
+    (serving.vault / "Gone.md").unlink()
+    await page.until("document.querySelector('textarea.begun')?.value === 'start of something'")
+    assert await find_barriers(page) == []
+    await page.click(".empty .accept")
+    await page.until(f"{STATUS} === 'Saved'")
+    assert (serving.vault / "Gone.md").read_text("utf-8") == "start of something"
+    page.forget()  # The browser logs the 404.
+
+
+async def test_a_note_on_its_way_is_not_called_missing(page: Page, serving: Serving) -> None:
+    await page.run("location.hash = '#/note/Not%20there.md'")
+    assert "There is no" in await page.text(".empty h1")
+    async with page.holding("*/page/api/note?*path=Ada.md*") as held:
+        await page.run("location.hash = '#/note/Ada.md'")
+        await asyncio.wait_for(held, WAIT)
+        await page.until("document.querySelector('.note-title')?.innerText === 'Ada'")
+        assert not await page.run("document.querySelector('.empty')")
+    await page.until("document.querySelector('.note-body')?.innerText.includes('friend')")
+    page.forget()  # The browser logs the 404.

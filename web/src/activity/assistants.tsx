@@ -1,12 +1,12 @@
 // Who is connected, what each has done, and the presses that pause or end that.
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { api } from '../lib/api';
+import { useState } from 'preact/hooks';
+import { live } from '../lib/live';
 import { href } from '../lib/router';
 import { ago, complain, Failure, Icon, Loading, notify, plural, useLoad } from '../lib/ui';
 import { useValue } from '../lib/value';
-import { known, type Known } from './known';
+import { askAssistants, known, type Known } from './known';
 import type { Assistant } from './model';
 
 const GONE = 5; // assistants that have gone and are still listed here
@@ -15,10 +15,7 @@ type Act = 'pause' | 'resume' | 'disconnect';
 
 async function act(what: Act, one?: Assistant): Promise<void> {
   try {
-    const done = await api<Known & { revoked: string[] }>(one ? `assistants/${one.id}/${what}` : `assistants/${what}`, { body: {} });
-    const all = new Map((known.get()?.assistants ?? []).map((each) => [each.id, each]));
-    for (const each of done.assistants) all.set(each.id, each);
-    known.set({ assistants: [...all.values()], pausedAll: done.pausedAll });
+    await askAssistants(one ? `assistants/${one.id}/${what}` : `assistants/${what}`, { body: {} });
     const who = one ? one.name : 'All assistants';
     const words = { pause: `${who} ${one ? 'is' : 'are'} paused: calls are refused until you resume.`, resume: `${who} may go on.`, disconnect: `${who} ${one ? 'is' : 'are'} cut off, and may not come back before you resume.` };
     notify(words[what], 'good', what !== 'resume' ? { label: 'Resume', run: () => void act('resume', one) } : undefined);
@@ -29,14 +26,9 @@ async function act(what: Act, one?: Assistant): Promise<void> {
 
 /** Asks once for all: events that came before this module was loaded are not repeated. */
 export function useKnown(): { now: Known | null; error: Error | null; again: () => void } {
-  const loaded = useLoad((signal) => api<Known>('assistants', { signal }), []);
+  const hello = useValue(live.hello);
+  const loaded = useLoad((signal) => askAssistants('assistants', { signal }), [hello]);
   const now = useValue(known);
-  useEffect(() => {
-    if (loaded.state !== 'done') return;
-    const all = new Map(loaded.value.assistants.map((one) => [one.id, one]));
-    for (const one of known.get()?.assistants ?? []) all.set(one.id, one);
-    known.set({ assistants: [...all.values()], pausedAll: known.get()?.pausedAll ?? loaded.value.pausedAll });
-  }, [loaded.state]);
   return { now, error: loaded.state === 'failed' ? loaded.error : null, again: loaded.again };
 }
 

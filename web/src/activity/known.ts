@@ -1,7 +1,8 @@
-// The assistants that the server has seen, by its events. Loaded with the page, so that none of them is missed.
+// The assistants that the server has seen, by its events and answers. Loaded with the page, so that no event is missed.
 
+import { api, type Asked } from '../lib/api';
 import { live } from '../lib/live';
-import { Value } from '../lib/value';
+import { Order, Value } from '../lib/value';
 import type { Assistant } from './model';
 
 export interface Known {
@@ -12,13 +13,26 @@ export interface Known {
 /** All assistants; null until the first event. */
 export const known = new Value<Known | null>(null);
 
-live.on('assistantsSeen', ({ assistants, pausedAll }: Known) => {
-  const all = new Map((known.get()?.assistants ?? []).map((one) => [one.id, one]));
-  for (const one of assistants) all.set(one.id, one);
-  known.set({ assistants: [...all.values()], pausedAll });
-});
+const order = new Order();
+const EVERYONE = ''; // the name of `pausedAll` in the order; an assistant has its id
+
+function put({ assistants, pausedAll }: Known, asked = order.ask()): void {
+  const before = known.get();
+  const all = new Map((before?.assistants ?? []).map((one) => [one.id, one]));
+  for (const one of assistants) if (order.take(one.id, asked)) all.set(one.id, one);
+  known.set({ assistants: [...all.values()], pausedAll: order.take(EVERYONE, asked) || !before ? pausedAll : before.pausedAll });
+}
+
+live.on('assistantsSeen', (seen: Known) => put(seen));
 // After a restart of the server its ids begin anew.
-live.hello.watch(() => known.set(null));
+live.hello.watch(() => (order.clear(), known.set(null)));
+
+/** Asks for the assistants, all or those that a press concerns. What an event said after the question stays. */
+export async function askAssistants(path: string, asking: Asked): Promise<void> {
+  const [asked, server] = [order.ask(), live.hello.get()];
+  const answer = await api<Known>(path, asking);
+  if (live.hello.get() === server) put(answer, asked);
+}
 
 /** The name that people know a client by: `claude-ai` is Claude Desktop. */
 export const knownName = (client: string): string => known.get()?.assistants.find((one) => one.client === client)?.name ?? client;

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
 import { live } from '../lib/live';
 import { complain, Empty, Failure, Icon, Loading, useLoad } from '../lib/ui';
+import { Order, useValue } from '../lib/value';
 import { useKnown } from './assistants';
 import { bytes, clock, type Message, ms } from './model';
 
@@ -27,15 +28,25 @@ export function Protocol(): JSX.Element {
   const [who, setWho] = useState('');
   const [open, setOpen] = useState<number | null>(null);
   const names = new Map((useKnown().now?.assistants ?? []).map((one) => [one.id, one.name]));
-  const loaded = useLoad((signal) => api<Trace>('trace', { query: { limit: 200 }, signal }), []);
+  const hello = useValue(live.hello);
+  const order = useMemo(() => new Order(), []);
+  const asked = useRef(0);
+  const loaded = useLoad((signal) => {
+    set([]);
+    asked.current = order.ask();
+    return api<Trace>('trace', { query: { limit: 200 }, signal });
+  }, [hello]);
   const paused = useRef(isPaused);
   paused.current = isPaused;
   const cleared = useRef(0);
-  const isClearedUnseen = useRef(false); // while they were loading: none of them is to appear
 
   useEffect(() => {
-    if (loaded.state === 'done' && !isClearedUnseen.current) add(loaded.value.messages);
-  }, [loaded.state]);
+    // Those that were cleared while they were loading are not to appear.
+    if (loaded.state !== 'done' || !order.take('list', asked.current)) return;
+    // A server that was started again counts anew.
+    if (loaded.value.last < cleared.current) cleared.current = 0;
+    add(loaded.value.messages);
+  }, [loaded.state, loaded.value]);
   const add = (fresh: Message[]): void =>
     set((old) => {
       const all = new Map(old.map((one) => [one.n, one]));
@@ -61,7 +72,7 @@ export function Protocol(): JSX.Element {
   }, [messages, text, direction, who]);
   const clear = (): void => {
     cleared.current = messages.at(-1)?.n ?? cleared.current;
-    if (loaded.state !== 'done') isClearedUnseen.current = true;
+    order.take('list');
     set([]);
     setOpen(null);
   };

@@ -7,7 +7,7 @@ import { Diff } from '../lib/diff';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
 import { complain, Empty, Failure, Icon, type IconName, Loading, notify, plural, useLoad } from '../lib/ui';
-import { useValue } from '../lib/value';
+import { Order, useValue } from '../lib/value';
 import { known } from './known';
 import { type ActivityPage, type ChangeDetail, clock, day, type Entry, FILTERS, ms, TIMES } from './model';
 
@@ -33,8 +33,10 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
   const [entries, set] = useState<Entry[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const arrived = useRef<Entry[]>([]); // since the list was asked for; it may not have them
+  const order = useMemo(() => new Order(), []);
   const loaded = useLoad((signal) => {
     arrived.current = [];
+    order.take('list'); // older entries that were asked for before belong to another filter
     return ask({ ...asked, since: since() }, signal);
   }, Object.values(wanted));
   useEffect(() => {
@@ -54,8 +56,10 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
   useEffect(() => live.hello.watch((hello) => void (hello && again())), []);
 
   const older = async (): Promise<void> => {
+    const turn = order.ask();
     try {
       const page = await api<ActivityPage>('activity', { query: { ...asked, since: since(), before: next, vault: '' } });
+      if (!order.take('list', turn)) return;
       set((old) => [...old, ...page.entries.filter((entry) => !old.some(({ id }) => id === entry.id))].slice(0, KEPT));
       setNext(page.next);
     } catch (error) {

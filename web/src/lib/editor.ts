@@ -103,13 +103,13 @@ export function mountEditor(place: HTMLElement, options: EditorOptions): EditorV
 }
 
 /** Two texts side by side; the right one can be edited, and differences be taken over from the left. */
-export function mountConflict(place: HTMLElement, theirs: string, mine: string, labels: [string, string]): MergeView {
+export function mountConflict(place: HTMLElement, theirs: string, mine: string, labels: [string, string], onType: (text: string) => void): MergeView {
   const root = rootOf(place);
   const side = (label: string, more: Extension) => [lineNumbers(), common, EditorView.contentAttributes.of({ 'aria-label': label }), more];
   return new MergeView({
     root, parent: root,
     a: { doc: theirs, extensions: side(labels[0], [EditorState.readOnly.of(true)]) },
-    b: { doc: mine, extensions: side(labels[1], [history(), drawSelection(), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab])]) },
+    b: { doc: mine, extensions: side(labels[1], [history(), drawSelection(), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), EditorView.updateListener.of((update) => update.docChanged && onType(update.state.doc.toString()))]) },
     revertControls: 'a-to-b', highlightChanges: true, gutter: true, collapseUnchanged: { margin: 3, minSize: 4 },
   });
 }

@@ -4,9 +4,10 @@ import type { JSX, RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { knownName } from '../activity/known';
 import { Diff } from '../lib/diff';
+import { Kept } from '../lib/kept';
 import { href } from '../lib/router';
-import { ago, Failure, Icon, Loading, plural } from '../lib/ui';
-import { type FileDecision, hasTexts, look, preview, type Proposal, type ProposedFile } from './proposals';
+import { ago, complain, Failure, Icon, Loading, notify, plural } from '../lib/ui';
+import { deciding, departures, type FileDecision, hasTexts, listed, look, preview, type Proposal, type ProposedFile, waiting } from './proposals';
 import { countLines, deed, fileDeed, hunkTitle, what, why, withHunks } from './words';
 
 const FILES = 10; // whose texts are shown at once; the rest opens with a press
@@ -36,9 +37,32 @@ interface Draft {
   without?: ReadonlySet<number>;
 }
 
-/** Kept while other proposals are looked at, so that an edit that was begun is not lost. */
+/** Kept while other proposals are looked at, so that what was begun is not lost. */
 const drafts = new Map<string, Map<string, Draft>>();
 const DRAFTS = 50; // proposals whose drafts are kept
+/** The texts among them, by proposal: these stay over a reload too. */
+const edits = new Kept<[string, Draft][]>('proposal-edits');
+
+/** The proposal has been decided with what the person had made of it. */
+export function forgetEdits(id: string): void {
+  drafts.delete(id);
+  if (edits.get().has(id)) edits.put(id, undefined);
+}
+
+/** It went away while it was being edited: the text is handed to the person, who alone knows what it is worth. */
+function returnEdits(id: string): void {
+  const texts = (edits.get().get(id) ?? []).map(([, { text = '' }]) => text);
+  forgetEdits(id);
+  if (!texts.length) return;
+  const copy = (): void => void navigator.clipboard.writeText(texts.join('\n\n')).then(() => notify('Your text is copied.'), complain);
+  notify('The proposal that you were editing was decided elsewhere or withdrawn. Your text was not used.', 'bad', { label: 'Copy my text', run: copy });
+}
+
+departures.add(({ id }) => deciding.has(id) || returnEdits(id));
+listed.watch((isListed) => {
+  if (!isListed) return;
+  for (const id of [...edits.get().keys()]) if (!waiting.get().some((one) => one.id === id)) returnEdits(id);
+});
 
 export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.Element {
   const [error, fail] = useState<Error | null>(null);
@@ -47,7 +71,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
   const [opened, open] = useState(FILES);
   const top = useRef<HTMLElement>(null);
   const own = useMemo(() => {
-    const map = drafts.get(proposal.id) ?? new Map<string, Draft>();
+    const map = drafts.get(proposal.id) ?? new Map<string, Draft>(edits.get().get(proposal.id));
     drafts.set(proposal.id, map);
     if (drafts.size > DRAFTS) drafts.delete(drafts.keys().next().value ?? '');
     return map;
@@ -67,7 +91,12 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
   const put = (path: string, draft: Draft | null): void => {
     if (draft) own.set(path, draft);
     else own.delete(path);
+    keep();
     draw((n) => n + 1);
+  };
+  const keep = (): void => {
+    const texts = [...own].filter(([path, { text }]) => text !== undefined && text !== proposal.files.find((file) => file.path === path)?.newText);
+    if (texts.length || edits.get().has(proposal.id)) edits.put(proposal.id, texts.length ? texts : undefined);
   };
   const [attempt, tryAgain] = useState(0);
   const begun = [...own].flatMap(([path, { text, hash = '' }]) => (text !== undefined && hash !== proposal.hash ? [{ path, text, hash }] : []));
@@ -83,6 +112,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
         const fitted = outcome === 'fits' ? now.files.find((file) => file.path === path)?.newText : undefined;
         own.set(path, typeof fitted === 'string' ? { text: fitted, fitted, hash: now.hash } : { text, hash: now.hash, clashes: true });
       }
+      keep();
       tryAgain((n) => n + 1);
     }, (problem) => isCurrent && fail(problem));
     return () => void (isCurrent = false);
@@ -147,14 +177,14 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
         <button type="button" class="reject" disabled={disabled} onClick={reject} aria-keyshortcuts="r"><Icon name="close" />Reject <kbd aria-hidden="true">r</kbd></button>
         {editable && !editing && <button type="button" disabled={disabled || !isWhole} onClick={() => edit()} aria-keyshortcuts="e"><Icon name="edit" />{isEdited ? 'Edit again' : 'Edit first'} <kbd aria-hidden="true">e</kbd></button>}
         {editing && <button type="button" onClick={() => setEditing('')}>Done editing <kbd aria-hidden="true">Esc</kbd></button>}
-        {isEdited && <button type="button" onClick={() => (own.clear(), setEditing(''), draw((n) => n + 1))}>Discard my edit</button>}
+        {isEdited && <button type="button" onClick={() => (own.clear(), keep(), setEditing(''), draw((n) => n + 1))}>Discard my edit</button>}
         {leavesNothing && <p class="quiet">No change is left: reject it instead.</p>}
       </footer>
     </article>
   );
 }
 
-const isEditable = (file: ProposedFile): boolean => file.text && (file.change === 'created' || file.change === 'changed');
+const isEditable = (file: ProposedFile): boolean => file.text === true && (file.change === 'created' || file.change === 'changed');
 
 const takenOf = (file: ProposedFile, draft: Draft | undefined): Set<number> => new Set([...(file.hunks ?? []).keys()].filter((i) => !draft?.without?.has(i)));
 

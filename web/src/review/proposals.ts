@@ -3,7 +3,7 @@
 
 import { api } from '../lib/api';
 import { live } from '../lib/live';
-import { Value } from '../lib/value';
+import { Order, Value } from '../lib/value';
 
 export interface Hunk {
   oldStart: number;
@@ -17,7 +17,8 @@ export interface ProposedFile {
   path: string;
   was: string;
   change: 'created' | 'changed' | 'moved' | 'deleted';
-  text: boolean;
+  /** Whether it is a text; a list of proposals does not say. */
+  text?: boolean;
   oldText?: string | null;
   newText?: string | null;
   hunks?: Hunk[];
@@ -88,8 +89,32 @@ export const listed = new Value(false);
 
 const byAge = (list: Proposal[]): Proposal[] => list.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 
-const put = (proposal: Proposal): void => waiting.set(byAge([...waiting.get().filter(({ id }) => id !== proposal.id), proposal]));
-const drop = (id: string): void => waiting.set(waiting.get().filter((one) => one.id !== id));
+const order = new Order();
+const POLICY = ''; // the name of the policy in the order; a proposal has its id
+
+/** Texts that are known for this hash stay: an event or a list may come without them. */
+function withTexts(proposal: Proposal): Proposal {
+  const before = waiting.get().find(({ id }) => id === proposal.id);
+  return before && before.hash === proposal.hash && hasTexts(before) && !hasTexts(proposal) ? { ...proposal, files: before.files } : proposal;
+}
+
+/** Whether it was the newest that is known of the proposal. */
+function put(proposal: Proposal, asked = order.ask()): boolean {
+  if (!order.take(proposal.id, asked)) return false;
+  waiting.set(byAge([...waiting.get().filter(({ id }) => id !== proposal.id), withTexts(proposal)]));
+  return true;
+}
+
+function drop(id: string): void {
+  order.take(id);
+  waiting.set(waiting.get().filter((one) => one.id !== id));
+}
+
+async function askPolicy(method: 'review' | 'setReview', params: { review?: Policy | null } = {}): Promise<void> {
+  const asked = order.ask();
+  const state = await live.ask<ReviewState>(method, params);
+  if (order.take(POLICY, asked)) policy.set(state);
+}
 
 /** What to do when a proposal arrives that was not there before: badges, notifications of the desktop. */
 export const arrivals = new Set<(proposal: Proposal) => void>();
@@ -100,22 +125,23 @@ live.on('proposalOpened', (proposal: Proposal) => {
   put(proposal);
   if (isNew && listed.get()) for (const tell of arrivals) tell(proposal);
 });
-live.on('proposalChanged', put);
+live.on('proposalChanged', (proposal: Proposal) => void put(proposal));
 live.on('proposalClosed', (closed: Closed) => {
   drop(closed.id);
   for (const tell of departures) tell(closed);
 });
-live.on('reviewChanged', (state: ReviewState) => policy.set(state));
+live.on('reviewChanged', (state: ReviewState) => order.take(POLICY) && policy.set(state));
 live.hello.watch(async (hello) => {
   if (!hello) return;
   listed.set(false);
   try {
-    policy.set(await live.ask<ReviewState>('review'));
-    // Last, and used as soon as it comes: a proposal that an event brings after this answer is not in it.
+    await askPolicy('review');
+    const asked = order.ask();
     const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals');
-    // An event may have brought texts already: keep those that are of the same hash.
-    const known = new Map(waiting.get().map((one) => [`${one.id} ${one.hash}`, one]));
-    waiting.set(byAge(proposals.map((one) => known.get(`${one.id} ${one.hash}`) ?? one)));
+    // What events have brought or closed since the question was asked is newer than the list.
+    const fresh = proposals.filter(({ id }) => order.take(id, asked)).map(withTexts);
+    const brought = waiting.get().filter(({ id }) => !fresh.some((one) => one.id === id) && !order.take(id, asked));
+    waiting.set(byAge([...fresh, ...brought]));
     listed.set(true);
   } catch {
     // The connection went away; it comes back with a new hello.
@@ -124,20 +150,33 @@ live.hello.watch(async (hello) => {
 
 /** One proposal with its texts, fitted to the notes as they are now. */
 export async function look(id: string): Promise<Proposal> {
-  const { proposal } = await live.ask<{ proposal: Proposal }>('proposal', { id });
-  if (proposal.status === 'waiting' && waiting.get().some((one) => one.id === id)) put(proposal);
-  return proposal;
+  for (let left = LOOKS; ; left--) {
+    const asked = order.ask();
+    const { proposal } = await live.ask<{ proposal: Proposal }>('proposal', { id });
+    const isListed = proposal.status === 'waiting' && waiting.get().some((one) => one.id === id);
+    if (!isListed || put(proposal, asked) || left <= 1) return proposal;
+  }
 }
+const LOOKS = 5; // while events overtake the answers
 
 /** What accepting these texts would write now: `fits`, or `shown-again` where the same lines were written meanwhile. */
 export const preview = (id: string, hash: string, files: FileDecision[]): Promise<{ outcome: 'fits' | 'shown-again'; proposal: Proposal }> =>
   live.ask('preview', { id, hash, files });
 
+/** The proposals that this page is deciding on now: others go because somebody else has decided. */
+export const deciding = new Set<string>();
+
 export async function decide(proposal: Proposal, action: 'accept' | 'reject', files: FileDecision[] = []): Promise<Decision> {
-  const decision = await live.ask<Decision>('decide', { id: proposal.id, hash: proposal.hash, action, ...(files.length && { files }) });
-  if (decision.outcome === 'shown-again') put(decision.proposal);
-  else drop(proposal.id);
-  return decision;
+  const asked = order.ask();
+  deciding.add(proposal.id);
+  try {
+    const decision = await live.ask<Decision>('decide', { id: proposal.id, hash: proposal.hash, action, ...(files.length && { files }) });
+    if (decision.outcome === 'shown-again') put(decision.proposal, asked);
+    else drop(proposal.id);
+    return decision;
+  } finally {
+    deciding.delete(proposal.id);
+  }
 }
 
 /** Undoes what an accepted proposal wrote. What Claude Code wrote itself is a change like any other. */
@@ -146,9 +185,7 @@ export async function undo({ id, kind, vault }: Proposal, change: number): Promi
   else await api('undo', { body: { vault, change, force: false }, query: { vault } });
 }
 
-export async function setPolicy(review: Policy | null): Promise<void> {
-  policy.set(await live.ask<ReviewState>('setReview', { review }));
-}
+export const setPolicy = (review: Policy | null): Promise<void> => askPolicy('setReview', { review });
 
 export async function listDecided(): Promise<Proposal[]> {
   const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals', { status: 'all', limit: 100 });
@@ -156,4 +193,4 @@ export async function listDecided(): Promise<Proposal[]> {
 }
 
 export const hasTexts = (proposal: Proposal): boolean =>
-  proposal.files.every((file) => !file.text || (typeof file.oldText === 'string' && typeof file.newText === 'string'));
+  proposal.files.every((file) => file.text === false || (typeof file.oldText === 'string' && typeof file.newText === 'string'));

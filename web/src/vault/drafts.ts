@@ -1,6 +1,6 @@
-// Texts that a person has begun to edit. They are kept while other views are shown, and until they are saved.
+// Notes that a person has begun to edit, until they are saved.
 
-import { Value } from '../lib/value';
+import { Kept } from '../lib/kept';
 
 export interface Draft {
   path: string;
@@ -11,24 +11,15 @@ export interface Draft {
   hash: string;
 }
 
-export const drafts = new Value<ReadonlyMap<string, Draft>>(new Map());
+export const drafts = new Kept<Draft>('drafts');
 
 const keyOf = (vault: string, path: string): string => `${vault}/${path}`;
 
 export const findDraft = (vault: string, path: string): Draft | undefined => drafts.get().get(keyOf(vault, path));
 
-export function keepDraft(draft: Draft): void {
-  const next = new Map(drafts.get());
-  if (draft.text === draft.original) next.delete(keyOf(draft.vault, draft.path));
-  else next.set(keyOf(draft.vault, draft.path), draft);
-  drafts.set(next);
-}
+export const keepDraft = (draft: Draft): void => drafts.put(keyOf(draft.vault, draft.path), draft.text === draft.original ? undefined : draft);
 
-export function dropDraft(vault: string, path: string): void {
-  const next = new Map(drafts.get());
-  next.delete(keyOf(vault, path));
-  drafts.set(next);
-}
+export const dropDraft = (vault: string, path: string): void => drafts.put(keyOf(vault, path), undefined);
 
 /** The file has another path now: what was begun belongs to it still. */
 export function moveDraft(vault: string, from: string, to: string): void {
@@ -37,5 +28,3 @@ export function moveDraft(vault: string, from: string, to: string): void {
   dropDraft(vault, from);
   keepDraft({ ...draft, path: to });
 }
-
-addEventListener('beforeunload', (event) => drafts.get().size && event.preventDefault());

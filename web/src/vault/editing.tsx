@@ -30,16 +30,16 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
   const [error, fail] = useState<Error | null>(null);
   const dirty = useValue(drafts).has(`${vault}/${note.path}`);
 
-  const write = async (leave: boolean) => {
+  const write = async () => {
     const draft = findDraft(vault, note.path);
-    if (!draft) return leave && onLeave();
+    if (!draft || saving) return;
     setSaving(true);
     try {
       const saved = await save(note.path, draft.text, draft.hash);
-      dropDraft(vault, note.path);
       began.current = { ...draft, original: draft.text, hash: saved.hash };
+      // What was typed while the server wrote is not saved yet.
+      keepDraft({ ...began.current, text: findDraft(vault, note.path)?.text ?? draft.text });
       onSaved(saved, draft.text);
-      if (leave) onLeave();
     } catch (reason) {
       if (reason instanceof ApiError && reason.status === 409) await api<NoteData>('note', { query: { path: note.path } }).then(setConflict, complain);
       else complain(reason);
@@ -52,14 +52,14 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
 
   useEffect(() => {
     let ended = false;
-    let view: { destroy: () => void; focus: () => void } | null = null;
+    let view: ReturnType<typeof import('../lib/editor').mountEditor> | null = null;
     import('../lib/editor').then(({ mountEditor }) => {
       if (ended || !place.current) return;
       view = mountEditor(place.current, {
         text: began.current.text,
         label: `The text of ${note.path}`,
         onChange: (text) => keepDraft({ ...began.current, text }),
-        onSave: () => void latest.current(false),
+        onSave: () => void latest.current(),
         onLeave: () => {
           if (!findDraft(vault, note.path)) return onLeave(), true;
           notify('Not saved yet: save with Ctrl+S, or press Tab to get to Save and Discard.', 'bad');
@@ -67,16 +67,26 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
         },
         paths: () => (files.get()?.paths ?? []).filter((path) => path.endsWith('.md')).map((path) => ({ path, title: titleOf(path) })),
       });
+      shown.current = view;
       view.focus();
     }, () => fail(new Error('The editor could not be loaded. Is the server still running?')));
     return () => {
       ended = true;
+      shown.current = null;
       view?.destroy();
     };
   }, [note.path, conflict]);
+  // While nothing was typed, the editor shows the note as it is.
+  const shown = useRef<ReturnType<typeof import('../lib/editor').mountEditor> | null>(null);
+  useEffect(() => {
+    if (saving || findDraft(vault, note.path) || note.hash === began.current.hash) return;
+    began.current = { ...began.current, text: lf(note.text), original: lf(note.text), hash: note.hash };
+    shown.current?.dispatch({ changes: { from: 0, to: shown.current.state.doc.length, insert: began.current.text } });
+  }, [note.hash, saving]);
+  const isBehind = dirty && !saving && note.hash !== (findDraft(vault, note.path)?.hash ?? note.hash);
 
   if (error) return <Failure error={error} retry={() => location.reload()} />;
-  if (conflict) return <Conflict note={conflict} mine={findDraft(vault, note.path)?.text ?? began.current.text} onDone={(saved, text) => (dropDraft(vault, note.path), onSaved(saved, text), onLeave())} onKeepEditing={(text) => {
+  if (conflict) return <Conflict note={conflict} mine={findDraft(vault, note.path)?.text ?? began.current.text} onType={(text) => keepDraft({ ...began.current, text })} onDone={(saved, text) => (dropDraft(vault, note.path), onSaved(saved, text), onLeave())} onKeepEditing={(text) => {
     began.current = { ...began.current, text, original: lf(conflict.text), hash: conflict.hash };
     keepDraft(began.current);
     setConflict(null);
@@ -84,8 +94,8 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
   return (
     <div class="editing">
       <div class="editing-bar">
-        <span class="quiet" role="status">{saving ? 'Saving…' : dirty ? 'Changed, not saved' : 'Saved'}</span>
-        <button type="button" class="accept" disabled={!dirty || saving} onClick={() => void write(false)}>Save <kbd>Ctrl S</kbd></button>
+        <span class="quiet" role="status">{saving ? 'Saving…' : isBehind ? 'Changed, not saved. The note has changed meanwhile too: Save shows both texts.' : dirty ? 'Changed, not saved' : 'Saved'}</span>
+        <button type="button" class="accept" disabled={!dirty || saving} onClick={() => void write()}>Save <kbd>Ctrl S</kbd></button>
         {dirty ? <button type="button" onClick={() => (dropDraft(vault, note.path), onLeave())}>Discard</button> : <button type="button" onClick={onLeave}>Done</button>}
       </div>
       <div class="editor" ref={place}><Loading>Loading the editor…</Loading></div>
@@ -93,14 +103,14 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
   );
 }
 
-function Conflict({ note, mine, onDone, onKeepEditing, onDiscard }: { note: NoteData; mine: string; onDone: (saved: Saved, text: string) => void; onKeepEditing: (text: string) => void; onDiscard: () => void }): JSX.Element {
+function Conflict({ note, mine, onType, onDone, onKeepEditing, onDiscard }: { note: NoteData; mine: string; onType: (text: string) => void; onDone: (saved: Saved, text: string) => void; onKeepEditing: (text: string) => void; onDiscard: () => void }): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const merge = useRef<{ b: { state: { doc: { toString(): string } } }; destroy: () => void } | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => {
     let ended = false;
     void import('../lib/editor').then(({ mountConflict }) => {
-      if (!ended && place.current) merge.current = mountConflict(place.current, lf(note.text), mine, ['The note as it is now', 'Your text']);
+      if (!ended && place.current) merge.current = mountConflict(place.current, lf(note.text), mine, ['The note as it is now', 'Your text'], onType);
     });
     return () => {
       ended = true;

@@ -1,16 +1,16 @@
 // A note, or another file: read, with what belongs to it at its side, or edited.
 
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, ApiError, vaultName } from '../lib/api';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
 import { ago, complain, Empty, Failure, Icon, Loading, notify, useKeys, useTitle } from '../lib/ui';
-import { useValue } from '../lib/value';
+import { Order, useValue } from '../lib/value';
 import { renderNote } from '../note/render';
 import { Base, mountBase } from './base';
 import { Canvas } from './canvas';
-import { drafts } from './drafts';
+import { drafts, dropDraft, findDraft } from './drafts';
 import { Editing } from './editing';
 import { files, loadFiles } from './files';
 import { type Asking, Moving } from './moving';
@@ -25,59 +25,77 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
   const path = now.path;
   const vault = vaultName();
   const [note, setNote] = useState<NoteData | null>(null);
-  const [error, fail] = useState<Error | null>(null);
+  const [failed, fail] = useState<{ at: string; error: Error } | null>(null);
   const [turn, again] = useState(0);
   const held = useRef(note);
   held.current = note;
+  const at = `${vault}/${path}`;
+  const place = useRef(at);
+  place.current = at;
+  const order = useMemo(() => new Order(), []);
   useTitle(titleOf(path));
+
+  // Several things ask for the note: a look, a save, a tick. The person may have gone on to another one meanwhile.
+  const put = (changed: NoteData, asked?: number): boolean => {
+    if (place.current !== at || !order.take(at, asked)) return false;
+    setNote(changed);
+    fail(null);
+    return true;
+  };
+  const load = async ({ known = '', signal }: { known?: string; signal?: AbortSignal } = {}): Promise<NoteData | null> => {
+    const asked = order.ask();
+    try {
+      const found = await api<NoteData>('note', { query: { path, known }, ...(signal && { signal }) });
+      return !found.unchanged && put(found, asked) ? found : null;
+    } catch (error) {
+      const isGone = error instanceof ApiError && error.status === 404 && place.current === at && order.take(at, asked);
+      if (isGone && !signal) (setNote(null), fail({ at, error }));
+      throw error;
+    }
+  };
 
   useEffect(() => {
     const abort = new AbortController();
-    api<NoteData>('note', { query: { path }, signal: abort.signal }).then(
-      (found) => {
-        setNote(found);
-        fail(null);
-        // A name or another spelling leads here too; the address then says the path.
-        if (found.path !== path) navigate(href('note', found.path, { to: now.query.get('to'), line: now.query.get('line') }), { replace: true });
-      },
-      (reason) => abort.signal.aborted || (setNote(null), fail(reason)),
+    load({ signal: abort.signal }).then(
+      // A name or another spelling leads here too; the address then says the path.
+      (found) => found && found.path !== path && navigate(href('note', found.path, { to: now.query.get('to'), line: now.query.get('line') }), { replace: true }),
+      (error) => abort.signal.aborted || (setNote(null), fail({ at, error })),
     );
     return () => abort.abort();
   }, [path, vault, turn]);
 
   useEffect(() => {
-    const look = async () => {
+    const look = () => {
       const shown = held.current;
       if (document.hidden || !live.isUp() || !shown?.hash || shown.path !== path) return;
-      const found = await api<NoteData>('note', { query: { path, known: shown.hash } }).catch((reason) => {
-        if (reason instanceof ApiError && reason.status === 404) (setNote(null), fail(reason));
-        return null;
-      });
-      if (found && !found.unchanged && held.current === shown) setNote(found);
+      load({ known: shown.hash }).catch(() => undefined);
     };
     // A file that came or went may be what a link of this note names.
-    const follow = () => {
-      const shown = held.current;
-      if (!shown || shown.path !== path) return;
-      api<NoteData>('note', { query: { path } }).then((found) => held.current === shown && setNote(found), () => undefined);
-    };
+    const follow = () => void (held.current?.path === path && load().catch(() => undefined));
     const timer = setInterval(look, LOOK_MS);
     document.addEventListener('visibilitychange', look);
     const end = files.watch(follow);
     return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look), end());
-  }, [path]);
+  }, [path, vault]);
 
-  if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} /> : <Failure error={error} retry={() => again(turn + 1)} />;
+  const error = failed?.at === at ? failed.error : null;
+  if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} again={() => again(turn + 1)} /> : <Failure error={error} retry={() => again(turn + 1)} />;
   if (!note || note.path !== path) return <div class="note-page"><Crumbs path={path} /><h1 class="note-title">{titleOf(path)}</h1><Loading /></div>;
-  return <Shown key={path} note={note} now={now} onNote={setNote} />;
+  return <Shown key={path} note={note} now={now} put={put} load={load} />;
 }
 
-function Missing({ path }: { path: string }): JSX.Element {
+function Missing({ path, again }: { path: string; again: () => void }): JSX.Element {
+  const vault = vaultName();
+  useValue(drafts);
+  const begun = findDraft(vault, path);
+  // A bare name goes where the app puts new notes; a note that was there comes back to its place.
   const create = async () => {
     try {
-      const made = await api<Saved>('note', { body: { path, text: '' } });
+      const made = await api<Saved>('note', { body: { path: begun ? `/${path}` : path, text: begun?.text ?? '' } });
+      dropDraft(vault, path);
       void loadFiles();
       navigate(href('note', made.path, { edit: 1 }), { replace: true });
+      again();
     } catch (reason) {
       complain(reason);
     }
@@ -85,8 +103,11 @@ function Missing({ path }: { path: string }): JSX.Element {
   return (
     <Empty alone icon="note" title={`There is no “${titleOf(path)}” yet`}>
       <p>No file of the vault has this name. It may have been moved, renamed or deleted.</p>
+      {begun && <p role="status">Your unsaved text is kept: create the note with it, or copy what you need.</p>}
+      {begun && <textarea class="begun" readOnly rows={8} aria-label="Your unsaved text" value={begun.text} />}
       <p class="buttons">
-        {(kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>Create this note</button>}
+        {(kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>{begun ? 'Create it with my text' : 'Create this note'}</button>}
+        {begun && <button type="button" class="reject" onClick={() => dropDraft(vault, path)}>Discard my text</button>}
         <a class="button" href={href('search', '', { q: titleOf(path) })}>Search for it</a>
       </p>
     </Empty>
@@ -103,7 +124,13 @@ export function Crumbs({ path }: { path: string }): JSX.Element {
   );
 }
 
-function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (note: NoteData) => void }): JSX.Element {
+/** Show another state of the note, or ask for the newest. */
+interface Changing {
+  put: (note: NoteData) => void;
+  load: () => Promise<unknown>;
+}
+
+function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changing): JSX.Element {
   const { path } = note;
   const text = note.kind === 'note' || note.kind === 'canvas' || note.kind === 'base';
   const edit = text && now.query.has('edit');
@@ -120,15 +147,15 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
   useKeys({ e: () => text && !edit && toggle(), F2: () => note.readOnly || ask('move'), o: () => document.querySelector<HTMLElement>('.panel a')?.focus() });
 
   const saved = (result: Saved, text: string) => {
-    onNote({ ...note, text, hash: result.hash });
+    put({ ...note, text, hash: result.hash });
     // The outline, links and properties follow from the text; the server knows them.
-    api<NoteData>('note', { query: { path } }).then(onNote, complain);
+    load().catch(complain);
     notify(`${titleOf(path)} is saved.`, 'good', result.change === null || !isOwner() ? undefined : { label: 'Undo', run: () => void undo(result.change ?? 0) });
   };
   const undo = async (change: number) => {
     try {
       await api('undo', { body: { vault: live.hello.get()?.vault ?? '', change, force: false } });
-      onNote(await api<NoteData>('note', { query: { path } }));
+      await load();
       notify('The change is undone.');
     } catch (reason) {
       complain(reason);
@@ -152,7 +179,7 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
           </div>
           <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{text && live.state.get().word === 'connected' && <> · <a href={href('activity', '', { note: path })}>History</a></>}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
         </header>
-        {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} onNote={onNote} undo={undo} />}
+        {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} load={load} undo={undo} />}
       </article>
       {text && !edit && note.kind !== 'canvas' && <Panel note={note} />}
       <Moving note={note} asking={asking} onClose={() => ask('')} />
@@ -160,7 +187,15 @@ function Shown({ note, now, onNote }: { note: NoteData; now: Route; onNote: (not
   );
 }
 
-function Content({ note, now, body, onNote, undo }: { note: NoteData; now: Route; body: { current: HTMLDivElement | null }; onNote: (note: NoteData) => void; undo: (change: number) => Promise<void> }): JSX.Element {
+interface Reading {
+  note: NoteData;
+  now: Route;
+  body: { current: HTMLDivElement | null };
+  load: Changing['load'];
+  undo: (change: number) => Promise<void>;
+}
+
+function Content({ note, now, body, load, undo }: Reading): JSX.Element {
   const { path } = note;
   switch (note.kind) {
     case 'note':
@@ -168,7 +203,7 @@ function Content({ note, now, body, onNote, undo }: { note: NoteData; now: Route
         <>
           <Properties note={note} />
           {note.problems.map((problem) => <p key={`${problem.line}${problem.message}`} class="note-problem"><Icon name="warning" /> Line {problem.line}: {problem.message}</p>)}
-          <Body note={note} now={now} body={body} onNote={onNote} undo={undo} />
+          <Body note={note} now={now} body={body} load={load} undo={undo} />
         </>
       );
     case 'base':
@@ -196,7 +231,7 @@ function Download({ note }: { note: NoteData }): JSX.Element {
   return <p class="quiet"><a href={note.media ?? ''} download={note.path.split('/').at(-1) ?? ''}>Save a copy</a> · {shown}</p>;
 }
 
-function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; body: { current: HTMLDivElement | null }; onNote: (note: NoteData) => void; undo: (change: number) => Promise<void> }): JSX.Element {
+function Body({ note, now, body, load, undo }: Reading): JSX.Element {
   const tick = async (path: string, line: number, hash: string) => {
     try {
       const done = await api<Saved>('task', { body: { path, line, expected: hash } });
@@ -205,7 +240,7 @@ function Body({ note, now, body, onNote, undo }: { note: NoteData; now: Route; b
       complain(error);
     }
     // Also after a refusal: the page then shows what the note says now.
-    onNote(await api<NoteData>('note', { query: { path: note.path } }).catch(() => note));
+    await load().catch(() => undefined);
   };
   const leads = Object.entries(note.links).map(([target, { path }]) => `${target}>${path}`).join('|');
   useLayoutEffect(() => {

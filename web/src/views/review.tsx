@@ -9,7 +9,7 @@ import { useValue, Value } from '../lib/value';
 import { known, knownName } from '../activity/known';
 import { Keys } from '../review/keys';
 import { askToNotify, notifying, silence } from '../review/notifications';
-import { Detail, type DetailHandle } from '../review/detail';
+import { Detail, type DetailHandle, forgetEdits } from '../review/detail';
 import { decide, type Decision, departures, type FileDecision, listDecided, listed, policy, type Proposal, setPolicy, undo, waiting } from '../review/proposals';
 import { OUTCOMES, POLICIES, what, why } from '../review/words';
 
@@ -50,9 +50,12 @@ export default function Review({ route }: { route: Route }): JSX.Element {
     if (busy || isAway) return;
     setBusy(true);
     try {
+      if (proposal.kind === 'diff' && action === 'accept') accepting.add(proposal.id);
       const decision = await decide(proposal, action, files);
+      if (decision.outcome !== 'accepted') accepting.delete(proposal.id);
       confirm(proposal, decision);
       if (decision.outcome === 'accepted' && decision.change > 0) setLast({ proposal, change: decision.change });
+      if (decision.outcome !== 'shown-again') forgetEdits(proposal.id);
       followed.current = true;
     } catch (error) {
       complain(error);
@@ -116,6 +119,13 @@ function confirm(proposal: Proposal, decision: Decision): void {
   const kind = decision.outcome === 'note-changed' ? 'bad' : 'good';
   notify(text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined);
 }
+
+/** What Claude Code writes itself is a change when it has written: the confirmation gets its Undo then. */
+departures.add(({ id, change, proposal }) => {
+  if (!change || !accepting.delete(id)) return;
+  notify(`${what(proposal)}: Claude Code has written it.`, 'good', { label: 'Undo', run: () => void takeBack(proposal, change) });
+});
+const accepting = new Set<string>(); // diffs of Claude Code that were accepted here and are not written yet
 
 /** How often something was undone here: the list of decided proposals follows. */
 const undos = new Value(0);

@@ -60,7 +60,7 @@ function NewNote({ folder }: { folder: string }): JSX.Element {
         <form onSubmit={(event) => void create(event)}>
           <h2 id="new-title">New note</h2>
           <label>Name <input type="text" required maxLength={200} value={name} autocomplete="off" onInput={(event) => setName(event.currentTarget.value)} /></label>
-          <p class="quiet">{folder ? `In ${folder}.` : 'At the top of the vault.'} A name with slashes makes folders.</p>
+          <p class="quiet">{folder ? `In ${folder}.` : 'Where Obsidian puts new notes.'} A name with slashes makes folders.</p>
           <p class="buttons"><button type="submit" class="accept">Create</button><button type="button" onClick={() => dialog.current?.close()}>Cancel</button></p>
         </form>
       </dialog>

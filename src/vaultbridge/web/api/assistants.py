@@ -67,6 +67,7 @@ class AssistantsView:
         self._revoke = revoke
         self._editors = editors
         self._owner = owner
+        self._feeds: list[ActivityFeed] = []
 
     async def make_viewer(self, call: PageCall | None = None) -> Viewer:
         """What the caller may see; without a call, what the owner may."""
@@ -161,6 +162,8 @@ class AssistantsView:
             if action == "disconnect":
                 self.disconnect(one)
             self.activity.changed(one)
+        for feed in self._feeds:
+            feed.pauses_changed()
         return affected, revoked
 
     def _resume(self, clients: list[SeenClient], connected: list[SeenClient], *, everyone: bool) -> None:
@@ -201,7 +204,9 @@ class AssistantsView:
         return {**await self.render(viewer, affected), "revoked": revoked}
 
     def open_feed(self, notify: Notify) -> ActivityFeed:
-        return ActivityFeed(self, notify)
+        feed = ActivityFeed(self, notify, self._feeds.remove)
+        self._feeds.append(feed)
+        return feed
 
     def disconnect(self, client: SeenClient) -> None:
         if client.end is not None:
@@ -231,15 +236,19 @@ Notify = Callable[[str, dict[str, Any]], None]
 class ActivityFeed:
     """One page's subscription; it ends with `close`. Implements `activity.clients.Listener`."""
 
-    def __init__(self, assistants: AssistantsView, notify: Notify) -> None:
+    def __init__(
+        self, assistants: AssistantsView, notify: Notify, closed: Callable[[ActivityFeed], None]
+    ) -> None:
         self._assistants = assistants
         self._notify = notify
+        self._tell_closed = closed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
         self._clients: dict[str, SeenClient] = {}
         self._calls: deque[CallRecord] = deque(maxlen=BURST)
         self._messages: deque[CallRecord | TraceMessage] = deque(maxlen=BURST)
+        self._pauses_changed = False
         self._traces = False
         self._json = False
         self._closed = False
@@ -261,11 +270,17 @@ class ActivityFeed:
             return
         self._closed = True
         self._stop()
+        self._tell_closed(self)
         self.watch_trace(on=False, json=False)
         if self._timer is not None:
             self._timer.cancel()
         if self._sending is not None:
             self._sending.cancel()
+
+    def pauses_changed(self) -> None:
+        """Everyone may be paused or resumed also while nobody is connected."""
+        self._pauses_changed = True
+        self._schedule()
 
     # `Listener`.
 
@@ -302,8 +317,9 @@ class ActivityFeed:
         self._clients.clear()
         self._calls.clear()
         self._messages.clear()
+        pauses_changed, self._pauses_changed = self._pauses_changed, False
         viewer = await self._assistants.make_viewer()
-        if clients:
+        if clients or pauses_changed:
             self._notify("assistantsSeen", await self._assistants.render(viewer, clients))
         if calls:
             from vaultbridge.web.api.activity import render_entries

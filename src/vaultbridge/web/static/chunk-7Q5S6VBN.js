@@ -1,1 +1,0 @@
-import{i,x as e}from"./chunk-PPWZR46T.js";var t=new i(null);e.on("assistantsSeen",({assistants:n,pausedAll:o})=>{let a=new Map((t.get()?.assistants??[]).map(s=>[s.id,s]));for(let s of n)a.set(s.id,s);t.set({assistants:[...a.values()],pausedAll:o})});e.hello.watch(()=>t.set(null));var m=n=>t.get()?.assistants.find(o=>o.client===n)?.name??n;export{t as a,m as b};
