@@ -28,9 +28,10 @@ BUSY_MILLISECONDS: Final = 10_000
 about a second."""
 
 READER_CACHE_KIB: Final = 1024
-WRITER_CACHE_KIB: Final = 8192
+WRITER_CACHE_KIB: Final = 2048
 """SQLite's page caches. The system's own cache holds the file; larger ones here only cost memory (measured:
-queries on 10,000 notes are no faster above 1 MiB)."""
+queries on 10,000 notes are no faster above 1 MiB, nor is indexing an edit or a rename above 2). A first build
+has more for its time."""
 
 PAGE_BYTES: Final = 8192
 """Two notes of the usual size fit into a page; with 4096 bytes the second would need overflow pages."""
