@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.cli.commands import COMMANDS
-from vaultbridge.cli.setup.completion import SCRIPTS, choose, complete_line
+from vaultbridge.cli.setup.completion import choose, complete_bash, complete_line
 
 VAULT = {
     ".obsidian/app.json": "{}",
@@ -91,13 +93,17 @@ def test_another_case_is_offered_only_when_the_typed_one_fits_nothing() -> None:
     assert choose("AB", ["abc"]) == ["abc"]
 
 
-def in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
-    """Run a script in a real shell, in which `vaultbridge` is this one."""
+def add_program(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `vaultbridge` is this one."""
     program = tmp_path / "bin" / "vaultbridge"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vaultbridge "$@"\n', "utf-8")
     program.chmod(0o755)
-    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
+def in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
+    environ = add_program(tmp_path)
     done = subprocess.run(
         [shell, "-c", script], env=environ, capture_output=True, text=True, timeout=60, check=False
     )
@@ -105,32 +111,73 @@ def in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
-def test_bash_completes(tmp_path: Path) -> None:
-    script = """eval "$(vaultbridge completion bash)"
-COMP_WORDS=(vaultbridge read Hom); COMP_CWORD=2; _vaultbridge
-printf '%s\\n' "${COMPREPLY[@]}"
-complete -p vaultbridge"""
-    assert in_shell("bash", script, tmp_path) == [
-        "Home\\ Page",
-        "complete -o default -F _vaultbridge vaultbridge",
-    ]
+TYPED = {
+    "Hom": "Home Page",
+    "Home\\ P": "Home Page",
+    '"Home P': "Home Page",
+    "'Home P": "Home Page",
+    "home": "Home Page",
+    "it": "it's $HOME",
+    "it\\'s\\ ": "it's $HOME",
+    "'it": "it's $HOME",
+    '"it': "it's $HOME",
+    "tic": "tick`s",
+    '"tic': "tick`s",
+    "at:": "at: noon",
+    '"at:': "at: noon",
+    '"Home Page#Tw': "Home Page#Two words",
+    "Home\\ Page#Tw": "Home Page#Two words",
+}
+"""What is typed before Tab, and the argument that the command then gets."""
+
+START = {
+    "bash": (["--norc", "--noprofile", "-i"], 'eval "$(vaultbridge completion bash)"'),
+    "zsh": (["-f", "-i"], 'autoload -Uz compinit; compinit -D; eval "$(vaultbridge completion zsh)"'),
+}
+
+
+@pytest.mark.parametrize("shell", sorted(START))
+def test_the_tab_key_completes_what_was_typed(shell: str, vault: Path, tmp_path: Path) -> None:
+    """In a terminal. Before the line is run, its start is replaced by a command that shows the words."""
+    if not shutil.which(shell):
+        pytest.skip(f"needs {shell}")
+    for name in ("it's $HOME", "tick`s", "at: noon"):
+        (vault / f"{name}.md").write_text("x\n", "utf-8")
+    options, load = START[shell]
+    environ = {**add_program(tmp_path), "TERM": "dumb", "LANG": "C.UTF-8", "PS1": "> "}
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [shell, *options], stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        try:
+            type_and_wait(ours, f"{load}; echo loa''ded\n", "loaded")
+            for typed, meant in TYPED.items():
+                # Ctrl-A and Ctrl-E: the start and the end of the line.
+                keys = f"vaultbridge read {typed}\t\x01printf '<%s>' \x05; echo do''ne\n"
+                said = type_and_wait(ours, keys, "done")
+                assert f"<vaultbridge><read><{meant}>" in said, (typed, said)
+        finally:
+            process.kill()
+            os.close(ours)
+
+
+def type_and_wait(terminal: int, keys: str, until: str) -> str:
+    os.write(terminal, keys.encode())
+    said = ""
+    while until not in said:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, said
+        said += os.read(terminal, 65536).decode("utf-8", "replace")
+    return said
+
+
+@given(st.text(max_size=30), st.sampled_from(["", " \t\n\"'@><=;|&(:"]))
+def test_no_line_of_bash_is_an_error(line: str, breaks: str) -> None:
+    assert all(isinstance(one, str) for one in complete_bash(f"vaultbridge read {line}", breaks))
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
 def test_fish_completes(tmp_path: Path) -> None:
     script = "vaultbridge completion fish | source; complete -C 'vaultbridge read Hom'"
     assert in_shell("fish", script, tmp_path) == ["Home Page"]
-
-
-@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
-def test_zsh_loads_its_script(tmp_path: Path) -> None:
-    script = """autoload -Uz compinit; compinit -D
-eval "$(vaultbridge completion zsh)"
-print -r -- $_comps[vaultbridge]"""
-    assert in_shell("zsh", script, tmp_path) == ["_vaultbridge"]
-
-
-@pytest.mark.parametrize("shell", sorted(SCRIPTS))
-def test_each_script_asks_for_the_words(shell: str) -> None:
-    assert "vaultbridge completion --at" in SCRIPTS[shell]

@@ -39,26 +39,28 @@ LISTED: Final = 20_000
 """How many files are listed where there is no index: a tenth of a second."""
 
 SCRIPTS: Final = {
+    # bash gives words as they were typed, cut at every colon, so it passes the line instead.
     "bash": r"""_vaultbridge() {
-    local line current=${COMP_WORDS[COMP_CWORD]}
+    local line
     COMPREPLY=()
     while IFS= read -r line; do
-        case $current in
-            [\"\']*) COMPREPLY+=("$line") ;;
-            *) COMPREPLY+=("$(printf %q "$line")") ;;
-        esac
-    done < <(vaultbridge completion --at "$COMP_CWORD" -- "${COMP_WORDS[@]}" 2>/dev/null)
+        COMPREPLY+=("$line")
+    done < <(vaultbridge completion --bash -- "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
 }
 complete -o default -F _vaultbridge vaultbridge
 """,
+    # Within quotes PREFIX is what follows the open one. compadd quotes what it inserts.
     "zsh": r"""#compdef vaultbridge
 _vaultbridge() {
     local -a found
-    found=("${(@f)$(vaultbridge completion --at $((CURRENT - 1)) -- "${(@Q)words}" 2>/dev/null)}")
+    local quote=$compstate[quote]
+    local current=$quote$PREFIX$quote
+    found=("${(@f)$(vaultbridge completion --at $((CURRENT - 1)) -- \
+        "${(@Q)words[1,CURRENT-1]}" "${(Q)current}" 2>/dev/null)}")
     if (( ${#found} == 0 )) || [[ -z ${found[1]} ]]; then
         _files
     else
-        compadd -U -Q -- "${(@q)found}"
+        compadd -U -- "${(@)found}"
     fi
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
@@ -81,6 +83,10 @@ to switch it on:
   zsh    echo 'eval "$(vaultbridge completion zsh)"' >> ~/.zshrc      (after compinit)
   fish   vaultbridge completion fish > ~/.config/fish/completions/vaultbridge.fish"""
 
+_SPECIAL: Final = re.compile(r"""[\s\\'"`$&|;()<>*?\[\]{}!]|^[#~]""")
+_SPECIAL_IN_QUOTES: Final = re.compile(r'[\\"`$]')
+"""What bash reads as more than itself, outside of quotes and within double ones."""
+
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 
@@ -93,10 +99,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("shell", nargs="?", choices=tuple(SCRIPTS), help="the shell to print a script for")
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--at", type=parse_integer, help=argparse.SUPPRESS)
-    if "--at" in argv and "--" in argv and not isinstance(argv, ParserRequest):
+    if "--" in argv[1:3]:
         # The words of an unfinished line are not ours to parse.
         cut = argv.index("--")
-        return _complete(argv[cut + 1 :], argv[:cut])
+        if argv[0] == "--bash":
+            return _offer(complete_bash(*argv[cut + 1 : cut + 3]))
+        if argv[0] == "--at":
+            return _complete(argv[cut + 1 :], argv[:cut])
     return run(parser, argv, _print_script)
 
 
@@ -114,9 +123,50 @@ def _complete(words: list[str], options: list[str]) -> int:
         at = int(options[options.index("--at") + 1])
     except (ValueError, IndexError):
         at = len(words) - 1
-    for candidate in complete_line(words, at)[:CANDIDATES]:
-        say(candidate)
+    return _offer(complete_line(words, at))
+
+
+def _offer(candidates: list[str]) -> int:
+    for candidate in candidates[:CANDIDATES]:
+        if "\n" not in candidate:  # shells read them by lines
+            say(candidate)
     return OK
+
+
+def complete_bash(line: str = "", breaks: str = "") -> list[str]:
+    """Complete a line of bash that ends at the cursor. What is offered replaces the text after the last open
+    quote, or else after the last of `breaks` in the word, and is quoted as the text there must be."""
+    words, quote, kept = _split_bash(line, breaks)
+    found = complete_line(words, len(words) - 1)
+    if quote == "'":
+        return [one.replace("'", "'\\''") for one in found]
+    special = _SPECIAL_IN_QUOTES if quote else _SPECIAL
+    return [special.sub(r"\\\g<0>", one[kept:]) for one in found]
+
+
+def _split_bash(line: str, breaks: str) -> tuple[list[str], str, int]:
+    """Split a line into words without their quotes. The last one ends at the cursor: beside it stand the
+    quote that is open there, and how many of its characters bash keeps."""
+    words = [""]
+    quote = ""
+    kept = 0
+    rest = iter(line)
+    for char in rest:
+        if char == "\\" and quote != "'":
+            after = next(rest, "")
+            words[-1] += after if not quote or after in '$`"\\' else char + after
+        elif char == quote:
+            quote = ""
+        elif not quote and char in "\"'":
+            quote = char
+        elif not quote and char.isspace():
+            words += [""] if words[-1] else []
+            kept = 0
+        else:
+            words[-1] += char
+            if not quote and char in breaks:
+                kept = len(words[-1])
+    return words, quote, 0 if quote else kept
 
 
 def complete_line(words: list[str], at: int) -> list[str]:
