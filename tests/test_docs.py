@@ -74,10 +74,10 @@ def test_troubleshooting_names_every_code_and_reason() -> None:
 
     text = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
     table = text.partition("<!-- reasons")[2].partition("<!-- end of reasons -->")[0]
-    told = set(re.findall(r"^\| `([A-Z_]+)` \| `([a-z-]+)` \|", table, re.MULTILINE))
+    found = set(re.findall(r"^\| `([A-Z_]+)` \| `([a-z-]+)` \|", table, re.MULTILINE))
     kinds = [errors.VaultbridgeError, *_subclasses(errors.VaultbridgeError)]
     known = {(kind.code, kind.reason) for kind in kinds if kind.__module__ == "vaultbridge.errors"}
-    assert told == known
+    assert found == known
 
 
 def _subclasses(kind: type) -> list[type]:

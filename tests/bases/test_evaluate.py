@@ -12,7 +12,7 @@ from vaultbridge.errors import InvalidQuery
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("price", 12.5),
         ("note.price", 12.5),
@@ -48,8 +48,8 @@ from vaultbridge.errors import InvalidQuery
         ("file['name']", "Dune.md"),
     ],
 )
-def test_names_members_and_operators(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_names_members_and_operators(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 def test_local_names_hide_the_notes_properties_only_inside_the_call() -> None:

@@ -54,7 +54,7 @@ def written(node: Node) -> str:
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("a + b * c", "(a + (b * c))"),
         ("a * b + c", "((a * b) + c)"),
@@ -85,8 +85,8 @@ def written(node: Node) -> str:
         ("2*a-b", "((2.0 * a) - b)"),
     ],
 )
-def test_the_grammar(source: str, meant: str) -> None:
-    assert written(parse_expression(source)) == meant
+def test_the_grammar(source: str, expected: str) -> None:
+    assert written(parse_expression(source)) == expected
 
 
 def test_a_hyphenated_name_keeps_the_difference_it_could_be() -> None:

@@ -60,7 +60,7 @@ def test_every_documented_field_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ('file(link("[[Dune]]")) == file', True),
         ('file("Books/Dune.md")', File(BOOK)),
@@ -138,5 +138,5 @@ def test_every_documented_field_exists() -> None:
         ("(price / age).toFixed(2)", "3.13"),
     ],
 )
-def test_an_example_of_the_help_pages(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_an_example_of_the_help_pages(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected

@@ -9,7 +9,7 @@ from vaultbridge.bases.values import Date, FormulaError, Value
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("now().year", 2025.0),
         ("now().month", 5.0),
@@ -34,8 +34,8 @@ from vaultbridge.bases.values import Date, FormulaError, Value
         ("now().nonsense", None),
     ],
 )
-def test_date_functions_and_fields(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_date_functions_and_fields(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 def test_a_text_has_no_date_functions() -> None:

@@ -9,7 +9,7 @@ from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("file.name", "Dune.md"),
         ("file.basename", "Dune"),
@@ -58,8 +58,8 @@ from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
         ("file(missing)", None),
     ],
 )
-def test_file_and_link_functions_and_fields(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_file_and_link_functions_and_fields(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 def test_the_root_folder_is_a_slash() -> None:

@@ -11,7 +11,7 @@ SOURCE = "Books/Dune.md"
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("""escapeHTML("<a href='x'>&\\"")""", "&lt;a href=&#39;x&#39;&gt;&amp;&quot;"),
         ("date('2025-05-27')", Date(datetime(2025, 5, 27), has_time=False)),
@@ -57,8 +57,8 @@ SOURCE = "Books/Dune.md"
         ("author.toString()", "[[Frank Herbert|Frank]]"),
     ],
 )
-def test_global_functions_and_those_of_every_value(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_global_functions_and_those_of_every_value(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 @pytest.mark.parametrize(

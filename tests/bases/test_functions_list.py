@@ -8,7 +8,7 @@ from vaultbridge.bases.values import Duration, FormulaError, Value
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("[1,2,3].length", 3.0),
         ("[].isEmpty()", True),
@@ -42,8 +42,8 @@ from vaultbridge.bases.values import Duration, FormulaError, Value
         ("[].reduce(acc, 7)", 7.0),
     ],
 )
-def test_list_and_object_functions(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_list_and_object_functions(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 def test_numbers_are_picked_out_of_anything() -> None:

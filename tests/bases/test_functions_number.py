@@ -7,7 +7,7 @@ from vaultbridge.bases.values import FormulaError, Value
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("(-2.5).round()", -2.0),
         ("(2.449).round(1)", 2.4),
@@ -26,8 +26,8 @@ from vaultbridge.bases.values import FormulaError, Value
         ("(now() - file.mtime).abs() > 0", True),
     ],
 )
-def test_number_functions(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_number_functions(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 @pytest.mark.parametrize("source", ["(1).toFixed(101)", "(1).round(-1)", "(1).round('a')", "'a'.round()"])

@@ -7,7 +7,7 @@ from vaultbridge.bases.values import MAX_TEXT_CHARS, FormulaError, Value
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ('"héllo".length', 5.0),
         ('"abc".contains(null)', False),
@@ -41,8 +41,8 @@ from vaultbridge.bases.values import MAX_TEXT_CHARS, FormulaError, Value
         ("status.startsWith('read')", True),
     ],
 )
-def test_text_functions(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_text_functions(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_a_regular_expression_may_contain_a_slash_in_a_class_or_escaped() -> Non
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "expected"),
     [
         (r'"a\nb\t\\"', "a\nb\t\\"),
         (r"'it\'s'", "it's"),
@@ -41,8 +41,8 @@ def test_a_regular_expression_may_contain_a_slash_in_a_class_or_escaped() -> Non
         ('"two\nlines"', "two\nlines"),
     ],
 )
-def test_escapes_in_text_are_javascript_s(written: str, meant: str) -> None:
-    assert tokenize(written)[0].text == meant
+def test_escapes_in_text_are_javascript_s(written: str, expected: str) -> None:
+    assert tokenize(written)[0].text == expected
 
 
 @pytest.mark.parametrize("number", ["1", "2.5", ".5", "1e3", "1.5E-2"])

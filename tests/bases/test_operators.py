@@ -13,7 +13,7 @@ from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Va
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("1 == 1", True),
         ("1 == '1'", True),
@@ -49,15 +49,15 @@ from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Va
         ("authors.contains(link('Frank Herbert'))", True),
     ],
 )
-def test_equality(source: str, meant: bool) -> None:
-    assert evaluate(source) is meant
+def test_equality(source: str, expected: bool) -> None:
+    assert evaluate(source) is expected
     flipped = source.replace("==", "!=") if "==" in source else source.replace("!=", "==")
     if flipped != source:
-        assert evaluate(flipped) is not meant
+        assert evaluate(flipped) is not expected
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("2 > 1", True),
         ("2 >= 2", True),
@@ -80,12 +80,12 @@ def test_equality(source: str, meant: bool) -> None:
         ("0/0 <= 1", False),
     ],
 )
-def test_order(source: str, meant: bool) -> None:
-    assert evaluate(source) is meant
+def test_order(source: str, expected: bool) -> None:
+    assert evaluate(source) is expected
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("1 + 2 * 3", 7.0),
         ("7 % 3", 1.0),
@@ -118,8 +118,8 @@ def test_order(source: str, meant: bool) -> None:
         ("+price", 12.5),
     ],
 )
-def test_arithmetic(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_arithmetic(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 def test_zero_by_zero_is_not_a_number() -> None:
@@ -130,7 +130,7 @@ def test_zero_by_zero_is_not_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
+    ("source", "expected"),
     [
         ("date('2024-12-01') + '1M' + '4h' + '3m'", Date(datetime(2025, 1, 1, 4, 3))),
         ("today() + '7d'", Date(datetime(2025, 6, 3), has_time=False)),
@@ -140,8 +140,8 @@ def test_zero_by_zero_is_not_a_number() -> None:
         ("(now() + '1d') - now()", Duration(0, 86_400_000)),
     ],
 )
-def test_dates_are_moved_by_durations(source: str, meant: Value) -> None:
-    assert evaluate(source) == meant
+def test_dates_are_moved_by_durations(source: str, expected: Value) -> None:
+    assert evaluate(source) == expected
 
 
 @pytest.mark.parametrize(

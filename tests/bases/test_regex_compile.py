@@ -16,7 +16,7 @@ def matched(pattern: str, text: str, flags: str = "") -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "flags", "text", "meant"),
+    ("pattern", "flags", "text", "expected"),
     [
         ("a.c", "", "a\nc abc", "abc"),
         ("a.c", "s", "a\nc", "a\nc"),
@@ -55,8 +55,8 @@ def matched(pattern: str, text: str, flags: str = "") -> str | None:
         ("\\s", "", "a\u00a0", "\u00a0"),
     ],
 )
-def test_the_syntax_is_javascript_s(pattern: str, flags: str, text: str, meant: str | None) -> None:
-    assert matched(pattern, text, flags) == meant
+def test_the_syntax_is_javascript_s(pattern: str, flags: str, text: str, expected: str | None) -> None:
+    assert matched(pattern, text, flags) == expected
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ MIXED: tuple[Value, ...] = (
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "meant"),
+    ("name", "values", "expected"),
     [
         ("Average", NUMBERS, 5.0),
         ("Min", NUMBERS, 2.0),
@@ -49,8 +49,8 @@ MIXED: tuple[Value, ...] = (
         ("Sum", (Duration(0, 5.0), 1.0), 6.0),
     ],
 )
-def test_the_summaries_of_the_help_pages(name: str, values: tuple[Value, ...], meant: Value) -> None:
-    assert BUILT_IN[name](make_context(), values) == meant
+def test_the_summaries_of_the_help_pages(name: str, values: tuple[Value, ...], expected: Value) -> None:
+    assert BUILT_IN[name](make_context(), values) == expected
 
 
 def test_names_are_found_in_any_case() -> None:

@@ -125,9 +125,9 @@ def test_tables_and_plots_go_between_the_marks_of_the_document(run: Run) -> None
 
 
 def test_no_figure_names_this_machine(run: Run) -> None:
-    told = json.dumps(run.result)
-    assert str(ROOT) not in told
-    assert platform.node() not in told
+    found = json.dumps(run.result)
+    assert str(ROOT) not in found
+    assert platform.node() not in found
 
 
 def test_every_pin_is_locked_with_hashes() -> None:

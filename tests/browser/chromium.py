@@ -173,7 +173,7 @@ class Chromium:
 
 
 def _port(process: subprocess.Popen[str]) -> int:
-    """Chromium tells its port on stderr, among much else that has to be read away."""
+    """Chromium prints its port on stderr, among much else that has to be read and dropped."""
     assert process.stderr is not None
     stderr = process.stderr
     found: queue.Queue[int | str] = queue.Queue()

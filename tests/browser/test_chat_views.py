@@ -154,7 +154,7 @@ class Chat:
         return frame, data["id"]
 
     async def wait_for_look(self, frame: Page) -> None:
-        """A view asks once what has become of the change: from then on it shows what it was told."""
+        """A view asks once what has become of the change: from then on it shows the answer."""
         await frame.until("document.querySelector('button.accept')")
         await self.page.until("chat.looking === 0 && chat.heard.calls.length")
         await frame.until("!document.querySelector('button.accept').disabled")
@@ -276,8 +276,8 @@ async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> N
             (rejected, "rejected by a person (chat): Not here."),
             (edited, "accepted with changes by a person (chat)"),
         ):
-            told = await chat.run("call", "obsidian_history", {"id": id_})
-            assert said in told["content"][0]["text"]
+            found = await chat.run("call", "obsidian_history", {"id": id_})
+            assert said in found["content"][0]["text"]
         context = [one["content"][0]["text"] for one in await chat.heard("context")]
         assert [rejected in context[1], edited in context[2]] == [True, True]
 

@@ -41,7 +41,7 @@ PAGE = (Path(__file__).parent / "foreign_page.html").read_text("utf-8")
 
 @asynccontextmanager
 async def page_server(base: str) -> AsyncIterator[tuple[int, asyncio.Future[dict[str, Any]]]]:
-    """The foreign site: its page, and where the page tells what it got."""
+    """The foreign site: its page, and where the page reports what it got."""
     result: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
     async def page(request: web.Request) -> web.Response:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from browser.assistants import over_http, over_stdio, replace_text, told
+from browser.assistants import over_http, over_stdio, replace_text, result_text
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
@@ -98,7 +98,7 @@ def text_of(serving: Serving, note: str) -> str:
 
 
 def history(serving: Serving) -> list[dict[str, Any]]:
-    """The journal, as the command line tells it; newest first."""
+    """The journal, as the command line lists it; newest first."""
     command = [sys.executable, "-m", "vaultbridge", "history", str(serving.vault), "--json"]
     done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=START, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -118,7 +118,7 @@ async def test_an_edit_of_a_client_waits_until_the_page_accepts_and_can_be_undon
         assert (await page.run("document.title")).startswith("(1) ")
         await page.press("a")
         result = await waiting
-        assert not result.is_error, told(result)
+        assert not result.is_error, result_text(result)
         assert text_of(running, "Plan.md") == PLAN.replace("Water the garden", "Water the roses")
         await page.until("document.querySelector('.empty')")
         await page.click(UNDO)
@@ -133,7 +133,7 @@ async def test_a_rejection_reaches_the_client_and_nothing_is_written(page: Page,
         await page.press("r")
         result = await waiting
         assert result.is_error
-        assert "reject" in told(result).lower()
+        assert "reject" in result_text(result).lower()
         assert text_of(running, "日記/一.md") == "雨。\n"
 
 
@@ -324,7 +324,8 @@ async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromiu
 
 
 RECORDED = (
-    "window.told = []; window.Notification = class { constructor(title, { body }) { told.push(title, body); }"
+    "window.notified = [];"
+    " window.Notification = class { constructor(title, { body }) { notified.push(title, body); }"
     " static permission = 'default';"
     " static async requestPermission() { return Notification.permission = 'granted'; } };"
 )
@@ -346,12 +347,12 @@ async def test_the_desktop_notifies_only_after_a_press_and_only_while_the_tab_is
         await page.run("location.hash = '#/review'")
         await page.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
         first = proposing(client, "Ideas.md", "One", "An")
-        await page.until("told.length")
-        assert await page.run("told") == ["Cursor proposes a change", "Ideas.md"]
+        await page.until("notified.length")
+        assert await page.run("notified") == ["Cursor proposes a change", "Ideas.md"]
         await page.click(".review-notify")
         second = proposing(client, "Letter.md", "Dear", "Dearest")
         await page.until(f"{WAITING} === 2")
-        assert await page.run("told.length") == 2
+        assert await page.run("notified.length") == 2
         await shown(page, "Ideas.md")
         await page.press("r")
         assert (await first).is_error

@@ -18,7 +18,7 @@ import pytest
 from claude.mock_api import MockModel
 from claude.terminal import FAKE_KEY, installed_client
 from support.process import ROOT
-from support.vault import command, sample_vault, surroundings
+from support.vault import command, isolated_environ, sample_vault
 from vaultbridge.tools.standard import standard_catalog
 
 pytestmark = [
@@ -78,7 +78,7 @@ async def model() -> AsyncIterator[CallingModel]:
 async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[str, Any]:
     """One prompt to the real client; gives its JSON answer."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
-    around = surroundings(base)
+    around = isolated_environ(base)
     config = {
         "mcpServers": {
             "vault": {

@@ -114,8 +114,8 @@ def test_what_follows_two_dashes_is_never_an_option(command: str, words: list[st
     for line in (["--", *given], ["--json", "--", *given], ["--color", "never", "--", *given]):
         found = vars(parser.parse(line))
         held = [found[action.dest] for action in places]
-        told = [word for one in held if one for word in (one if isinstance(one, list) else [one])]
-        assert told == given
+        seen = [word for one in held if one for word in (one if isinstance(one, list) else [one])]
+        assert seen == given
 
 
 @pytest.mark.parametrize(

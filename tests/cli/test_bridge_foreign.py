@@ -171,7 +171,7 @@ async def test_another_hash_of_the_same_tools_is_not_announced_and_another_tool_
     heard: list[str] = []
 
     async def text_of(name: str, **arguments: Any) -> str:
-        """What a call says; what else was told meanwhile goes to `heard`."""
+        """What a call says; other messages that arrive meanwhile go to `heard`."""
         await bridge.send(request(name, name, **arguments))
         while (message := await bridge.read()).get("id") != name:
             heard.append(message["method"])

@@ -371,7 +371,7 @@ async def shell(line: str) -> tuple[int, str, str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 @pytest.mark.parametrize(
-    ("line", "code", "told"),
+    ("line", "code", "printed"),
     [
         ('$CALL "$CHILD" | true; exit ${PIPESTATUS[0]}', 1, ""),
         ('$CALL "$CHILD" >&-', 1, "standard output is closed"),
@@ -384,9 +384,9 @@ async def shell(line: str) -> tuple[int, str, str]:
         ),
     ],
 )  # fmt: skip
-async def test_a_closed_or_full_or_old_stream_is_no_traceback(line: str, code: int, told: str) -> None:
+async def test_a_closed_or_full_or_old_stream_is_no_traceback(line: str, code: int, printed: str) -> None:
     got, _, err = await shell(line)
-    assert got == code and told in err and err.count("\n") == (1 if told else 0), err
+    assert got == code and printed in err and err.count("\n") == (1 if printed else 0), err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -31,7 +31,7 @@ VAULT = {"Plain.md": "one\ntwo\n"}
 
 @pytest.fixture
 async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
-    # Indexed before, because the end of a first build, which comes when it comes, is told to clients too.
+    # Indexed before, because clients are also notified when a first build ends, whenever that is.
     assert (await Served(tmp_path / "home").command("index", vault))[0] == 0
     async with served(tmp_path / "home", vault) as server:
         yield server
@@ -93,11 +93,11 @@ async def test_watching_the_ide_server_shows_selections_and_mentions(server: Ser
             while not (await server.answer("status"))["clients"]:
                 pass
             await server.command("select", vault, "Plain:2")
-            told = json.loads(await watch.stdout.readline())
-            assert (told["method"], told["params"]["text"]) == ("selection_changed", "two")
+            seen = json.loads(await watch.stdout.readline())
+            assert (seen["method"], seen["params"]["text"]) == ("selection_changed", "two")
             await server.command("mention", vault, "Plain")
-            told = json.loads(await watch.stdout.readline())
-            assert told["params"] == {"filePath": str(vault / "Plain.md")}
+            seen = json.loads(await watch.stdout.readline())
+            assert seen["params"] == {"filePath": str(vault / "Plain.md")}
             assert await watch.wait() == 0
     finally:
         if watch.returncode is None:

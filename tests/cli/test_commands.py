@@ -171,11 +171,11 @@ def test_rename_rewrites_links_and_undo_takes_it_back(run: Run, vault: Path) -> 
 def test_the_output_names_the_command_that_undoes_a_change(run: Run, vault: Path) -> None:
     """Also after an undo, which `undo` without a number does not take back."""
     before = (vault / "Two.md").read_text()
-    told = run("edit", vault, '{"op":"append","note":"Two","content":"more"}').stdout
+    answer = run("edit", vault, '{"op":"append","note":"Two","content":"more"}').stdout
     for expected in (before, before + "\nmore\n", before):
-        words = shlex.split(told.splitlines()[-1].split("`")[1])
+        words = shlex.split(answer.splitlines()[-1].split("`")[1])
         assert words[0] == "vaultbridge"
-        told = run(*words[1:]).stdout
+        answer = run(*words[1:]).stdout
         assert (vault / "Two.md").read_text() == expected
 
 
@@ -253,7 +253,7 @@ def test_wrong_usage_is_exit_code_2(run: Run, vault: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"),
+    ("words", "suggested"),
     [
         (("search", "V", "x", "--limti", "3"), "--limit"),
         (("search", "V", "x", "--limti=3"), "--limit"),
@@ -264,10 +264,12 @@ def test_wrong_usage_is_exit_code_2(run: Run, vault: Path) -> None:
         (("stdio", "--read-olny"), "--read-only"),
     ],
 )
-def test_a_mistyped_option_gets_the_right_one_suggested(run: Run, words: tuple[str, ...], meant: str) -> None:
+def test_a_mistyped_option_gets_the_right_one_suggested(
+    run: Run, words: tuple[str, ...], suggested: str
+) -> None:
     done = run(*words)
     assert done.returncode == 2
-    assert f"Did you mean {meant}?" in done.stderr
+    assert f"Did you mean {suggested}?" in done.stderr
     unlike = run("search", "V", "x", "--qqqqqqq")
     assert unlike.returncode == 2 and "Did you mean" not in unlike.stderr
     wrong = run("search", "V", "x", "--limit", "many")

@@ -126,8 +126,8 @@ def test_remove_takes_away_what_install_wrote(run: Run, vault: Path) -> None:
 def test_remove_leaves_files_that_are_not_ours(run: Run, vault: Path) -> None:
     run("install", vault)
     (plugin(vault) / "data.json").write_text("{}", "utf-8")
-    told = json.loads(run("remove", vault, "--json").stdout)
-    assert told == {"removed": True, "was": vaultbridge.__version__, "kept": ["data.json"]}
+    found = json.loads(run("remove", vault, "--json").stdout)
+    assert found == {"removed": True, "was": vaultbridge.__version__, "kept": ["data.json"]}
     assert [path.name for path in plugin(vault).iterdir()] == ["data.json"]
 
 

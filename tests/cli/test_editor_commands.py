@@ -43,8 +43,8 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
     async with server.client() as client:
         code, out, _ = await server.command("select", vault, "Plain:1-2")
         assert (code, out) == (0, "Plain.md is selected; 1 assistant(s) connected.\n")
-        told = await client.next("selection_changed")
-        assert told == {
+        found = await client.next("selection_changed")
+        assert found == {
             "text": "one\ntwo 𝄞 [[Nowhere]]",
             "filePath": absolute(vault, "Plain.md"),
             "fileUrl": Path(absolute(vault, "Plain.md")).as_uri(),
@@ -57,8 +57,8 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
         }
         answer = await server.answer("select", vault, f"{NOTE}:2:2-3:1")
         assert (answer["path"], answer["selection"]["text"]) == (NOTE, "eta\n")
-        told = await client.next("selection_changed")
-        assert (told["filePath"], told["text"]) == (absolute(vault, NOTE), "eta\n")
+        found = await client.next("selection_changed")
+        assert (found["filePath"], found["text"]) == (absolute(vault, NOTE), "eta\n")
         # What the person selected is what the seeds' own methods and the IDE's tools answer too.
         assert await client.request("getCurrentFile") == NOTE
         assert (await client.request("workspace/selection"))["cursor"] == {"line": 2, "character": 0}
@@ -70,8 +70,8 @@ async def test_mention_reaches_who_is_there_and_waits_for_who_comes(server: Serv
     code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
     assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
     async with server.client() as client:
-        told = await client.next("at_mentioned")
-        assert told == {"filePath": absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
+        found = await client.next("at_mentioned")
+        assert found == {"filePath": absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
         assert (await server.answer("mention", vault, "Plain"))["assistants"] == 1
         assert await client.next("at_mentioned") == {"filePath": absolute(vault, "Plain.md")}
     assert "Sent at-mention" in server.log.read_text("utf-8")

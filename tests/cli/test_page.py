@@ -62,8 +62,8 @@ def test_it_prints_the_link_of_the_running_bridge(tmp_path: Path) -> None:
         plain = vaultbridge(tmp_path, "page", vault)
         assert LINK.fullmatch(plain.stdout.strip()) and plain.returncode == 0
         assert plain.stdout.startswith(event["url"] + "/#")
-        told = vaultbridge(tmp_path, "page", vault, "--json")
-        assert json.loads(told.stdout) == {"page": plain.stdout.strip()}
+        opened = vaultbridge(tmp_path, "page", vault, "--json")
+        assert json.loads(opened.stdout) == {"page": plain.stdout.strip()}
     after = vaultbridge(tmp_path, "page", vault)
     assert after.returncode == 1
     assert "No bridge is running" in after.stderr and not after.stdout
@@ -120,20 +120,20 @@ def redeem(url: str, code: str) -> int:
 def test_open_gives_the_browser_a_link_that_works_once(tmp_path: Path) -> None:
     """Other users of the machine see a browser's arguments, so the token is not among them."""
     vault = new_vault(tmp_path)
-    told = tmp_path / "told"
-    os.mkfifo(told)
+    opened = tmp_path / "opened"
+    os.mkfifo(opened)
     browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\necho "$1" > {shlex.quote(str(told))}\n', "utf-8")
+    browser.write_text(f'#!/bin/sh\necho "$1" > {shlex.quote(str(opened))}\n', "utf-8")
     browser.chmod(0o755)
     with serving(tmp_path, vault, "--open", "--json", BROWSER=f"{browser} %s") as process:
-        first = told.read_text("utf-8")
+        first = opened.read_text("utf-8")
         found = ONCE.fullmatch(first.strip())
         assert found is not None and redeem(found[1], found[2]) == 200
         assert process.stdout is not None
         process.stdout.readline()
         command = [sys.executable, "-m", "vaultbridge", "page", vault, "--open"]
         with subprocess.Popen(command, env={**environment(tmp_path), "BROWSER": f"{browser} %s"}) as again:
-            second = told.read_text("utf-8")
+            second = opened.read_text("utf-8")
             assert again.wait(BOUND) == 0
         found = ONCE.fullmatch(second.strip())
         assert found is not None and second != first and redeem(found[1], found[2]) == 200

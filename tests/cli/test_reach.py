@@ -1,4 +1,4 @@
-"""`serve` elsewhere than at http://127.0.0.1: commands find it, and people are told what does not work."""
+"""`serve` elsewhere than at http://127.0.0.1: commands find it, and `serve` says what does not work."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ async def test_commands_find_a_bridge_with_tls_and_trust_its_own_certificate(
     assert (await Served(home).command("token", "make", "phone"))[0] == 0
     tls = ("--host", host, "--tls-certificate", certificate[0], "--tls-key", certificate[1])
     async with served(home, vault, *tls, "--allow-host", "vault.test") as server:
-        assert server.told["url"] == f"https://vault.test:{server.port}"
-        assert server.told["ide"] is False and server.locks == {}
-        (notice,) = server.told["notices"]
+        assert server.announced["url"] == f"https://vault.test:{server.port}"
+        assert server.announced["ide"] is False and server.locks == {}
+        (notice,) = server.announced["notices"]
         assert "no lock file is written" in notice
         assert f"note: {notice}\n" in server.log.read_text("utf-8")
-        await commands_work(server, vault, server.told["url"])
+        await commands_work(server, vault, server.announced["url"])
 
 
 async def test_the_token_is_not_sent_to_another_certificate(
@@ -83,7 +83,7 @@ async def test_the_token_is_not_sent_to_another_certificate(
 
 
 class impostor:
-    """Listens with a certificate of its own; `heard` is what it was told."""
+    """Listens with a certificate of its own; `heard` is what it received."""
 
     def __init__(self, folder: Path) -> None:
         self._files = str(folder / "other.pem"), str(folder / "other.key")
@@ -120,26 +120,26 @@ async def test_at_another_loopback_address_there_is_no_lock_that_claude_code_can
     except OSError:
         pytest.skip("this machine has no ::1")
     async with served(tmp_path / "home", vault, "--host", "::1") as server:
-        assert server.told["url"] == f"http://[::1]:{server.port}"
-        assert server.told["ide"] is False and server.locks == {}
-        assert "127.0.0.1" in server.told["notices"][0]
+        assert server.announced["url"] == f"http://[::1]:{server.port}"
+        assert server.announced["ide"] is False and server.locks == {}
+        assert "127.0.0.1" in server.announced["notices"][0]
         code, out, _ = await server.command("doctor", vault, "--json")
         assert code == 1
         first = next(one for one in map(json.loads, out.splitlines()) if one["area"] == "Bridge")
         assert (first["name"], first["status"]) == ("address", "bad")
         assert f"http://[::1]:{server.port}" in first["found"]
-        await commands_work(server, vault, server.told["url"])
+        await commands_work(server, vault, server.announced["url"])
     async with served(tmp_path / "quiet", vault, "--host", "::1", "--no-ide") as server:
-        assert server.told["notices"] == [], "nobody asked for a lock"
+        assert server.announced["notices"] == [], "nobody asked for a lock"
 
 
 async def test_a_second_bridge_of_a_vault_names_the_first_and_serves(tmp_path: Path, vault: Path) -> None:
     home = tmp_path / "home"
     async with served(home, vault) as first:
-        assert (first.told["others"], first.told["notices"]) == ([], [])
+        assert (first.announced["others"], first.announced["notices"]) == ([], [])
         async with served(home, vault) as second:
-            assert second.told["others"] == [{"vault": "Notes", "port": first.port, "pid": first.pid}]
-            (notice,) = second.told["notices"]
+            assert second.announced["others"] == [{"vault": "Notes", "port": first.port, "pid": first.pid}]
+            (notice,) = second.announced["notices"]
             assert f"port {first.port}" in notice
             assert f"note: {notice}\n" in second.log.read_text("utf-8")
             assert second.port != first.port
@@ -169,7 +169,7 @@ async def test_a_process_that_only_has_the_number_of_a_dead_bridge_is_no_bridge(
         try:
             memory.write_text(json.dumps({**known, "pid": sleeper.pid}))
             async with served(home, vault) as again:
-                assert again.told["others"] == []
+                assert again.announced["others"] == []
                 assert again.port == first.port
         finally:
             sleeper.kill()

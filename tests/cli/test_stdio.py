@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from support.process import ROOT, environment
-from support.vault import command, small_vault, surroundings
+from support.vault import command, isolated_environ, small_vault
 from vaultbridge.cli.stdio import HELP, WrongUsage, parse_arguments
 
 
 def run(base: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    env = {**environment(), **surroundings(base)}
+    env = {**environment(), **isolated_environ(base)}
     return subprocess.run(
         command(*args), input=stdin, capture_output=True, text=True, env=env, timeout=60, check=False
     )

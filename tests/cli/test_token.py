@@ -122,7 +122,7 @@ async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
     ):
         phone = await server.answer("token", "make", "phone", "--read-only")
         other = await server.answer("token", "make", "other")
-        url = server.told["sse"]
+        url = server.announced["sse"]
         async with (
             http.get(url, headers={"Authorization": f"Bearer {phone['token']}"}) as ending,
             http.get(url, headers={"Authorization": f"Bearer {other['token']}"}) as staying,
@@ -131,7 +131,7 @@ async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
             assert (await server.command("token", "revoke", "phone"))[0] == 0
             assert [event.name async for event in events(ending)] == ["endpoint"]
             stream = events(staying)
-            where = server.told["url"] + (await anext(stream)).data
+            where = server.announced["url"] + (await anext(stream)).data
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             async with http.post(
                 where, json=ping, headers={"Authorization": f"Bearer {other['token']}"}

@@ -170,7 +170,7 @@ def test_the_python_of_the_page_is_valid() -> None:
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 async def test_without_its_arguments_an_example_says_how_it_is_run(example: Path) -> None:
     process = await asyncio.create_subprocess_exec(sys.executable, example, stderr=asyncio.subprocess.PIPE)
-    _, told = await asyncio.wait_for(process.communicate(), 60)
+    _, found = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 1
-    assert f"\npython examples/client/{example.name} ws://" in told.decode()
-    assert "Traceback" not in told.decode()
+    assert f"\npython examples/client/{example.name} ws://" in found.decode()
+    assert "Traceback" not in found.decode()

@@ -1,4 +1,4 @@
-"""Who is told what when messages cannot take their course."""
+"""Which answers and errors report messages that could not be delivered."""
 
 from __future__ import annotations
 
@@ -25,37 +25,39 @@ ANSWER = outgoing({"id": "s", "result": {}})
 
 
 def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None:
-    told = report_lost_connection("Connection lost", Unconfirmed((REQUEST,), (), 0), ())
-    (answer,) = told.answers
+    reports = report_lost_connection("Connection lost", Unconfirmed((REQUEST,), (), 0), ())
+    (answer,) = reports.answers
     assert classify(answer) is Kind.ERROR and answer["id"] == 1
     assert "tools/call" in answer["error"]["message"] and "not sent again" in answer["error"]["message"]
     assert answer["error"]["data"] == {"reason": "connection-lost", "sent": True}
-    assert not told.errors
+    assert not reports.errors
 
 
 def test_unconfirmed_messages_and_orphaned_answers_come_in_errors_that_hold_them() -> None:
-    told = report_lost_connection("Connection lost", Unconfirmed((), (NOTE,), 3), (ANSWER,))
-    unconfirmed, discarded = told.errors
+    reports = report_lost_connection("Connection lost", Unconfirmed((), (NOTE,), 3), (ANSWER,))
+    unconfirmed, discarded = reports.errors
     assert [m["method"] for m in unconfirmed.messages] == ["note"] and "4 message(s)" in str(unconfirmed)
     assert discarded.messages[0]["id"] == "s"
 
 
 def test_nothing_unconfirmed_reports_nothing() -> None:
-    told = report_lost_connection("x", NOTHING_UNCONFIRMED, ())
-    assert not told.errors and not told.answers
+    reports = report_lost_connection("x", NOTHING_UNCONFIRMED, ())
+    assert not reports.errors and not reports.answers
 
 
 def test_a_queued_request_is_answered_that_it_was_never_sent() -> None:
-    told = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=False, others_kept=False)
-    assert told.answers[0]["error"]["data"] == {"reason": "not-sent", "sent": False}
-    assert "never sent" in told.answers[0]["error"]["message"]
-    assert told.errors[0].messages[0]["method"] == "note"
+    reports = report_unsent(
+        "The transport was closed", [REQUEST, NOTE], requests_kept=False, others_kept=False
+    )
+    assert reports.answers[0]["error"]["data"] == {"reason": "not-sent", "sent": False}
+    assert "never sent" in reports.answers[0]["error"]["message"]
+    assert reports.errors[0].messages[0]["method"] == "note"
 
 
 def test_what_stays_in_the_queue_file_is_no_error() -> None:
-    told = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
-    assert not told.errors
-    assert "stays in the queue file" in told.answers[0]["error"]["message"]
+    reports = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
+    assert not reports.errors
+    assert "stays in the queue file" in reports.answers[0]["error"]["message"]
 
 
 def test_a_timeout_says_whether_the_request_had_been_sent() -> None:

@@ -304,8 +304,8 @@ async def crash(seed: int, queue_file: str) -> None:
 
     read = [text_of(m.get("params")) for m in world.log if "by" in (m.get("params") or {})]
     assert len(read) == len(set(read)), "a message was sent twice"
-    told = [*books.unconfirmed, *books.discarded, *after.unconfirmed, *after.discarded]
-    names = {text_of(m.get("params")) for m in told}
+    found = [*books.unconfirmed, *books.discarded, *after.unconfirmed, *after.discarded]
+    names = {text_of(m.get("params")) for m in found}
     for message in books.accepted:
         text = text_of(message.get("params"))
         if "method" in message and message.get("id") not in answered:

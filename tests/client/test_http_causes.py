@@ -1,4 +1,4 @@
-"""What goes wrong with an HTTP exchange is told in words, as a real exchange shows."""
+"""What goes wrong with an HTTP exchange is explained in words, as a real exchange shows."""
 
 from __future__ import annotations
 

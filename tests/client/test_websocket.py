@@ -114,7 +114,7 @@ async def test_a_failed_first_connect_raises_and_does_not_go_on_in_the_backgroun
         await user.transport.start()
     await asyncio.sleep(100)
     assert world.dials == 1 and user.closed == 0
-    assert user.error(ConnectFailed), "told to on_error as well"
+    assert user.error(ConnectFailed), "reported to on_error as well"
     assert user.states == ["connecting", "disconnected"]
     await user.transport.start()  # the caller may try again
     await user.transport.close()
@@ -688,11 +688,11 @@ async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_re
             user.errors.clear()
             world.connection.break_off()
             await asyncio.sleep(10)
-            told = [e for e in user.errors if isinstance(e, NotRenewed)]
-            assert len(told) == len(world.received(method="resources/subscribe")) == refused
-            if told:
-                assert "a:1" in str(told[0]) and "no such resource" in str(told[0])
-                assert told[0].request["id"] == 1
+            listed = [e for e in user.errors if isinstance(e, NotRenewed)]
+            assert len(listed) == len(world.received(method="resources/subscribe")) == refused
+            if listed:
+                assert "a:1" in str(listed[0]) and "no such resource" in str(listed[0])
+                assert listed[0].request["id"] == 1
         assert user.transport.is_connected
 
 
@@ -948,8 +948,8 @@ async def test_the_handshake_of_an_earlier_process_is_reported_and_never_sent(tm
     await first.transport.close(keep_queue=True)
     world = World(handshake=True)
     async with User(world, queue_file=file) as user:
-        told = user.error(MessagesUnconfirmed).messages
-        assert [m["method"] for m in told] == ["initialize", "notifications/initialized"]
+        listed = user.error(MessagesUnconfirmed).messages
+        assert [m["method"] for m in listed] == ["initialize", "notifications/initialized"]
         await user.initialize()
         assert [m["method"] for m in world.log] == ["initialize", "notifications/initialized", "note"]
 
@@ -1000,14 +1000,14 @@ async def test_what_was_sent_but_not_confirmed_is_reported_by_the_next_process_a
         await asyncio.sleep(5)
         assert later.log == []
     async with User(later, queue_file=file) as user:
-        assert user.errors == [], "told once"
+        assert user.errors == [], "reported once"
 
 
 @virtually
 async def test_when_the_attempts_are_spent_notifications_stay_in_the_file_and_requests_do_not(
     tmp_path: Path,
 ) -> None:
-    """A caller who was told that a request failed must not find it carried out later."""
+    """A caller who was listed that a request failed must not find it carried out later."""
     file = tmp_path / "queue.sqlite"
     world = World()
     user = User(world, queue_file=file, reconnect_delay=1)

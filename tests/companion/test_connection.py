@@ -53,9 +53,9 @@ def by_hand(server: Served, **changes: Any) -> dict[str, Any]:
 async def editors_at(server: Served, vault: Path) -> list[str]:
     status = await server.command("status", "--json")
     for line in status[1].splitlines():
-        told = json.loads(line)
-        if Path(told["folder"]) == vault:
-            return [editor["app"] for editor in told["editors"]]
+        found = json.loads(line)
+        if Path(found["folder"]) == vault:
+            return [editor["app"] for editor in found["editors"]]
     raise AssertionError(status)
 
 

@@ -43,7 +43,7 @@ async def next_selection(client: Client, vault: Path, note: str, text: str) -> d
             return params
 
 
-# what the app tells
+# what the app reports
 
 
 async def test_the_selection_arrives_at_the_assistant(app: Obsidian, client: Client, vault: Path) -> None:

@@ -100,9 +100,9 @@ def used(folder: Path, packages: Path) -> list[dict[str, Any]]:
 def test_the_manifest_asks_for_the_app_that_has_everything_we_use(used: list[dict[str, Any]]) -> None:
     """No older one would do, and none of our own calls needs a newer one. The typings say of most members
     since when they exist."""
-    told = [one for one in used if one["since"]]
-    assert len(told) > 80
-    newest = max(told, key=lambda one: [int(part) for part in one["since"].split(".")])
+    answer = [one for one in used if one["since"]]
+    assert len(answer) > 80
+    newest = max(answer, key=lambda one: [int(part) for part in one["since"].split(".")])
     manifest = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
     assert newest["since"] == manifest["minAppVersion"], newest
 

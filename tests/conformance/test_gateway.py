@@ -79,7 +79,7 @@ async def test_the_typescript_server_is_spoken_to_over_stdio(packages: Path) -> 
 
 
 async def test_behind_the_gateway_a_session_survives_a_lost_line(packages: Path) -> None:
-    """The handshake and the subscription are repeated, and their answers recognised: both were told by id."""
+    """The handshake and the subscription are repeated, and their answers are recognised by id."""
     async with asyncio.timeout(BOUND), gateway(packages) as port, FaultyProxy(port) as proxy:
         errors: list[Exception] = []
         transport = WebSocketTransport(

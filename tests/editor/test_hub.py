@@ -26,14 +26,14 @@ class Assistant:
         return await asyncio.wait_for(self.events.get(), WAIT)
 
 
-def desk_of(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> EditorHub:
+def make_hub(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> EditorHub:
     hub = EditorHub(lambda path: path not in (hidden or ()), timing=timing)
     hub.state.join("editor", "page")
     return hub
 
 
 async def test_every_active_assistant_is_notified() -> None:
-    hub = desk_of()
+    hub = make_hub()
     one, two = Assistant(hub, "one"), Assistant(hub, "two")
     one.session.activate()
     two.session.activate()
@@ -44,7 +44,7 @@ async def test_every_active_assistant_is_notified() -> None:
 
 
 async def test_an_inactive_assistant_gets_nothing_and_takes_no_mention_from_others() -> None:
-    hub = desk_of()
+    hub = make_hub()
     mute = Assistant(hub, "mute")
     assert hub.mention(Mention(A)) == 0
     late = Assistant(hub, "late")
@@ -54,7 +54,7 @@ async def test_an_inactive_assistant_gets_nothing_and_takes_no_mention_from_othe
 
 
 async def test_an_assistant_that_left_is_not_notified() -> None:
-    hub = desk_of()
+    hub = make_hub()
     one = Assistant(hub)
     one.session.activate()
     hub.state.focus_on("editor", A)
@@ -67,7 +67,7 @@ async def test_an_assistant_that_left_is_not_notified() -> None:
 
 
 async def test_a_mention_of_a_private_note_is_refused() -> None:
-    hub = desk_of({A})
+    hub = make_hub({A})
     with pytest.raises(PermissionDenied):
         hub.mention(Mention(A))
 
@@ -85,7 +85,7 @@ async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_se
 
 
 async def test_leaving_withdraws_pending_diffs() -> None:
-    hub = desk_of()
+    hub = make_hub()
     one = Assistant(hub)
     from vaultbridge.editor.diffs import FrontEnd, Rejected
 
@@ -144,7 +144,7 @@ async def test_a_changed_scope_clears_the_selection() -> None:
 
 
 async def test_subscribers_learn_of_every_assistant_that_connects_or_leaves() -> None:
-    hub = desk_of()
+    hub = make_hub()
     counts: list[int] = []
     stop = hub.follow_assistants(lambda: counts.append(len(hub.assistants)))
     first, second = Assistant(hub, "one"), Assistant(hub, "two")

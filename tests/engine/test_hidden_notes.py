@@ -42,7 +42,7 @@ VAULT: dict[str, str | bytes] = {
 SCOPE = Scope(deny=("Private/",))
 
 
-def told(answer: object) -> str:
+def flatten(answer: object) -> str:
     return repr(answer)
 
 
@@ -73,7 +73,7 @@ def test_no_query_reveals_a_hidden_note(make_vault: MakeVault) -> None:
         **{name: "".join(form(engine)) for name, form in FORMATS.items()},
     }
     for question, answer in answers.items():
-        assert SECRET.lower() not in told(answer).lower(), question
+        assert SECRET.lower() not in flatten(answer).lower(), question
     assert queries.counts() == {"notes": 2, "canvases": 0, "bases": 0, "attachments": 0}
     assert queries.search("shared").total == 2
     assert [tag.notes for tag in queries.tags()] == [2]
@@ -96,7 +96,7 @@ def test_a_move_reveals_nothing_about_the_hidden_notes_it_rewrites(make_vault: M
     engine = make_vault(VAULT, scope=SCOPE)
     for dry_run in (True, False):
         outcome = engine.apply([Move(note="Open", to="Moved")], dry_run=dry_run)
-        assert SECRET not in told(outcome), outcome
+        assert SECRET not in flatten(outcome), outcome
     assert b"[[Moved#Part]]" in contents(engine)["Private/Hush.md"]
 
 
@@ -111,7 +111,7 @@ def test_creating_deleting_and_renaming_reveal_nothing_about_hidden_notes(make_v
         Delete(note="Open"),
     ):
         outcome = engine.apply([operation])
-        assert "Private" not in told(outcome), outcome
+        assert "Private" not in flatten(outcome), outcome
     assert b"#shared" in contents(engine)["Private/Hush.md"], "a hidden note's tags are not its caller's"
 
 
@@ -148,7 +148,7 @@ def test_the_caller_may_undo_its_own_rename_with_the_hidden_links_it_changed(mak
     change = int(engine.apply([Move(note="Open", to="Moved")]).change_id)
     outcome = engine.undo(change)
     assert contents(engine) == before
-    assert SECRET not in told(outcome)
+    assert SECRET not in flatten(outcome)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Two vaults that differ only in a hidden folder are one vault to a caller who may not see it.
 
 The same operations are carried out on both: every outcome, refusal and answer, and every byte of the visible
-notes afterwards, must be the same. So no pinned link, notice, suggestion, number or count tells of a hidden
+notes afterwards, must be the same. So no pinned link, notice, suggestion, number or count reveals a hidden
 file. In the vault that has the hidden notes, the links inside them follow renames all the same.
 """
 

@@ -38,16 +38,16 @@ from .conftest import BOUND, MakeVault, rebuilt, wait_until
 
 def when_announced(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
     """Make a change outside and wait until `holds`, checking each time the engine announces a change."""
-    told = threading.Event()
-    stop = engine.index_sync.listen(lambda _: told.set())
+    announced = threading.Event()
+    stop = engine.index_sync.listen(lambda _: announced.set())
     try:
         change()
         for _ in range(200):
             if holds():
                 return
-            if not told.wait(BOUND):
+            if not announced.wait(BOUND):
                 break
-            told.clear()
+            announced.clear()
         assert holds()
     finally:
         stop()

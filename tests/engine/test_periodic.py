@@ -1,4 +1,4 @@
-"""Which periodic note is meant, and what adding to it does. Today is Sunday, 15 March 2026."""
+"""Which periodic note a date stands for, and what adding to it does. Today is Sunday, 15 March 2026."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ def test_files_are_listed_for_the_vault_or_for_one_folder(make_vault: MakeVault)
 
 def test_notes_come_by_path_with_the_targets_of_their_links(make_vault: MakeVault) -> None:
     vault = make_vault({"b.md": "[[a]] [[nowhere]] [[#here]]", "a.md": "# A", "p.png": b""})
-    told = [
+    found = [
         (one.file.path, [link.raw for link in one.note.links], one.resolved)
         for one in iterate_notes(vault.index)
     ]
-    assert told == [
+    assert found == [
         ("a.md", [], ()),
         ("b.md", ["[[a]]", "[[nowhere]]", "[[#here]]"], ("a.md", None, "b.md")),
     ]

@@ -46,8 +46,8 @@ def p(path: str) -> VaultPath:
 
 
 def test_backlinks_include_every_link_with_its_line_and_kind(graph: LinkGraph) -> None:
-    told = [(one.source, one.line, one.raw, one.kind, one.embed) for one in graph.backlinks(p("c.md"))]
-    assert told == [
+    found = [(one.source, one.line, one.raw, one.kind, one.embed) for one in graph.backlinks(p("c.md"))]
+    assert found == [
         ("a.md", 4, "[[c#H|see]]", "wiki", False),
         ("a.md", 5, "[x](c.md)", "markdown", False),
         ("b.md", 1, "[[c]]", "wiki", False),
@@ -60,8 +60,8 @@ def test_backlinks_include_every_link_with_its_line_and_kind(graph: LinkGraph) -
 
 
 def test_outgoing_links_have_the_file_that_they_lead_to(graph: LinkGraph) -> None:
-    told = [(one.target, one.subpath, one.resolved) for one in graph.outgoing(p("a.md"))]
-    assert told == [
+    found = [(one.target, one.subpath, one.resolved) for one in graph.outgoing(p("a.md"))]
+    assert found == [
         ("b", "", "b.md"),
         ("c", "#H", "c.md"),
         ("pic.png", "", "pic.png"),
@@ -81,8 +81,8 @@ def test_a_link_is_ambiguous_until_only_one_file_has_the_name(make_vault: MakeVa
 
 
 def test_unresolved_targets_are_grouped_ignoring_case(graph: LinkGraph) -> None:
-    told = [(one.target, one.count, one.sources) for one in graph.unresolved().rows]
-    assert told == [("Ghost", 2, ("a.md",)), ("Phantom", 1, ("secret/s.md",))]
+    found = [(one.target, one.count, one.sources) for one in graph.unresolved().rows]
+    assert found == [("Ghost", 2, ("a.md",)), ("Phantom", 1, ("secret/s.md",))]
 
 
 def test_orphans_and_dead_ends_do_not_count_links_to_oneself(graph: LinkGraph) -> None:

@@ -29,11 +29,11 @@ def shown(path: str) -> bool:
 
 
 def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> None:
-    told = [
+    found = [
         (one.name, one.notes, one.occurrences)
         for one in listing.list_tags(make_vault(FILES).index, visible=shown)
     ]
-    assert told == [
+    assert found == [
         ("errand", 2, 2),
         ("errand/home", 1, 1),
         ("idea", 1, 2),
@@ -52,13 +52,13 @@ def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault)
 
 
 def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault) -> None:
-    told = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=shown)}
-    assert set(told) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
-    assert told["Status"].notes == 2
-    assert told["Status"].values == {"Active": 1, "active": 1}
-    assert told["rating"].types == {"number": 1, "text": 1}
-    assert told["links"].values == {"x": 1, "y": 1}
-    assert {name: list(told[name].types) for name in ("flag", "none", "when", "tags")} == {
+    found = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=shown)}
+    assert set(found) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
+    assert found["Status"].notes == 2
+    assert found["Status"].values == {"Active": 1, "active": 1}
+    assert found["rating"].types == {"number": 1, "text": 1}
+    assert found["links"].values == {"x": 1, "y": 1}
+    assert {name: list(found[name].types) for name in ("flag", "none", "when", "tags")} == {
         "flag": ["checkbox"],
         "none": ["null"],
         "when": ["date"],
@@ -67,8 +67,8 @@ def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault
 
 
 def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeVault) -> None:
-    told = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
-    assert [(one.path, one.name, one.value) for one in told] == [
+    found = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
+    assert [(one.path, one.name, one.value) for one in found] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),
     ]
@@ -94,8 +94,8 @@ def test_tasks_are_filtered_by_every_argument(
     make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
 ) -> None:
     page = listing.list_tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
-    told = [task.description.split(" #")[0].strip() for task in page.tasks]
-    assert told == expected
+    found = [task.description.split(" #")[0].strip() for task in page.tasks]
+    assert found == expected
     assert page.total == (5 if "limit" in arguments else len(expected))
 
 
@@ -110,6 +110,6 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
     vault.full()
-    told = [one.path for one in listing.list_recent(vault.index, limit=2, visible=shown)]
-    assert told == ["b.md", "folder/c.md"]
+    found = [one.path for one in listing.list_recent(vault.index, limit=2, visible=shown)]
+    assert found == ["b.md", "folder/c.md"]
     assert [one.path for one in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]

@@ -1,4 +1,4 @@
-"""Somebody else's code is run for a bounded time, and its faults are told by their line."""
+"""Somebody else's code is run for a bounded time, and its faults are reported with their line."""
 
 from __future__ import annotations
 

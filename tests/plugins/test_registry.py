@@ -48,7 +48,7 @@ def test_a_changed_file_changes_its_tools_and_listeners_are_notified(plugins: Pl
 
 
 def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: PluginFolder) -> None:
-    """No caller meets a moment without its tools, and no assistant is told of one."""
+    """At no moment is a caller without its tools, and no assistant is notified of one."""
     two = GOOD.format(name="greet", says="hello") + GOOD.format(name="bow", says="x")
     plugins.raw("a.py", two)
     plugins.write("b.py", "wave", "hi")

@@ -36,19 +36,19 @@ class Chat(VaultWire):
         return await self.result("tools/call", {"name": name, "arguments": arguments})
 
     async def propose(self, content: str = "more", **arguments: Any) -> dict[str, Any]:
-        """What the view is told of a change that the model asks for."""
+        """What the view gets for a change that the model asks for."""
         given = arguments or {"op": "append", "content": content}
         result = await self.call("obsidian_edit_note", {"name": "Hello", **given})
-        told: dict[str, Any] = result["_meta"][VIEW_KEY]
+        shown: dict[str, Any] = result["_meta"][VIEW_KEY]
         data = json.loads(result["content"][0]["text"])["data"]
-        assert (data["status"], data["id"]) == ("pending", told["id"])
+        assert (data["status"], data["id"]) == ("pending", shown["id"])
         assert "in this conversation" in data["message"]
         # The model must not see it.
-        assert told["code"] not in json.dumps({key: result[key] for key in result if key != "_meta"})
-        return told
+        assert shown["code"] not in json.dumps({key: result[key] for key in result if key != "_meta"})
+        return shown
 
-    async def decide(self, told: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-        arguments = {"id": told["id"], "code": told["code"], "action": action, **more}
+    async def decide(self, shown: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
+        arguments = {"id": shown["id"], "code": shown["code"], "action": action, **more}
         result = await self.call(DECIDE.name, arguments)
         assert not result.get("isError"), result
         found: dict[str, Any] = result["_meta"][VIEW_KEY]
@@ -71,7 +71,7 @@ async def chat(base: Path, text: str = HELLO, *, lists: bool = True, **options: 
         small_vault(base, {"Hello.md": text})
     options = {
         "capabilities": SHOWS,
-        "settings": ProviderSettings(keep=False, reviewed=True),
+        "settings": ProviderSettings(lead=False, reviewed=True),
         "review": lambda engine: ReviewRules(least="all"),
         **options,
     }
@@ -90,13 +90,13 @@ def read(base: Path) -> str:
 @pytest.mark.parametrize("version", EVERY_VERSION)
 async def test_a_person_accepts_in_the_view(tmp_path: Path, version: str) -> None:
     async with chat(tmp_path, version=version) as wire:
-        told = await wire.propose()
-        (file,) = told["files"]
-        assert (told["kind"], told["status"], told["whole"]) == ("review", "waiting", True)
+        shown = await wire.propose()
+        (file,) = shown["files"]
+        assert (shown["kind"], shown["status"], shown["whole"]) == ("review", "waiting", True)
         assert (file["path"], file["change"], file["text"]) == ("Hello.md", "changed", HELLO + "more\n")
         assert file["hunks"][0]["lines"][-1] == "+more"
         assert read(tmp_path) == HELLO
-        after = await wire.decide(told, "accept")
+        after = await wire.decide(shown, "accept")
         assert (after["outcome"], after["status"]) == ("accepted", "accepted")
         assert after["said"] == f"accepted by a person (chat) as change {after['change']}"
         assert "code" not in after
@@ -109,18 +109,18 @@ async def test_a_person_accepts_in_the_view(tmp_path: Path, version: str) -> Non
 
 async def test_a_person_rejects_in_the_view_and_says_why(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
-        after = await wire.decide(told, "reject", reason="Not there.")
+        shown = await wire.propose()
+        after = await wire.decide(shown, "reject", reason="Not there.")
         assert (after["outcome"], after["status"]) == ("rejected", "rejected")
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
-        said = await wire.text("history", id=told["id"])
-        assert said.startswith(f"{told['id']}  rejected: rejected by a person (chat): Not there.")
+        said = await wire.text("history", id=shown["id"])
+        assert said.startswith(f"{shown['id']}  rejected: rejected by a person (chat): Not there.")
 
 
 async def test_a_person_edits_first_or_takes_one_hunk(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
-        after = await wire.decide(told, "accept", files=[{"path": "Hello.md", "text": HELLO + "mine\n"}])
+        shown = await wire.propose()
+        after = await wire.decide(shown, "accept", files=[{"path": "Hello.md", "text": HELLO + "mine\n"}])
         assert after["status"] == "edited"
         assert read(tmp_path) == HELLO + "mine\n"
         changes = [
@@ -128,9 +128,9 @@ async def test_a_person_edits_first_or_takes_one_hunk(tmp_path: Path) -> None:
             for n in (2, 17)
         ]
         result = await wire.call("obsidian_batch", {"operations": changes})
-        told = result["_meta"][VIEW_KEY]
-        assert len(told["files"][0]["hunks"]) == 2
-        await wire.decide(told, "accept", files=[{"path": "Hello.md", "hunks": [1]}])
+        shown = result["_meta"][VIEW_KEY]
+        assert len(shown["files"][0]["hunks"]) == 2
+        await wire.decide(shown, "accept", files=[{"path": "Hello.md", "hunks": [1]}])
         assert "LINE 17\n" in read(tmp_path)
         assert "line 2\n" in read(tmp_path)
 
@@ -146,18 +146,18 @@ def test_no_text_is_a_code_that_was_not_issued(code: str, action: str) -> None:
 
 async def test_a_model_that_calls_the_tool_itself_is_refused(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
-        for code in ("", "guess", told["code"][:-1], told["code"] + "x", told["id"]):
+        shown = await wire.propose()
+        for code in ("", "guess", shown["code"][:-1], shown["code"] + "x", shown["id"]):
             for action in ("accept", "reject", "look"):
-                said = await wire.refused(id=told["id"], code=code, action=action)
+                said = await wire.refused(id=shown["id"], code=code, action=action)
                 assert said.startswith(
                     "The code is not that of the view in which the person sees the change."
                 )
-        said = await wire.refused(id=told["id"], action="accept")
+        said = await wire.refused(id=shown["id"], action="accept")
         assert "Nothing was decided." in said
         assert "page" in said
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
-        assert (await wire.decide(told, "accept"))["status"] == "accepted"
+        assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
 
 async def test_a_code_decides_once_and_on_its_own_change_alone(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_a_code_decides_once_and_on_its_own_change_alone(tmp_path: Path) -
         for action in ("accept", "reject"):
             said = await wire.refused(id=one["id"], code=one["code"], action=action)
             assert said.startswith("The code of this view has been used.")
-        # It still tells what became of it.
+        # It still says what became of it.
         assert (await wire.decide(one, "look"))["said"] == "rejected by a person (chat)"
         assert read(tmp_path) == HELLO
         assert (await wire.decide(other, "accept"))["status"] == "accepted"
@@ -177,8 +177,8 @@ async def test_a_code_decides_once_and_on_its_own_change_alone(tmp_path: Path) -
 
 async def test_a_decision_that_makes_no_sense_leaves_the_code(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
-        given = {"id": told["id"], "code": told["code"]}
+        shown = await wire.propose()
+        given = {"id": shown["id"], "code": shown["code"]}
         assert "no file" in await wire.refused(
             **given, action="accept", files=[{"path": "No.md", "text": ""}]
         )
@@ -187,23 +187,23 @@ async def test_a_decision_that_makes_no_sense_leaves_the_code(tmp_path: Path) ->
         )
         assert "action" in await wire.refused(**given, action="apply")
         assert "force" in await wire.refused(**given, action="accept", force=True)
-        assert "is not a proposal" in await wire.refused(code=told["code"], id="12", action="accept")
+        assert "is not a proposal" in await wire.refused(code=shown["code"], id="12", action="accept")
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
-        assert (await wire.decide(told, "accept"))["status"] == "accepted"
+        assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
 
 async def test_what_changed_meanwhile_is_shown_again_with_a_new_code(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose(op="replace_text", old="line 2\n", new="LINE 2\n")
+        shown = await wire.propose(op="replace_text", old="line 2\n", new="LINE 2\n")
         conflicting = HELLO.replace("line 2\n", "mine\n")
         (tmp_path / "Notes" / "Hello.md").write_text(conflicting, "utf-8")
-        again = await wire.decide(told, "accept")
+        again = await wire.decide(shown, "accept")
         assert (again["outcome"], again["status"]) == ("shown-again", "waiting")
         assert again["conflict"]
         assert again["message"].startswith("Nothing was written.")
-        assert again["code"] not in ("", told["code"])
+        assert again["code"] not in ("", shown["code"])
         assert read(tmp_path) == conflicting
-        await wire.refused(id=told["id"], code=told["code"], action="accept")
+        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
         text = HELLO.replace("line 2\n", "both\n")
         assert (await wire.decide(again, "accept", files=[{"path": "Hello.md", "text": text}]))[
             "status"
@@ -215,15 +215,15 @@ async def test_a_view_that_looks_again_has_a_code_for_what_it_sees_then(
     tmp_path: Path,
 ) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
-        assert (await wire.decide(told, "look"))["code"] == told["code"]
+        shown = await wire.propose()
+        assert (await wire.decide(shown, "look"))["code"] == shown["code"]
         (tmp_path / "Notes" / "Hello.md").write_text(HELLO.replace("line 2\n", "mine\n"), "utf-8")
-        now = await wire.decide(told, "look")
-        assert now["code"] != told["code"]
+        now = await wire.decide(shown, "look")
+        assert now["code"] != shown["code"]
         assert now["files"][0]["text"] == HELLO.replace("line 2\n", "mine\n") + "more\n"
-        await wire.refused(id=told["id"], code=told["code"], action="accept")
+        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
         # A look with the old one gives no new one.
-        assert (await wire.decide(told, "look"))["code"] == ""
+        assert (await wire.decide(shown, "look"))["code"] == ""
         assert (await wire.decide(now, "accept"))["status"] == "accepted"
 
 
@@ -231,23 +231,23 @@ async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(t
     from vaultbridge.review.decide import Decider
 
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
+        shown = await wire.propose()
         engine = wire.engines["Notes"]
-        Decider(engine, store_of(engine.cache)).reject(int(told["id"][1:]), by="page")
-        said = await wire.refused(id=told["id"], code=told["code"], action="accept")
+        Decider(engine, store_of(engine.cache)).reject(int(shown["id"][1:]), by="page")
+        said = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
         assert "rejected by a person (page)" in said
-        assert (await wire.decide(told, "look"))["said"] == "rejected by a person (page)"
+        assert (await wire.decide(shown, "look"))["said"] == "rejected by a person (page)"
         assert read(tmp_path) == HELLO
 
 
 async def test_a_code_ends_with_its_process(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
-        told = await wire.propose()
+        shown = await wire.propose()
     async with chat(tmp_path) as wire:
-        await wire.refused(id=told["id"], code=told["code"], action="accept")
+        await wire.refused(id=shown["id"], code=shown["code"], action="accept")
         # Asking for the same again shows the same proposal, with a code of this process.
         again = await wire.propose()
-        assert again["id"] == told["id"]
+        assert again["id"] == shown["id"]
         assert (await wire.decide(again, "accept"))["status"] == "accepted"
 
 
@@ -313,22 +313,22 @@ def test_a_code_is_taken_once_until_it_is_given_back(steps: list[str]) -> None:
 async def test_a_change_too_long_to_show_is_not_accepted_unseen(tmp_path: Path) -> None:
     long = HELLO * (VIEW_CHARS // len(HELLO) // 2 + 1)
     async with chat(tmp_path, long) as wire:
-        told = await wire.propose()
-        assert not told["whole"]
-        assert told["files"] == [
+        shown = await wire.propose()
+        assert not shown["whole"]
+        assert shown["files"] == [
             {"path": "Hello.md", "was": "", "change": "changed", "conflict": "", "fits": False}
         ]
-        said = await wire.refused(id=told["id"], code=told["code"], action="accept")
+        said = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
         assert "too long to be shown here" in said
         assert read(tmp_path) == long
-        assert (await wire.decide(told, "reject"))["status"] == "rejected"
+        assert (await wire.decide(shown, "reject"))["status"] == "rejected"
 
 
 async def test_a_client_that_shows_views_is_not_asked_as_well(tmp_path: Path) -> None:
     """The view shows the whole change and lets a person edit it; a dialog does neither."""
     async with chat(tmp_path, capabilities={**SHOWS, "elicitation": {}}) as wire:
-        told = await wire.propose()
-        assert (await wire.decide(told, "accept"))["status"] == "accepted"
+        shown = await wire.propose()
+        assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
 
 async def test_before_the_view_was_listed_a_client_is_asked_as_ever(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ async def test_before_the_view_was_listed_a_client_is_asked_as_ever(tmp_path: Pa
     rules = [ReviewRules()]
     options: dict[str, Any] = {
         "capabilities": {**SHOWS, "elicitation": {}},
-        "settings": ProviderSettings(keep=False),
+        "settings": ProviderSettings(lead=False),
         "review": lambda engine: rules[0],
     }
     async with chat(tmp_path, **options) as wire:

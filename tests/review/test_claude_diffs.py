@@ -92,7 +92,7 @@ async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) ->
             assert changed["files"][0]["newText"] == both
             assert [one["by"] for one in changed["elsewhere"]] == ["another program"]
             decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
-            # The client is told its own change alone, and carries it over to the note as it is now.
+            # The client gets its own change alone, and carries it over to the note as it is now.
             assert (await answer(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
             (served.vault / "Hello.md").write_text(both, "utf-8")
             await page.end(decision)
@@ -194,8 +194,8 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
                 if listed[0]["id"] == dropped["id"]:
                     break
                 await asyncio.sleep(0.05)
-            told = [(one["id"], one["kind"], one["status"], one["decided"]["by"]) for one in listed]
-            assert told == [
+            seen = [(one["id"], one["kind"], one["status"], one["decided"]["by"]) for one in listed]
+            assert seen == [
                 (dropped["id"], "diff", "withdrawn", ""),
                 (refused["id"], "diff", "rejected", "obsidian"),
                 (diff["id"], "diff", "edited", "obsidian"),

@@ -105,8 +105,8 @@ async def test_a_rejection_reaches_the_assistant_with_its_reason(serving: Servin
         assert result.is_error
         assert "They say: Put it into the daily note." in text_of(result)
         assert (read(served.vault), journal(served.vault)) == (HELLO, [])
-        told = await client.call_tool("obsidian_history", {"id": shown["id"]})
-        assert text_of(told).startswith(f"{shown['id']}  rejected: rejected by a person (page)")
+        reported = await client.call_tool("obsidian_history", {"id": shown["id"]})
+        assert text_of(reported).startswith(f"{shown['id']}  rejected: rejected by a person (page)")
 
 
 async def test_a_person_edits_first_and_accepts_one_hunk(serving: Serving) -> None:
@@ -173,14 +173,14 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
         answer = data_of(await append(client, progress_callback=progress))
         assert answer["status"] == "pending"
         assert heard[0][1] == f"Waiting for a person to decide on {answer['id']}"
-        told = await client.call_tool("obsidian_history", {"id": answer["id"]})
-        assert text_of(told).startswith(f"{answer['id']}  pending: waiting for a decision")
+        reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
+        assert text_of(reported).startswith(f"{answer['id']}  pending: waiting for a decision")
         assert read(served.vault) == HELLO
         shown = await page.next("proposalOpened")
         decided = await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
-        told = await client.call_tool("obsidian_history", {"id": answer["id"]})
+        reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
         said = f"{answer['id']}  accepted: accepted by a person (page) as change {decided['change']}"
-        assert text_of(told).startswith(said)
+        assert text_of(reported).startswith(said)
         assert read(served.vault) == HELLO + "more\n"
 
 
@@ -210,8 +210,8 @@ async def test_a_client_that_can_asks_its_user(serving: Serving, way: str, actio
         if content == {"apply": True}:
             data_of(result)
             assert read(served.vault) == HELLO + "more\n"
-            told = await client.call_tool("obsidian_history", {"id": "p1"})
-            assert "by a person (the client's dialog)" in text_of(told)
+            reported = await client.call_tool("obsidian_history", {"id": "p1"})
+            assert "by a person (the client's dialog)" in text_of(reported)
         else:
             assert result.is_error
             assert read(served.vault) == HELLO
@@ -384,8 +384,8 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
         assert (code, out) == (0, "Accepted: written as change 1.\n")
         assert read(vault) == HELLO + "more\n"
         await machine.command("diffs", vault, second, "--reject", "--reason", "Once is enough.")
-        told = await client.call_tool("obsidian_history", {"id": second})
-        assert "rejected by a person (terminal): Once is enough." in text_of(told)
+        reported = await client.call_tool("obsidian_history", {"id": second})
+        assert "rejected by a person (terminal): Once is enough." in text_of(reported)
         code, _, err = await machine.command("diffs", vault, second, "--accept")
         assert code == 1
         assert f"{second} is over: rejected" in err

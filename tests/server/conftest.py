@@ -89,7 +89,7 @@ def make_vault(folder: Path) -> None:
 
 
 def build_index(folder: Path) -> None:
-    """Before it is served: the end of a first build, which comes when it comes, is told to clients too."""
+    """Before it is served: clients are also notified when a first build ends, whenever that is."""
     with open_engine(folder, environ=make_environ(folder.parent)) as engine:
         engine.index_sync.refresh()
 

@@ -1,4 +1,4 @@
-"""Absolute paths over each door: into the vault that holds them, or refused; never a tree inside another."""
+"""Absolute paths over each protocol: into the vault that holds them, or refused; never a copied tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from server.conftest import Serving
 from support.process import ROOT, environment
-from support.vault import VaultProcess, small_vault, surroundings
+from support.vault import VaultProcess, isolated_environ, small_vault
 
 OUTSIDE = "/tmp/vaultbridge-no-such-folder"
 
@@ -35,19 +35,19 @@ async def test_over_stdio_a_path_goes_to_the_vault_that_holds_it_or_nowhere(tmp_
     async with VaultProcess(tmp_path, str(one), str(two)) as process:
         await process.begin()
 
-        async def told(tool: str, arguments: dict[str, Any]) -> str:
+        async def call_text(tool: str, arguments: dict[str, Any]) -> str:
             params = {"name": f"obsidian_{tool}", "arguments": arguments}
             return str(await process.ask("tools/call", params))
 
-        await told("create_note", {"name": f"{two}/Sub/New.md", "content": "new"})
+        await call_text("create_note", {"name": f"{two}/Sub/New.md", "content": "new"})
         assert (two / "Sub/New.md").read_text() == "new"
-        assert "two" in await told("read_note", {"name": f"{two}/Sub/There.md"})
-        wrong = await told("create_note", {"name": f"{two}/x.md", "content": "x", "vault": "One"})
+        assert "two" in await call_text("read_note", {"name": f"{two}/Sub/There.md"})
+        wrong = await call_text("create_note", {"name": f"{two}/x.md", "content": "x", "vault": "One"})
         assert "in the vault Two, not in One" in wrong
         both = [{"op": "append", "name": f"{v}/{n}", "content": "x"} for v, n in ((one, "Hello"), (two, "y"))]
-        assert "several vaults" in await told("batch", {"operations": both})
+        assert "several vaults" in await call_text("batch", {"operations": both})
         for tool, arguments in outside_calls(OUTSIDE):
-            answer = await told(tool, {**arguments, "vault": "One"})
+            answer = await call_text(tool, {**arguments, "vault": "One"})
             assert "outside the vault" in answer, (tool, arguments, answer)
     assert sorted(p.name for p in one.rglob("*") if p.is_file()) == ["Hello.md"]
     assert sorted(p.name for p in two.rglob("*") if p.is_file()) == ["New.md", "There.md"]
@@ -66,7 +66,7 @@ async def test_over_http_a_path_outside_is_refused(serving: Serving) -> None:
 
 def test_on_the_command_line_too(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"Hello.md": "[[Other]]", "Sub/Other.md": "other"})
-    env = {**environment(), **surroundings(tmp_path)}
+    env = {**environment(), **isolated_environ(tmp_path)}
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "vaultbridge", *words]

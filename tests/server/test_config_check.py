@@ -1,4 +1,4 @@
-"""A fault in the configuration is told with its key and its line."""
+"""A fault in the configuration is reported with its key and its line."""
 
 from __future__ import annotations
 

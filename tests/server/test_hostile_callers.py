@@ -84,7 +84,7 @@ async def test_every_door_reads_the_host_in_the_same_strict_way(serving: Serving
     )
     async with serving() as served:
         port, token = served.listening.port, token_of(served)
-        doors = {
+        addresses = {
             "GET /": "",
             "GET /page/app.js": "",
             "GET /bridge/v1/health": "",
@@ -93,7 +93,7 @@ async def test_every_door_reads_the_host_in_the_same_strict_way(serving: Serving
             "DELETE /mcp": "",
             "GET /editor": upgrade,
         }
-        sent = [f"{door} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n" for door, more in doors.items()]
+        sent = [f"{address} HTTP/1.1\r\nHost: {host}\r\n{more}\r\n" for address, more in addresses.items()]
         ide = f"{upgrade}X-Claude-Code-Ide-Authorization: {token}\r\n"
         for request in (*sent, f"GET / HTTP/1.1\r\nHost: {host}\r\n{ide}\r\n"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -154,10 +154,10 @@ async def test_a_socket_that_sends_only_garbage_gets_an_error_and_is_closed(
     async with serving() as served:
         client = await connect(served.listening.port, "/", X_Claude_Code_Ide_Authorization=token_of(served))
         await client.send(frame(TEXT, garbage) * (2 * BAD_MESSAGES))
-        told = 0
+        found = 0
         while (got := await client.receive()).opcode == TEXT:
-            told += b'"error"' in got.payload
-        assert (got.close_code, told) == (1008, BAD_MESSAGES)
+            found += b'"error"' in got.payload
+        assert (got.close_code, found) == (1008, BAD_MESSAGES)
         await client.close()
 
 

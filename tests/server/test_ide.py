@@ -1,4 +1,4 @@
-"""The IDE socket of a real `vaultbridge serve`: who gets in, what is told, and what survives a crash."""
+"""The IDE socket of a real `vaultbridge serve`: who may connect, what is sent, and what survives a crash."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
         await at_home(two, second / "Sub")
         silent = await clients.enter_async_context(server.client())
         await silent.request("ping")
-        told = await server.answer("select", second, "Other:1")
-        assert told["assistants"] == 1
+        seen = await server.answer("select", second, "Other:1")
+        assert seen["assistants"] == 1
         assert (await two.next("selection_changed"))["filePath"] == str(second / "Other.md")
         assert (await two.request("getWorkspaceInfo"))["name"] == "Second"
         assert await two.request("readFile", path="Other.md") == "other\n"
@@ -197,7 +197,7 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
         await server.kill()
 
 
-# the door
+# who may connect
 
 
 async def test_who_does_not_fit_gets_the_status_that_says_why(server: Served) -> None:
@@ -407,7 +407,7 @@ async def test_nothing_of_a_private_note_leaves(server: Served, vault: Path) -> 
         }
         await editor.request("openFiles", files=[{"path": "Private/Diary.md"}, {"path": "Plain.md"}])
         await editor.request("focus", path="Private/Diary.md", selection=selection)
-        # Leaving the shared note is told, and where to is not.
+        # That the person left the shared note is sent, and where to is not.
         cleared = await client.next("selection_changed")
         assert (cleared["filePath"], cleared["text"], cleared["fileUrl"]) == ("", "", "")
         assert await client.request("getCurrentFile") is None

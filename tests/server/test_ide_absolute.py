@@ -75,10 +75,10 @@ async def test_a_leading_slash_is_the_top_of_the_vault_where_the_machine_has_no_
     assert await client.request("readFile", path="/Note.md") == "in First\n"
     await client.request("writeFile", path="/no-such-top-folder/file.md", content="new\n")
     assert (first / "no-such-top-folder/file.md").read_text() == "new\n"
-    # Without the slash no place on the machine is meant.
+    # Without the slash it cannot be a place on the machine.
     await client.request("writeFile", path="tmp/new.md", content="new\n")
     assert (first / "tmp/new.md").read_text() == "new\n"
-    # What the vault has is meant, also where the machine has a folder of that name.
+    # A path that the vault has wins, even where the machine has a folder of that name.
     (first / "tmp/kept.md").write_text("old\n")
     assert await client.request("files/read", path="/tmp/kept.md") == "old\n"
     await client.request("writeFile", path="/tmp/kept.md", content="changed\n")

@@ -1,4 +1,4 @@
-"""A link to a hidden note is as hidden as the note: every tool, every kind of link, every door.
+"""A link to a hidden note is as hidden as the note: every tool, every kind of link, every protocol.
 
 Each question is asked twice, about a link that leads to a hidden note and about a name that is not there: the
 answers may differ in nothing but the name. A new note in the link's place is refused as one in the hidden
@@ -169,17 +169,17 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-async def hidden_from(folder: Path, way: str, told: Ask) -> None:
-    """The whole matrix of one kind of link over one door."""
+async def hidden_from(folder: Path, way: str, call_tool_text: Ask) -> None:
+    """The whole matrix of one kind of link over one protocol."""
     before = state(folder)
     for (tool, linked), (_, missing) in zip(about(way), about(absent(way)), strict=True):
-        answer, control = await told(tool, linked), await told(tool, missing)
+        answer, control = await call_tool_text(tool, linked), await call_tool_text(tool, missing)
         assert absent(answer) == control, (tool, linked)
         for value in sorted(_texts(linked), key=len, reverse=True):
             answer = answer.replace(json.dumps(value)[1:-1], "").replace(value, "")
         assert not TRACE.search(answer), (tool, linked, answer)
     for (tool, linked), (_, there) in zip(making(way), making("Private/diary{e}"), strict=True):
-        answer, control = await told(tool, linked), await told(tool, there)
+        answer, control = await call_tool_text(tool, linked), await call_tool_text(tool, there)
         same = [
             text.replace(way.format(e=""), "*").replace("Private/diary", "*") for text in (answer, control)
         ]
@@ -187,7 +187,7 @@ async def hidden_from(folder: Path, way: str, told: Ask) -> None:
             assert same[0] == same[1], (tool, linked)
         assert not TRACE.search(answer.replace(way.format(e=""), "")), (tool, linked, answer)
     for tool, arguments in OVERVIEWS:
-        answer = await told(tool, arguments)
+        answer = await call_tool_text(tool, arguments)
         asked = str(arguments.get("query", ""))
         assert not TRACE.search(answer.replace(asked, "") if asked else answer), (tool, arguments, answer)
     assert state(folder) == before
@@ -204,22 +204,22 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def over_bridge(served: Served, headers: dict[str, str]) -> Ask:
-    async def told(tool: str, arguments: dict[str, Any]) -> str:
+    async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
         url = f"{served.url}/bridge/v1/tools/{tool}/call"
         async with served.http.post(url, json={"arguments": arguments}, headers=headers) as response:
             return f"{response.status} {await response.text()}"
 
-    return told
+    return call_tool_text
 
 
 def over_mcp(served: Served, session: dict[str, str]) -> Ask:
-    async def told(tool: str, arguments: dict[str, Any]) -> str:
+    async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
         named = {"name": f"obsidian_{tool}", "arguments": arguments}
         _, answer = await ask(served, session, "tools/call", **named)
         answer.pop("id", None)
         return json.dumps(answer, ensure_ascii=False)
 
-    return told
+    return call_tool_text
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -249,8 +249,8 @@ async def _resources_and_prompts(served: Served, session: dict[str, str], way: s
         for method in ("resources/read", "resources/subscribe"):
             _, linked = await ask(served, session, method, uri=uri)
             _, missing = await ask(served, session, method, uri=absent(uri))
-            told = [json.dumps({**one, "id": 0}, ensure_ascii=False) for one in (linked, missing)]
-            assert "error" in linked and absent(told[0]) == told[1], (method, uri)
+            texts = [json.dumps({**one, "id": 0}, ensure_ascii=False) for one in (linked, missing)]
+            assert "error" in linked and absent(texts[0]) == texts[1], (method, uri)
     note = way.format(e=".md")
     _, prompt = await ask(served, session, "prompts/get", name="summarize_note", arguments={"note": note})
     assert "error" in prompt and not TRACE.search(json.dumps(prompt).replace(note, ""))
@@ -269,12 +269,12 @@ async def test_nor_does_any_tool_over_stdio(tmp_path: Path, kind: str) -> None:
     async with VaultProcess(tmp_path, str(folder), "--deny", "Private/") as process:
         await process.begin()
 
-        async def told(tool: str, arguments: dict[str, Any]) -> str:
+        async def call_tool_text(tool: str, arguments: dict[str, Any]) -> str:
             answer = await process.ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
             answer.pop("id", None)
             return json.dumps(answer, ensure_ascii=False)
 
-        await hidden_from(folder, way, told)
+        await hidden_from(folder, way, call_tool_text)
 
 
 async def test_a_link_that_comes_while_the_server_runs_is_hidden_too(
@@ -287,17 +287,17 @@ async def test_a_link_that_comes_while_the_server_runs_is_hidden_too(
     build_index(folder)
     async with serving("", "Notes") as served:
         _, secret = served.tokens.make("phone", deny=("Private/",))
-        told = over_bridge(served, bearer(secret))
-        await told("read_note", {"name": "Hello"})
+        call_tool_text = over_bridge(served, bearer(secret))
+        await call_tool_text("read_note", {"name": "Hello"})
         # In the place of a note that was visible, and was read.
         (folder / "Pub/wax.md").write_text("visible")
-        assert "visible" in await told("read_note", {"name": "Pub/wax"})
+        assert "visible" in await call_tool_text("read_note", {"name": "Pub/wax"})
         (folder / "Pub/wax.md").unlink()
         (folder / "Pub/wax.md").symlink_to("../Private/diary.md")
-        answer = await told("read_note", {"name": "Pub/wax.md"})
+        answer = await call_tool_text("read_note", {"name": "Pub/wax.md"})
         assert '"success":false' in answer and not TRACE.search(answer)
         (folder / "Pub/wax.md").unlink()
-        await hidden_from(folder, add_links(folder, "file"), told)
+        await hidden_from(folder, add_links(folder, "file"), call_tool_text)
 
 
 async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
@@ -315,7 +315,7 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
         headers = {"X-Claude-Code-Ide-Authorization": lock["authToken"]}
         async with served.http.ws_connect(f"{served.url}/", headers=headers, protocols=("mcp",)) as socket:
 
-            async def told(method: str, params: dict[str, Any]) -> str:
+            async def request_text(method: str, params: dict[str, Any]) -> str:
                 await socket.send_json({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
                 while (answer := await socket.receive_json(timeout=BOUND)).get("id") != 7:
                     pass
@@ -325,18 +325,18 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
                 spelled = (note, f"/{note}", f"{folder}/{note}")
                 for name in spelled:
                     for method, params in _editor_calls(name):
-                        linked = await told(method, params)
-                        missing = await told(method, json.loads(absent(json.dumps(params))))
+                        linked = await request_text(method, params)
+                        missing = await request_text(method, json.loads(absent(json.dumps(params))))
                         assert absent(linked) == missing, (method, params)
                         assert not TRACE.search(linked.replace(note, "")), (method, linked)
                     for method in ("writeFile",):
-                        answer = await told(method, {"path": name, "content": "x"})
+                        answer = await request_text(method, {"path": name, "content": "x"})
                         assert "error" in answer and not TRACE.search(answer.replace(note, ""))
                     diff = {"old_file_path": name, "new_file_path": name, "new_file_contents": "x"}
                     shown = {"name": "openDiff", "arguments": {**diff, "tab_name": "t"}}
-                    answer = await told("tools/call", shown)
+                    answer = await request_text("tools/call", shown)
                     assert "error" in answer and not TRACE.search(answer.replace(note, ""))
-            listed = await told("listFiles", {})
+            listed = await request_text("listFiles", {})
             assert not re.search("way|diary", listed), listed
         async with served.http.ws_connect(f"{served.url}/editor") as editor:
             hello = {"app": "test", "token": lock["authToken"], "abilities": {}}

@@ -263,11 +263,11 @@ async def test_a_wrong_file_changes_nothing_and_is_reported(
     async with serving() as served:
         served.configure(text_of(served, "[tokens]\nrequired = maybe\n"))
 
-        async def told() -> bool:
+        async def announced() -> bool:
             assert await served.status() == 200
             return "The changed configuration is invalid and not used: config.toml, line" in caplog.text
 
-        await served.until(told)
+        await served.until(announced)
         assert await served.status() == 200
         served.configure(text_of(served, "[tokens]\nrequired = true\n"))
         await served.until(lambda: _is(served.status(), 401))
@@ -278,11 +278,11 @@ async def test_what_has_to_wait_is_named(serving: Serving, caplog: pytest.LogCap
     async with serving() as served:
         served.configure(text_of(served, '[ide]\nname = "Other"\n[log]\nlevel = "debug"\n'))
 
-        async def told() -> bool:
+        async def announced() -> bool:
             assert await served.status() == 200
             return "next start: ide.name" in caplog.text
 
-        await served.until(told)
+        await served.until(announced)
         assert "Now in force: log.level" in caplog.text
         assert logging.getLogger("vaultbridge").level == logging.DEBUG
     logging.getLogger("vaultbridge").setLevel(logging.NOTSET)

@@ -1,4 +1,4 @@
-"""The tools of a process as the configuration says: names that nothing has are told, files come and go."""
+"""The tools that the configuration names: unknown names are reported, and files may come and go."""
 
 from __future__ import annotations
 

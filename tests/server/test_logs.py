@@ -30,7 +30,7 @@ def restored() -> Iterator[None]:
 def test_a_log_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     start_logging("info")
     logging.getLogger("vaultbridge.config").info("Now in force: %s", "log.level")
-    logging.getLogger("vaultbridge.config").debug("not told")
+    logging.getLogger("vaultbridge.config").debug("not logged")
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.endswith(" INFO    vaultbridge.config: Now in force: log.level\n")
@@ -60,7 +60,7 @@ def failing(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fail", "told"),
+    ("fail", "logged"),
     [
         (lambda: failing(Path("/some where/secret/Diary.md")), "FileNotFoundError: "),
         (lambda: {}["key"], "KeyError: 'key'"),
@@ -70,7 +70,7 @@ def failing(path: Path) -> None:
     ],
 )
 def test_a_failure_is_one_line_that_names_places_and_no_folder_of_this_machine(
-    fail: Callable[[], object], told: str, capsys: pytest.CaptureFixture[str]
+    fail: Callable[[], object], logged: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start_logging("info")
     try:
@@ -80,7 +80,7 @@ def test_a_failure_is_one_line_that_names_places_and_no_folder_of_this_machine(
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "it failed" in err
-    assert told in err
+    assert logged in err
     assert "server/test_logs.py:" in err
     assert "Traceback" not in err
     assert str(Path(__file__).parents[2]) not in err

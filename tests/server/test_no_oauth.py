@@ -1,4 +1,4 @@
-"""A client that looks for OAuth is told what there is instead."""
+"""A client that looks for OAuth gets an answer that says what there is instead."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ async def test_an_attempt_to_register_is_answered_with_how_to_use_tokens(
     async with serving(config) as served:
         async with served.http.post(f"{served.url}/register", json=METADATA) as response:
             assert response.status == 404
-            told = await response.json()
-        assert "vaultbridge token make" in told["message"]
+            found = await response.json()
+        assert "vaultbridge token make" in found["message"]
         # The official clients show their person this member, and nothing else of a refusal.
-        assert told["error_description"] == told["message"]
+        assert found["error_description"] == found["message"]
         for place in ("oauth-protected-resource", "oauth-authorization-server", "openid-configuration"):
             assert await served.status(f"/.well-known/{place}") == 404

@@ -1,4 +1,4 @@
-"""The page's API from outside: who is admitted, what a wrong request is told, on a real port."""
+"""The page's API from outside: who is admitted, and what a wrong request is answered, on a real port."""
 
 from __future__ import annotations
 

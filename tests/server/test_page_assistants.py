@@ -20,7 +20,7 @@ from support.page_api import PageApi
 from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
 
 NO_CLIENT_NAME = "mcp"
-"""What the official client calls itself when it is not told."""
+"""What the official client calls itself when it is not found."""
 
 
 def token(served: Served) -> str:

@@ -123,7 +123,7 @@ async def test_cutting_off_ends_the_process_and_it_comes_back_paused(server: Ser
         await process.communicate()
         await api.until(lambda: api.assistants(kind="stdio", connected=False))
         async with stdio(server, vault) as client:
-            # The first call of a new process: nothing has told it anything yet.
+            # The first call of a new process: it has received nothing yet.
             refused = await read(client, "Plan.md")
             assert refused.is_error and "paused" in refused.content[0].text
         await server.kill()

@@ -436,7 +436,7 @@ async def test_a_page_that_has_the_list_of_files_gets_its_changes(serving: Servi
         assert apply_changes(before, changes) == [
             [path, time] for path, time in zip(now["paths"], now["modified"], strict=True)
         ]
-        # Another tab that has the same list is told the same.
+        # Another tab that has the same list gets the same answer.
         assert (await ask_files(tag))[0] == changes
         # Whoever does not ask for changes, or has a list that is not known any more, gets all of it.
         assert "paths" in (await ask_files(tag, ""))[0]

@@ -1,4 +1,4 @@
-"""A change of the configuration or of a plugin file is told, whatever comes first and whatever fails."""
+"""A change of the configuration or of a plugin file is announced, whatever comes first and whatever fails."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_folder_that_is_not_there_yet_is_looked_for(tmp_path: Path) -> N
 
 
 async def test_it_looks_again_by_itself(tmp_path: Path) -> None:
-    """Some file systems tell nothing."""
+    """Some file systems report no changes."""
     async with watching(tmp_path) as looks:
         await looks.another()
         await looks.another()

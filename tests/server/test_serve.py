@@ -1,4 +1,4 @@
-"""The whole server: every protocol on one port, who may come, and what becomes of it at the end."""
+"""The whole server: every protocol on one port, who may connect, and how it stops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MCP = {"Accept": BOTH, "Content-Type": "application/json"}
 
 
 async def answer_to(id_: int | str, socket: websockets.ClientConnection) -> Any:
-    """Whatever else is told before it."""
+    """Whatever else is announced before it."""
     async with asyncio.timeout(BOUND):
         while (message := json.loads(await socket.recv())).get("id") != id_:
             pass

@@ -1,4 +1,4 @@
-"""Several vaults in one process: told apart by name, whatever their folders are called."""
+"""Several vaults in one process: distinguished by name, whatever their folders are called."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ async def test_what_is_open_in_one_vault_is_not_attributed_to_another_of_the_sam
         assert "Here.md" not in second
         _, secret = served.tokens.make("one", vaults=("Work",))
         header = {"Authorization": f"Bearer {secret}"}
-        told = (await served.call("active", header))["content"][0]["text"]
-        assert "There.md" not in told
+        seen = (await served.call("active", header))["content"][0]["text"]
+        assert "There.md" not in seen
         await here.close()
         await there.close()
 

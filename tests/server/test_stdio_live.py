@@ -1,4 +1,4 @@
-"""Over stdio, too, the configuration and a person's own tools are followed, and the client is told."""
+"""Over stdio, too, the configuration and a person's own tools are followed, and the client is notified."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ async def names(process: VaultProcess) -> set[str]:
     return {tool["name"] for tool in (await process.result("tools/list"))["tools"]}
 
 
-async def told(process: VaultProcess, *, has: str = "", lacks: str = "") -> None:
-    """Wait, told by the server, until the list is so. One change of a file may be told in two steps."""
+async def wait_for_list(process: VaultProcess, *, has: str = "", lacks: str = "") -> None:
+    """Wait for the server's notifications until the list is so. One change may come in two of them."""
     while True:
         await process.notification("notifications/tools/list_changed")
         listed = await names(process)
@@ -73,13 +73,13 @@ async def test_a_tool_file_that_comes_changes_and_goes_is_followed(tmp_path: Pat
         assert "shout" not in await names(process)
         file = folder / "tools" / "mine.py"
         file.write_text(TOOL.format(name="shout", answer="HEY"))
-        await told(process, has="shout")
+        await wait_for_list(process, has="shout")
         called = await process.result("tools/call", {"name": "shout", "arguments": {"word": "you"}})
         assert called["content"][0]["text"] == "HEY you"
         file.write_text(TOOL.format(name="whisper", answer="psst"))
-        await told(process, has="whisper", lacks="shout")
+        await wait_for_list(process, has="whisper", lacks="shout")
         file.unlink()
-        await told(process, lacks="whisper")
+        await wait_for_list(process, lacks="whisper")
 
 
 async def test_a_tool_switched_off_in_the_configuration_is_gone_at_once(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_a_tool_switched_off_in_the_configuration_is_gone_at_once(tmp_path
         assert "alpha" in await process.text("read_note", name="A")
         assert "obsidian_delete_note" in await names(process)
         config.write_text('[tools]\ndisable = ["delete_note"]\n')
-        await told(process, lacks="obsidian_delete_note")
+        await wait_for_list(process, lacks="obsidian_delete_note")
 
 
 class Configured:
@@ -155,11 +155,11 @@ async def test_tools_that_change_go_and_come_with_the_right_to_change(tmp_path: 
         assert "obsidian_read_note" in before
         assert "obsidian_create_note" not in before
         setting.write(vault)
-        await told(process, has="obsidian_create_note")
+        await wait_for_list(process, has="obsidian_create_note")
         await process.notification("notifications/prompts/list_changed")
         assert "created" in await process.text("create_note", name="C")
         setting.write(read_only)
-        await told(process, lacks="obsidian_create_note")
+        await wait_for_list(process, lacks="obsidian_create_note")
         assert await names(process) == before
         refused = await process.ask(
             "tools/call", {"name": "obsidian_create_note", "arguments": {"name": "D"}}

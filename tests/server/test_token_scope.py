@@ -151,11 +151,11 @@ async def test_no_tool_reveals_a_hidden_note(serving: Serving, limits: str) -> N
         mine = bearer(secret)
         for name in NAMES:
             for (tool, hidden), (_, missing) in zip(about(name), about(absent(name)), strict=True):
-                told = await call(served, mine, tool, hidden)
-                assert absent(told) == await call(served, mine, tool, missing), (tool, hidden)
+                found = await call(served, mine, tool, hidden)
+                assert absent(found) == await call(served, mine, tool, missing), (tool, hidden)
                 for value in sorted({name, f"Private/{name}"}, key=len, reverse=True):
-                    told = told.replace(value, "").replace(value.removesuffix(".md"), "")
-                assert not TRACE.search(told), (tool, hidden)
+                    found = found.replace(value, "").replace(value.removesuffix(".md"), "")
+                assert not TRACE.search(found), (tool, hidden)
         for tool, arguments in OVERVIEWS:
             assert not TRACE.search(await call(served, mine, tool, arguments)), (tool, arguments)
         undone = await call(served, mine, "undo", {"id": 1})
@@ -201,10 +201,10 @@ async def test_resources_prompts_and_completions_do_not_know_a_hidden_note(
                 _, missing = await ask(served, session, method, uri=absent(uri))
                 assert "error" in hidden
                 assert absent(json.dumps(hidden)) == json.dumps(missing)
-        _, told = await ask(
+        _, found = await ask(
             served, session, "prompts/get", name="summarize_note", arguments={"note": "Private/Zebra"}
         )
-        assert "zebra" not in json.dumps(told)
+        assert "zebra" not in json.dumps(found)
 
 
 @pytest.mark.usefixtures("vault")
@@ -225,7 +225,7 @@ async def test_changes_to_a_hidden_note_are_not_announced_to_those_who_may_not_s
                 assert made["success"], made
             made = await served.call("create_note", name="Hello", content="x", overwrite=True)
             assert made["success"], made
-            # All three were told in this order to who may see them.
+            # Whoever may see all three got them in this order.
             first = await anext(events(stream))
             assert first.message["params"] == {"uri": uri}
 
@@ -286,7 +286,7 @@ async def test_the_history_of_a_note_that_became_private_is_hidden(serving: Serv
         for tool in ("history", "undo"):
             unknown = await call(served, mine, tool, {"id": 99})
             for number in (1, 2):
-                told = await call(served, mine, tool, {"id": number})
-                assert told == unknown.replace("99", str(number)), (tool, told)
+                found = await call(served, mine, tool, {"id": number})
+                assert found == unknown.replace("99", str(number)), (tool, found)
         for arguments in ({}, {"name": "Work/Plan.md"}):
             assert "(no changes)" in await call(served, mine, "history", arguments)

@@ -37,14 +37,14 @@ from vaultbridge.vault.paths import Root
 
 vault, cache = map(Path, sys.argv[1:])
 sync.BATCH_FILES = 100
-keeper = IndexLeader(cache)
-assert keeper.claim()
+leader = IndexLeader(cache)
+assert leader.claim()
 
-def told(done, total):
+def report(done, total):
     print(done, flush=True)
     sys.stdin.read()
 
-sync.Synchroniser(Root(vault), Index.open(cache)).full(told)
+sync.Synchroniser(Root(vault), Index.open(cache)).full(report)
 """
 """Another process that builds the index: stops after the first notes, and goes on when its input ends."""
 
@@ -99,7 +99,7 @@ async def complete(process: VaultProcess) -> str:
 
 
 async def found(process: VaultProcess, query: str, path: str) -> None:
-    """Ask until the search finds the note: a change is told when it is on the disk, and the process that
+    """Ask until the search finds the note: a change is announced when it is on the disk, and the process that
     keeps the index may be a moment behind."""
     async with asyncio.timeout(BOUND):
         while path not in await process.text("search", query=query):
@@ -161,16 +161,16 @@ async def test_the_end_of_input_ends_a_build_at_once(tmp_path: Path, large: Path
 async def test_one_process_keeps_the_index_and_the_next_takes_over_when_it_is_killed(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "alpha"})
     uri = {"uri": "obsidian://vault/Notes/A.md"}
-    async with VaultProcess(tmp_path, str(vault)) as keeper, VaultProcess(tmp_path, str(vault)) as second:
-        await keeper.begin()
-        await complete(keeper)
+    async with VaultProcess(tmp_path, str(vault)) as leader, VaultProcess(tmp_path, str(vault)) as second:
+        await leader.begin()
+        await complete(leader)
         await second.begin()
         await second.result("resources/subscribe", uri)
         (vault / "A.md").write_text("beta")
         assert await second.notification("notifications/resources/updated") == uri
         await found(second, "beta", "A.md")
-        os.kill(keeper.inner.pid, signal.SIGKILL)
-        await keeper.wait()
+        os.kill(leader.inner.pid, signal.SIGKILL)
+        await leader.wait()
         (vault / "A.md").write_text("gamma")
         assert await second.notification("notifications/resources/updated") == uri
         await found(second, "gamma", "A.md")

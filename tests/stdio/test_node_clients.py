@@ -12,7 +12,7 @@ import pytest
 
 from support.node import clients_with, node
 from support.process import ROOT, environment
-from support.vault import command, sample_vault, surroundings
+from support.vault import command, isolated_environ, sample_vault
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -27,7 +27,7 @@ def clients() -> Path:
 
 
 async def run(base: Path, folder: Path, *args: str) -> Any:
-    env = {**environment(PATH=os.environ["PATH"]), **surroundings(base)}
+    env = {**environment(PATH=os.environ["PATH"]), **isolated_environ(base)}
     process = await asyncio.create_subprocess_exec(
         node(folder),
         *args,

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated
 
 from support.process import environment
-from support.vault import command, sample_vault, surroundings
+from support.vault import command, isolated_environ, sample_vault
 from support.wire import EVERY_VERSION, MODERN
 from vaultbridge.tools.standard import standard_catalog
 
@@ -36,7 +36,7 @@ async def session(
         # The client offers the newest version it has; an older client is one whose newest is older.
         monkeypatch.setattr(mcp.client.session, "LATEST_HANDSHAKE_VERSION", version)
     args = command(str(sample_vault(base)))[1:]
-    env = {**environment(), **surroundings(base)}
+    env = {**environment(), **isolated_environ(base)}
     parameters = StdioServerParameters(command=sys.executable, args=args, env=env)
     mode = MODERN if version == MODERN else "legacy"
     async with asyncio.timeout(BOUND), Client(parameters, mode=mode, **options) as client:
@@ -127,9 +127,9 @@ async def test_a_failed_call_is_reported_with_the_closest_names(
             with pytest.raises(MCPError) as failed:
                 await call
             assert failed.value.error.code == -32003
-            told = failed.value.error.message
+            found = failed.value.error.message
         else:
             result = await call
             assert result.is_error
-            told = text(result)
-        assert "No note named 'Hedgehog coridor'" in told
+            found = text(result)
+        assert "No note named 'Hedgehog coridor'" in found

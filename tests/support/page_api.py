@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 BOUND = 60.0
-"""Seconds until something that must be told is told, also on a busy machine."""
+"""Seconds until an announcement that must come has come, also on a busy machine."""
 
 
 class PageApi:

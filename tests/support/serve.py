@@ -40,7 +40,7 @@ class Served:
         }
         self.log = home / "serve.log"
         self._process: asyncio.subprocess.Process | None = None
-        self.told: dict[str, Any] = {}
+        self.announced: dict[str, Any] = {}
 
     async def start(self, *arguments: str | Path, port: int | None = 0) -> None:
         """Serve, and wait until it says that it listens."""
@@ -61,7 +61,7 @@ class Served:
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), START)
         assert line, self.log.read_text("utf-8")
-        self.told = json.loads(line)
+        self.announced = json.loads(line)
 
     @property
     def pid(self) -> int:
@@ -70,7 +70,7 @@ class Served:
 
     @property
     def port(self) -> int:
-        port: int = self.told["port"]
+        port: int = self.announced["port"]
         return port
 
     @property

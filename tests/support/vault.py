@@ -21,7 +21,7 @@ from vaultbridge.server.wiring import open_engine
 from vaultbridge.vault.scope import Scope
 
 SAMPLE = ROOT / "examples" / "sample-vault"
-WITHOUT_KEEPING = ProviderSettings(keep=False)
+WITHOUT_LEADING = ProviderSettings(lead=False)
 
 
 def sample_vault(base: Path, name: str = "Sample Vault") -> Path:
@@ -35,8 +35,8 @@ def small_vault(base: Path, files: Mapping[str, str | bytes], name: str = "Notes
     return write_vault(base / name, files)
 
 
-def surroundings(base: Path, **more: str) -> dict[str, str]:
-    """An environment in which nothing of this machine's person is seen or touched."""
+def isolated_environ(base: Path, **more: str) -> dict[str, str]:
+    """An environment with a home and a cache of its own, so that no file of the user is seen or touched."""
     home = base / "home"
     home.mkdir(exist_ok=True)
     return {"HOME": str(home), "VAULTBRIDGE_CACHE": str(base / "cache"), **more}
@@ -53,7 +53,7 @@ def close_engines() -> None:
 
 def engines_of(base: Path, *folders: Path, scope: Scope | None = None) -> VaultEngines:
     """Closed at the end of the test, if the test does not do it."""
-    environ = surroundings(base)
+    environ = isolated_environ(base)
     made = VaultEngines(
         {
             folder.name: lambda folder=folder: open_engine(  # type: ignore[misc]
@@ -86,7 +86,7 @@ async def vault_wire(
     base: Path,
     *folders: Path,
     version: str = "2025-11-25",
-    settings: ProviderSettings = WITHOUT_KEEPING,
+    settings: ProviderSettings = WITHOUT_LEADING,
     scope: Scope | None = None,
     call_seconds: float = 30.0,
     engines: VaultEngines | None = None,
@@ -123,7 +123,7 @@ class VaultProcess(Process):
 
     def __init__(self, base: Path, *args: str, **environ: str) -> None:
         quiet = {name: value for name, value in environment().items() if not name.startswith("VAULTBRIDGE_")}
-        super().__init__(command(*args), env={**quiet, **surroundings(base, **environ)})
+        super().__init__(command(*args), env={**quiet, **isolated_environ(base, **environ)})
         self.heard: list[dict[str, Any]] = []
 
     async def __aenter__(self) -> VaultProcess:

@@ -1,4 +1,4 @@
-"""A real listening server with one door, for the WebSocket tests."""
+"""A real listening server with one endpoint, for the WebSocket tests."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ async def echo(socket: WebSocket, request: web.Request) -> None:
 
 
 class Served:
-    def __init__(self, door: WebSocketEndpoint, port: int) -> None:
-        self.door = door
+    def __init__(self, endpoint: WebSocketEndpoint, port: int) -> None:
+        self.endpoint = endpoint
         self.port = port
 
     async def until_open(self, count: int) -> None:
         """Wait until exactly `count` connections are in the books."""
         async with asyncio.timeout(WAIT):
-            while len(self.door.sockets) != count:  # noqa: ASYNC110 - the door has no event for it
+            while len(self.endpoint.sockets) != count:  # noqa: ASYNC110 - the endpoint has no event for it
                 await asyncio.sleep(0)
 
 
 @asynccontextmanager
 async def served(serve: Serve = echo, **rules: Any) -> AsyncIterator[Served]:
     rules = {"name": "client", "check_origin": refuse_any_origin, "token": TOKEN, **rules}
-    door = WebSocketEndpoint(EndpointRules(**rules), serve)
+    endpoint = WebSocketEndpoint(EndpointRules(**rules), serve)
     app = web.Application()
-    app.router.add_get("/", door.request_handler)
+    app.router.add_get("/", endpoint.request_handler)
     runner = web.AppRunner(app, shutdown_timeout=1, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     try:
-        yield Served(door, runner.addresses[0][1])
+        yield Served(endpoint, runner.addresses[0][1])
     finally:
-        await door.shut_down()
+        await endpoint.shut_down()
         await runner.cleanup()

@@ -104,11 +104,11 @@ def test_files_become_rows_with_their_values(small: Small) -> None:
 
 
 def test_progress_is_reported_over_many_notes(small: Small) -> None:
-    told: list[tuple[float, float | None, str]] = []
+    found: list[tuple[float, float | None, str]] = []
     harness = small({f"N{number}.md": "" for number in range(501)})
-    harness = harness.with_context(progress=lambda done, total, message: told.append((done, total, message)))
+    harness = harness.with_context(progress=lambda done, total, message: found.append((done, total, message)))
     harness.text("base_query", base="views: []")
-    assert told == [(500, 501, "Reading notes")]
+    assert found == [(500, 501, "Reading notes")]
 
 
 def test_a_long_table_is_cut_to_the_size_of_a_page(small: Small) -> None:

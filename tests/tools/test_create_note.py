@@ -104,7 +104,7 @@ def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
 
 
 def test_a_folder_is_refused_as_the_name_of_a_note(small: Small) -> None:
-    """It was told that the name `.md` begins with a dot."""
+    """The error said that the name `.md` begins with a dot."""
     harness = small({"A.md": ""})
     refused = harness.refused(InvalidArgument, "create_note", name="Folder/")
     assert refused.argument == "name"

@@ -54,7 +54,7 @@ def joined(read: Callable[..., str], **arguments: object) -> str:
 def test_pages_add_up_to_the_note_the_section_or_the_lines(
     small: Small, text: str, size: int, first: int, count: int
 ) -> None:
-    # A note that ends in our own mark cannot be told from a cut one by its text alone.
+    # A note that ends in our own mark cannot be distinguished from a cut one by its text alone.
     text = text if not CUT.search(text) else text + "."
     harness = small({})
     (harness.folder / "N.md").write_bytes(text.encode())

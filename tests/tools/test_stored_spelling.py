@@ -46,8 +46,8 @@ def test_a_new_file_gets_the_stored_spelling_of_its_folder(
     harness.call(tool, **filled(arguments, asked))
     on_disk = {unicodedata.normalize("NFC", file) for file in harness.files()}
     assert path in on_disk
-    (told,) = (change.paths[-1] for change in harness.engine.history.changes(limit=1))
-    assert path == told or path.startswith(told + "/"), "the folder, when a folder was moved"
+    (found,) = (change.paths[-1] for change in harness.engine.history.changes(limit=1))
+    assert path == found or path.startswith(found + "/"), "the folder, when a folder was moved"
     listed = [file.path for file in harness.engine.queries.files()]
     assert sorted(listed) == sorted(on_disk), "the index knows it by that path, and by no other"
     if name == "Second.md":

@@ -117,9 +117,9 @@ def serve() -> None:
                 os._exit(code)
         os.close(writing)
         with open(reading) as output:
-            told = output.read()
+            printed = output.read()
         _, status = os.waitpid(child, 0)
-        print(json.dumps([os.waitstatus_to_exitcode(status), told]), flush=True)
+        print(json.dumps([os.waitstatus_to_exitcode(status), printed]), flush=True)
 
 
 if __name__ == "__main__":

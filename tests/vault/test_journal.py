@@ -178,8 +178,8 @@ def test_a_wrong_clock_deletes_no_history(timed: Transactor, clock: Clock, days:
     clock.now = right + DAY
     do(timed, WriteFile(P("n.md"), b"after"), label="after")
     timed.journal.prune(now=clock.now)
-    told = [entry.label for entry in timed.journal.history(limit=1000)]
-    assert told == ["after", *["wrong"] * (journal_module.PRUNE_EVERY + 1), "before"]
+    found = [entry.label for entry in timed.journal.history(limit=1000)]
+    assert found == ["after", *["wrong"] * (journal_module.PRUNE_EVERY + 1), "before"]
 
 
 def test_the_number_of_changes_is_limited(

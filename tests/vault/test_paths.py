@@ -29,7 +29,7 @@ NFD = unicodedata.normalize("NFD", NFC)
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "expected"),
     [
         ("Note.md", "Note.md"),
         ("/Note.md", "Note.md"),
@@ -43,8 +43,8 @@ NFD = unicodedata.normalize("NFD", NFC)
         ("A/B/", "A/B"),
     ],
 )
-def test_every_way_to_write_a_path_gives_one_form(written: str, meant: str) -> None:
-    assert vault_path(written) == meant
+def test_every_way_to_write_a_path_gives_one_form(written: str, expected: str) -> None:
+    assert vault_path(written) == expected
 
 
 @pytest.mark.parametrize(

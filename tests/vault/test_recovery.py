@@ -134,9 +134,9 @@ def test_a_batch_killed_at_any_point_is_rolled_back_completely_at_the_next_start
 def test_a_recovery_killed_at_any_point_is_finished_by_the_next(
     which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path, writers: Writers
 ) -> None:
-    told = World(tmp_path / "told", writers)
-    assert told.run("durable", which).returncode == -signal.SIGKILL
-    points = told.run("tell", "recover").output.splitlines()
+    passed = World(tmp_path / "passed", writers)
+    assert passed.run("durable", which).returncode == -signal.SIGKILL
+    points = passed.run("tell", "recover").output.splitlines()
     assert len(points) >= 3
     for number, point in enumerate(points):
         world = World(tmp_path / str(number), writers)
@@ -150,9 +150,9 @@ def test_a_recovery_killed_at_any_point_is_finished_by_the_next(
 
 
 def test_an_undo_killed_at_any_point_is_rolled_back_completely(tmp_path: Path, writers: Writers) -> None:
-    told = World(tmp_path / "told", writers)
-    assert told.run("", "batch").returncode == 0
-    points = told.run("tell", "undo").output.splitlines()
+    passed = World(tmp_path / "passed", writers)
+    assert passed.run("", "batch").returncode == 0
+    points = passed.run("tell", "undo").output.splitlines()
     for number, point in enumerate(points):
         world = World(tmp_path / str(number), writers)
         old = world.files()

@@ -42,15 +42,15 @@ class Watched:
         self.busy = busy or threading.Event()
         if busy is None:
             self.busy.set()
-        self.told: queue.Queue[WatchEvent] = queue.Queue()
+        self.events_seen: queue.Queue[WatchEvent] = queue.Queue()
         self._folder = root.folder
         self._marks = 0
         self.watcher = VaultWatcher(root, self._hear, **options)
         self.watcher.start()
-        assert self.told.get(timeout=BOUND) == Rescan("started")
+        assert self.events_seen.get(timeout=BOUND) == Rescan("started")
 
     def _hear(self, event: WatchEvent) -> None:
-        self.told.put(event)
+        self.events_seen.put(event)
         self.busy.wait(BOUND)
 
     def until(self, wanted: Callable[[list[WatchEvent]], bool]) -> list[WatchEvent]:
@@ -61,7 +61,7 @@ class Watched:
             left = deadline - time.monotonic()
             assert left > 0, f"only {events} within {BOUND} s"
             try:
-                events.append(self.told.get(timeout=left))
+                events.append(self.events_seen.get(timeout=left))
             except queue.Empty:
                 continue
         return events
@@ -146,8 +146,8 @@ def test_hidden_files_are_ignored_except_obsidians_settings_and_workspace(
     saved = watched.after(lambda: (obsidian / "app.json").write_text("{}"))
     moved = watched.after(lambda: (obsidian / "workspace.json").write_text("{}"))
     assert _paths([*made, *saved, *moved]) == set()
-    told = [_of_obsidian(events) for events in (made, saved, moved)]
-    assert told == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
+    events_seen = [_of_obsidian(events) for events in (made, saved, moved)]
+    assert events_seen == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
 
 
 def test_a_placeholder_is_reported_by_the_name_of_its_file(watched: Watched, folder: Path) -> None:

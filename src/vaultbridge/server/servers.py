@@ -214,7 +214,7 @@ class Servers:
             profile=self._config.tools.profile,
             read_only=all(scope.read_only for scope in scopes.values()),
             restricted=not all(scope.unrestricted for scope in scopes.values()),
-            keep=token is None,
+            lead=token is None,
             quick_list=False,
             reviewed=any(one != "off" for one in self._list_reviews(scopes, token)),
         )

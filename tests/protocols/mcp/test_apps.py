@@ -1,5 +1,5 @@
-"""Views within a chat (MCP Apps): who learns of them, and what they are told. What a browser makes of them is
-in tests/browser/test_chat_views.py.
+"""Views within a chat (MCP Apps): which clients get them, and what they receive. How a browser shows
+them is in tests/browser/test_chat_views.py.
 
 The claims about messages are of SEP-1865 as of 2026-01-26; that clients without the extension see no
 difference is our own.
@@ -259,7 +259,7 @@ async def test_where_changes_wait_the_tools_that_change_something_have_the_view_
     tmp_path: Path,
 ) -> None:
     folder = make_vault(tmp_path)
-    settings = ProviderSettings(keep=False, reviewed=True)
+    settings = ProviderSettings(lead=False, reviewed=True)
     async with vault_wire(tmp_path, folder, capabilities=SHOWS, settings=settings, **REVIEWED) as wire:
         tools = {tool["name"]: tool for tool in (await wire.result("tools/list"))["tools"]}
         shown = {name for name, ui in (await list_ui(wire)).items() if ui.get("resourceUri") == REVIEW}
@@ -328,8 +328,8 @@ async def test_over_stdio_a_switch_in_another_process_is_announced(tmp_path: Pat
 @pytest.mark.parametrize(
     "settings",
     [
-        ProviderSettings(keep=False, read_only=True, reviewed=True),
-        ProviderSettings(keep=False, profile="read-only", reviewed=True),
+        ProviderSettings(lead=False, read_only=True, reviewed=True),
+        ProviderSettings(lead=False, profile="read-only", reviewed=True),
     ],
 )
 async def test_where_nothing_may_be_changed_nothing_can_be_decided(
@@ -344,14 +344,14 @@ async def test_where_nothing_may_be_changed_nothing_can_be_decided(
         assert "Unknown tool" in (await wire.error("tools/call", call))["message"]
 
 
-# What the views are told.
+# What the views receive.
 
 
 async def shown(wire: VaultWire, tool: str, **arguments: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the model gets, and what the view gets besides."""
     result = await wire.result("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
-    told: dict[str, Any] = result["_meta"][VIEW_KEY]
-    return {key: value for key, value in result.items() if key != "_meta"}, told
+    seen: dict[str, Any] = result["_meta"][VIEW_KEY]
+    return {key: value for key, value in result.items() if key != "_meta"}, seen
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,8 @@ async def test_the_model_gets_what_it_would_get_without_the_view(
     tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
-        with_view, told = await shown(wire, tool, **arguments)
-        assert told["vault"] == "Notes"
+        with_view, seen = await shown(wire, tool, **arguments)
+        assert seen["vault"] == "Notes"
     async with vault_wire(tmp_path / "x", make_vault(tmp_path / "x")) as wire:
         plain = await wire.result("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
     assert with_view == plain
@@ -380,16 +380,16 @@ async def test_the_model_gets_what_it_would_get_without_the_view(
 async def test_the_view_of_results_gets_the_places_with_the_words_that_matter(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
         for query in ("stars", "stars OR moon"):
-            _, told = await shown(wire, "search", query=query)
-            rows = {row["path"]: row["places"] for row in told["rows"]}
-            assert (told["kind"], told["query"], told["total"]) == ("results", query, len(rows))
+            _, seen = await shown(wire, "search", query=query)
+            rows = {row["path"]: row["places"] for row in seen["rows"]}
+            assert (seen["kind"], seen["query"], seen["total"]) == ("results", query, len(rows))
             assert {"Hello.md", "Sub/Third.md"} <= set(rows)
             (place,) = rows["Hello.md"]
             assert place["line"] == 3
             assert "".join(place["parts"]) == "stars and <b>more</b> stars, see [[Other]]"
             assert {part.lower() for part in place["parts"][1::2]} == {"stars"}
-        _, told = await shown(wire, "context", question="what about stars?")
-        assert "stars" in told["rows"][0]["places"][0]["parts"][0]
+        _, seen = await shown(wire, "context", question="what about stars?")
+        assert "stars" in seen["rows"][0]["places"][0]["parts"][0]
 
 
 @given(st.text(), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10))))
@@ -404,13 +404,13 @@ def test_marking_words_loses_no_character(text: str, places: list[tuple[int, int
 
 async def test_the_view_of_a_graph_gets_the_notes_and_the_links_among_them(tmp_path: Path) -> None:
     async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
-        _, told = await shown(wire, "links", name="Other", kind="backlinks")
-        assert told["nodes"] == ["Other.md", "Hello.md", "Sub/Third.md"]
-        assert (told["edges"], told["suggested"], told["more"]) == ([[0, 1], [0, 2]], {}, False)
-        _, told = await shown(wire, "related", name="Sub/Third")
-        assert told["nodes"][:2] == ["Sub/Third.md", "Hello.md"]
-        assert told["edges"] == []
-        assert "stars" in told["suggested"]["Hello.md"]
+        _, seen = await shown(wire, "links", name="Other", kind="backlinks")
+        assert seen["nodes"] == ["Other.md", "Hello.md", "Sub/Third.md"]
+        assert (seen["edges"], seen["suggested"], seen["more"]) == ([[0, 1], [0, 2]], {}, False)
+        _, seen = await shown(wire, "related", name="Sub/Third")
+        assert seen["nodes"][:2] == ["Sub/Third.md", "Hello.md"]
+        assert seen["edges"] == []
+        assert "stars" in seen["suggested"]["Hello.md"]
         result = await wire.result("tools/call", {"name": "obsidian_links", "arguments": {"kind": "orphans"}})
         assert "_meta" not in result
 

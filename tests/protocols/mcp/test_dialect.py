@@ -358,15 +358,15 @@ async def test_progress_is_sent_to_clients_that_asked_for_it(version: str) -> No
     wire = await fixture_wire(version)
     meta = modern_meta(progressToken="t") if version == MODERN else {"progressToken": "t"}
     await wire.result("tools/call", {"name": "test_tool_with_progress", "_meta": meta})
-    told = [
+    found = [
         message["params"] for message in wire.messages if message.get("method") == "notifications/progress"
     ]
-    assert [(params["progressToken"], params["progress"]) for params in told] == [
+    assert [(params["progressToken"], params["progress"]) for params in found] == [
         ("t", 0),
         ("t", 50),
         ("t", 100),
     ]
-    assert ("message" in told[0]) == (version >= "2025-03-26")
+    assert ("message" in found[0]) == (version >= "2025-03-26")
     wire.messages.clear()
     await wire.result("tools/call", {"name": "test_tool_with_progress"})
     assert wire.messages == []

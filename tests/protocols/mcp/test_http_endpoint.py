@@ -26,7 +26,7 @@ async def body(response: Any) -> Any:
     return msgspec.json.decode(await response.read())
 
 
-# The door.
+# Who may connect.
 
 
 @pytest.mark.parametrize(
@@ -528,9 +528,9 @@ async def test_a_listening_stream_acknowledges_notifies_and_ends_with_the_server
             assert first.id == "", "nothing can be resumed"
             await client.ask("tools/call", {"name": "test_trigger_prompt_change"})
             await client.ask("tools/call", {"name": "test_trigger_tool_change"})
-            told = (await anext(stream)).message
-            assert told["method"] == "notifications/tools/list_changed"
-            assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == id_
+            seen = (await anext(stream)).message
+            assert seen["method"] == "notifications/tools/list_changed"
+            assert seen["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == id_
             stopping = asyncio.ensure_future(client.stop())
             (last,) = [event.message async for event in stream]
             assert last["id"] == id_
@@ -640,7 +640,7 @@ async def test_the_old_transport_from_endpoint_to_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "told"),
+    ("prefix", "seen"),
     [
         ("/notes", "/notes/messages?"),
         ("/a/b-c/", "/a/b-c/messages?"),
@@ -651,12 +651,12 @@ async def test_the_old_transport_from_endpoint_to_answer() -> None:
     ],
 )
 async def test_behind_a_proxy_that_takes_a_path_away_the_old_transport_names_it(
-    prefix: str, told: str
+    prefix: str, seen: str
 ) -> None:
     async with http_server() as client:
         headers = {"Accept": "text/event-stream", "X-Forwarded-Prefix": prefix}
         async with client.http.get(f"{client.url}/sse", headers=headers) as response:
-            assert (await anext(events(response))).data.startswith(told)
+            assert (await anext(events(response))).data.startswith(seen)
 
 
 async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() -> None:

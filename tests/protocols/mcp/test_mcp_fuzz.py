@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.wire import EVERY_VERSION, HANDSHAKE, MODERN, Wire, fixture_wire, modern_meta
 
 CODES = {-32700, -32600, -32601, -32602, -32021, -32022, *range(-32006, -31999)}
-"""Everything a client may be told here. -32603 would be a bug of ours."""
+"""Every error that a client may get here. -32603 would be a bug of ours."""
 
 METHODS = [
     "initialize",
@@ -121,9 +121,9 @@ async def converse(version: str, sent: list[dict[str, Any]]) -> None:
         if "error" in answer:
             assert answer["error"]["code"] in CODES, answer
             assert "Traceback" not in answer["error"]["message"]
-    told = Counter(repr(answer["id"]) for answer in answers if answer["id"] is not None)
-    assert all(told[id_] <= count for id_, count in owed.items())
-    assert set(told) <= set(owed)
+    found = Counter(repr(answer["id"]) for answer in answers if answer["id"] is not None)
+    assert all(found[id_] <= count for id_, count in owed.items())
+    assert set(found) <= set(owed)
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE[0], HANDSHAKE[3], MODERN])

@@ -87,8 +87,8 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
                 modern.start("subscriptions/listen", {"notifications": {}}, Authorization=who) as listen,
                 opened.http.get(f"{opened.url}/sse", headers=old.headers(Authorization=who)) as sse,
             ):
-                told = [await anext(events(one)) for one in (listen, sse)]
-                assert told[0].message["method"] == "notifications/subscriptions/acknowledged"
+                found = [await anext(events(one)) for one in (listen, sse)]
+                assert found[0].message["method"] == "notifications/subscriptions/acknowledged"
                 await opened.dismiss(only_ann)
                 if stays:
                     await session.ask("tools/call", {"name": "test_trigger_tool_change"}, Authorization=who)

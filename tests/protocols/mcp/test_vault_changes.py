@@ -30,7 +30,7 @@ def rewrite(place: Path, text: str) -> None:
 
 
 def updated(wire: VaultWire) -> set[str]:
-    """What else was told to have changed."""
+    """What else was announced."""
     return {message["params"]["uri"] for message in wire.messages if message.get("method") == UPDATED}
 
 
@@ -38,22 +38,22 @@ def updated(wire: VaultWire) -> set[str]:
 async def followed(
     base: Path, *, version: str = "2025-11-25", scope: Scope | None = None
 ) -> AsyncIterator[VaultWire]:
-    """A client of a vault that is being watched, its index complete and everything told so far forgotten."""
+    """A client of a vault that is being watched, its index complete, earlier notifications discarded."""
     probe = {"uri": "obsidian://vault/Notes/Probe.md"}
     small_vault(base, {"Probe.md": "before"})
-    settings = ProviderSettings(keep=True)
+    settings = ProviderSettings(lead=True)
     async with vault_wire(base, base / "Notes", version=version, settings=settings, scope=scope) as wire:
         await wire.result("resources/list")
         engine = wire.engines["Notes"]
-        loop, told = asyncio.get_running_loop(), asyncio.Event()
-        stop = engine.index_sync.listen(lambda _: loop.call_soon_threadsafe(told.set))
+        loop, found = asyncio.get_running_loop(), asyncio.Event()
+        stop = engine.index_sync.listen(lambda _: loop.call_soon_threadsafe(found.set))
         while not engine.queries.status.complete:
-            await told.wait()
-            told.clear()
+            await found.wait()
+            found.clear()
         stop()
         if version != MODERN:
             await wire.result("resources/subscribe", probe)
-            # In one look a changed file is told before the list: after the second, all of the first is told.
+            # Changed files are announced before the list: after the second change, all of the first was.
             for text in ("after", "after that"):
                 rewrite(base / "Notes" / "Probe.md", text)
                 await wire.notification(UPDATED)
@@ -177,11 +177,11 @@ async def test_a_server_that_stands_by_hears_of_changes_through_the_shared_index
     """A second process does not watch the vault: it learns from the index that another keeps."""
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with (
-        followed(tmp_path) as keeper,
-        vault_wire(tmp_path, vault, settings=ProviderSettings(keep=True)) as second,
+        followed(tmp_path) as leader,
+        vault_wire(tmp_path, vault, settings=ProviderSettings(lead=True)) as second,
     ):
         await second.result("resources/subscribe", {"uri": A})
-        assert keeper.engines["Notes"].index_sync.is_leader
+        assert leader.engines["Notes"].index_sync.is_leader
         assert not second.engines["Notes"].index_sync.is_leader
         (vault / "A.md").write_text("changed outside")
         os.utime(vault / "A.md", (1_700_000_000,) * 2)

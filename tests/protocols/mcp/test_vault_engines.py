@@ -24,12 +24,12 @@ def test_nothing_is_opened_before_it_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_vault_used_by_many_threads_is_opened_and_announced_once(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}))
-    told: list[Engine] = []
-    engines.on_open = lambda name, engine: told.append(engine)
+    answer: list[Engine] = []
+    engines.on_open = lambda name, engine: answer.append(engine)
     with ThreadPoolExecutor(8) as threads:
         found = set(threads.map(lambda _: engines["Notes"], range(32)))
     assert len(found) == 1
-    assert told == list(found)
+    assert answer == list(found)
     engines.close()
 
 

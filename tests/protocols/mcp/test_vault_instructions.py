@@ -1,4 +1,4 @@
-"""What a model is told beforehand."""
+"""The instructions that a model gets with `initialize`."""
 
 from __future__ import annotations
 

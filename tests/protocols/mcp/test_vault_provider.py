@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.vault import WITHOUT_KEEPING, sample_vault, small_vault, surroundings, vault_wire
+from support.vault import WITHOUT_LEADING, isolated_environ, sample_vault, small_vault, vault_wire
 from support.wire import BOUND, EVERY_VERSION, MODERN, Wire
 from vaultbridge.engine import Engine
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
@@ -51,7 +51,7 @@ def with_tool(run: Any) -> Any:
         catalog.add(tool)
         return catalog
 
-    return {"make_catalog": make, "settings": ProviderSettings(keep=False, quick_list=False)}
+    return {"make_catalog": make, "settings": ProviderSettings(lead=False, quick_list=False)}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_af
 async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
     """The list at hand is the standard one; a plugin's tool appears when it is loaded."""
     options = with_tool(lambda tool_context, arguments: answer_text("from a plugin"))
-    options["settings"] = WITHOUT_KEEPING
+    options["settings"] = WITHOUT_LEADING
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), **options) as wire:
         assert "extra" not in {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
         await wire.text("read_note", name="A")
@@ -206,11 +206,11 @@ async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> No
 
 
 async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -> None:
-    told = threading.Event()
+    found = threading.Event()
 
     def run(tool_context: ToolContext, arguments: dict[str, Any]) -> Answer:
         tool_context.progress(1, 3, "one")
-        assert told.wait(60)
+        assert found.wait(60)
         tool_context.progress(3, 3, "")
         return answer_text("done")
 
@@ -219,14 +219,14 @@ async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -
         id_ = await wire.start("tools/call", params)
         first = await wire.notification("notifications/progress")
         assert first == {"progressToken": "p", "progress": 1, "total": 3, "message": "one"}
-        told.set()
+        found.set()
         answer = await wire.until(lambda message: message.get("id") == id_)
         assert answer["result"]["content"][0]["text"] == "done"
 
 
 async def test_what_only_reads_is_all_there_is_in_a_read_only_vault(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
-    settings = ProviderSettings(keep=False, read_only=True)
+    settings = ProviderSettings(lead=False, read_only=True)
     async with vault_wire(tmp_path, vault, settings=settings, scope=Scope(read_only=True)) as wire:
         tools = (await wire.result("tools/list"))["tools"]
         assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
@@ -245,7 +245,7 @@ async def test_what_only_reads_is_all_there_is_in_a_read_only_vault(tmp_path: Pa
 
 @pytest.mark.parametrize("profile", ["core", "full", "read-only"])
 async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(tmp_path: Path, profile: str) -> None:
-    settings = ProviderSettings(keep=False, profile=profile)  # type: ignore[arg-type]
+    settings = ProviderSettings(lead=False, profile=profile)  # type: ignore[arg-type]
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), settings=settings) as wire:
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
         every = {f"obsidian_{tool.name}" for tool in standard_catalog().list_tools(prefix="")}
@@ -309,12 +309,12 @@ async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -
 
 async def test_a_vault_is_loaded_in_advance_and_kept_up_to_date(tmp_path: Path) -> None:
     small_vault(tmp_path, {"A.md": "a"})
-    settings = ProviderSettings(keep=True)
+    settings = ProviderSettings(lead=True)
     loop = asyncio.get_running_loop()
     opened = loop.create_future()
 
     def opening() -> Engine:
-        engine = open_engine(str(tmp_path / "Notes"), environ=surroundings(tmp_path))
+        engine = open_engine(str(tmp_path / "Notes"), environ=isolated_environ(tmp_path))
         loop.call_soon_threadsafe(opened.set_result, engine)
         return engine
 

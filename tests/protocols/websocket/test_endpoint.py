@@ -45,7 +45,7 @@ async def test_a_missing_or_wrong_token_is_answered_401(token: str | None) -> No
         assert client.status == 401
         assert TOKEN not in client.head
         await client.close()
-        assert server.door.sockets == ()
+        assert server.endpoint.sockets == ()
 
 
 async def test_two_tokens_are_none() -> None:
@@ -160,7 +160,7 @@ async def test_connecting_and_leaving_are_logged_in_the_seeds_words(caplog: pyte
         client = await connect(server.port, **AUTH)
         await client.send(frame(TEXT, b"{}"))
         await client.receive()
-        await server.door.check_health()
+        await server.endpoint.check_health()
         await client.close()
         await server.until_open(0)
     for words in (
@@ -199,7 +199,7 @@ async def test_everybody_is_pinged_on_the_beat(monkeypatch: pytest.MonkeyPatch) 
     async with served(ping_seconds=0.01) as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        check, may_go_on = server.door.check_health, asyncio.Event()
+        check, may_go_on = server.endpoint.check_health, asyncio.Event()
 
         async def beat_and_wait(*, overslept: bool = False) -> None:
             """A busy machine's client may not answer within so short a beat."""
@@ -207,15 +207,15 @@ async def test_everybody_is_pinged_on_the_beat(monkeypatch: pytest.MonkeyPatch) 
             await may_go_on.wait()
             may_go_on.clear()
 
-        monkeypatch.setattr(server.door, "check_health", beat_and_wait)
-        beat = asyncio.ensure_future(server.door.run_health_checks())
+        monkeypatch.setattr(server.endpoint, "check_health", beat_and_wait)
+        beat = asyncio.ensure_future(server.endpoint.run_health_checks())
         for _ in range(3):
             ping = await client.receive()
             assert ping.opcode == PING
             await client.send(frame(PONG, ping.payload) + frame(TEXT, b"heard?"))
             assert (await client.receive()).payload == b"heard?"
             may_go_on.set()
-        assert len(server.door.sockets) == 1
+        assert len(server.endpoint.sockets) == 1
         beat.cancel()
         await client.close()
 
@@ -226,12 +226,12 @@ async def test_a_peer_that_stays_silent_is_removed(caplog: pytest.LogCaptureFixt
         silent = await connect(server.port, **AUTH)
         talking = await connect(server.port, **AUTH)
         await server.until_open(2)
-        await server.door.check_health()
+        await server.endpoint.check_health()
         await talking.send(frame(TEXT, b"any message is a sign of life"))
         assert (await talking.receive()).opcode == PING
         await talking.receive()
-        await server.door.check_health()
-        assert [socket.closed for socket in server.door.sockets] == [False]
+        await server.endpoint.check_health()
+        assert [socket.closed for socket in server.endpoint.sockets] == [False]
         await silent.ended()
         await talking.close()
         await silent.close()
@@ -242,11 +242,11 @@ async def test_silence_while_the_machine_slept_drops_nobody() -> None:
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        await server.door.check_health()
-        await server.door.check_health(overslept=True)
-        assert len(server.door.sockets) == 1
-        await server.door.check_health()
-        assert server.door.sockets == ()
+        await server.endpoint.check_health()
+        await server.endpoint.check_health(overslept=True)
+        assert len(server.endpoint.sockets) == 1
+        await server.endpoint.check_health()
+        assert server.endpoint.sockets == ()
         await client.close()
 
 
@@ -258,11 +258,11 @@ async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pyt
         async def note(*, overslept: bool = False) -> None:
             seen.put_nowait(overslept)
 
-        monkeypatch.setattr(server.door, "check_health", note)
+        monkeypatch.setattr(server.endpoint, "check_health", note)
         loop = asyncio.get_running_loop()
         real, jump = loop.time, 0.0
         monkeypatch.setattr(loop, "time", lambda: real() + jump)
-        beat = asyncio.ensure_future(server.door.run_health_checks())
+        beat = asyncio.ensure_future(server.endpoint.run_health_checks())
         await asyncio.wait_for(seen.get(), WAIT)
         jump = 3600.0
         async with asyncio.timeout(WAIT):
@@ -279,7 +279,7 @@ async def test_notifications_drop_a_peer_that_never_reads_at_one_mebibyte_and_ha
     async with served() as server:
         slow, good = await connect(server.port, **AUTH), await connect(server.port, **AUTH)
         await server.until_open(2)
-        slow_socket, good_socket = server.door.sockets
+        slow_socket, good_socket = server.endpoint.sockets
         most = 0
         for number in range(2000):
             if slow_socket.closed:
@@ -302,7 +302,7 @@ async def test_a_reader_that_takes_nothing_of_its_answers_is_dropped(monkeypatch
     async with served() as server:
         slow = await connect(server.port, **AUTH)
         await server.until_open(1)
-        (socket,) = server.door.sockets
+        (socket,) = server.endpoint.sockets
         for _ in range(20):
             socket.send_text(b"y" * 500_000, is_answer=True)
         assert not socket.closed
@@ -316,7 +316,7 @@ async def test_a_reader_that_is_only_busy_gets_every_answer() -> None:
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        (socket,) = server.door.sockets
+        (socket,) = server.endpoint.sockets
         for number in range(30):
             socket.send_text(b"%d" % (number % 10) * 1_000_000, is_answer=True)
         for number in range(30):
@@ -330,7 +330,7 @@ async def test_answers_have_a_hard_bound_too() -> None:
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        (socket,) = server.door.sockets
+        (socket,) = server.endpoint.sockets
         for _ in range(5):
             socket.send_text(b"z" * ws_connection.MESSAGE_BYTES, is_answer=True)
         assert socket.closed
@@ -361,7 +361,7 @@ async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> N
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        shutting = asyncio.ensure_future(server.door.shut_down())
+        shutting = asyncio.ensure_future(server.endpoint.shut_down())
         assert await client.receive_close() == 1001
         await client.send(frame(CLOSE, b"\x03\xe9"))
         await asyncio.wait_for(shutting, WAIT)
@@ -391,7 +391,7 @@ async def test_a_peer_that_never_answers_the_close_frame_is_disconnected(
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        await asyncio.wait_for(server.door.shut_down(), WAIT)
+        await asyncio.wait_for(server.endpoint.shut_down(), WAIT)
         await client.ended()
         await client.close()
 

@@ -71,7 +71,7 @@ log = logging.getLogger(__name__)
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes up to date.
+    """`restricted`: the engines' scopes hide some notes. `lead`: keep the vaults' indexes up to date.
     `quick_list`: until the catalog is loaded, list the standard tools. `reviewed`: changes may wait for a
     person."""
 
@@ -79,7 +79,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     read_only: bool = False
     restricted: bool = False
     prompt_folder: str = "Prompts"
-    keep: bool = True
+    lead: bool = True
     quick_list: bool = True
     reviewed: bool = False
 
@@ -342,7 +342,7 @@ class VaultProvider:
         for left in engine.recovered:
             log.warning("%s: recovered an interrupted change: %s", name, left)
         self._changes.attach(name, engine)
-        if self._settings.keep:
+        if self._settings.lead:
             engine.index_sync.start()
             engine.start_embeddings()
 
