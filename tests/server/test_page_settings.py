@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
+
+import pytest
 
 from server.conftest import Serving, build_index, make_vault
 from server.test_page_assistants import page
+from support.reviewer import person
 
 CONFIG = """
 [scope]
@@ -33,6 +37,10 @@ async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving, t
         assert all(str(served.config_file) in advice for advice in shown["advice"].values())
         served.configure(served.config_file.read_text().replace("required = true", "required = false"))
         await api.until(lambda: _not_required(api))
+
+
+async def _not_connected(api: object) -> bool:
+    return not (await api.get("/companion"))["connected"]  # type: ignore[attr-defined]
 
 
 async def _not_required(api: object) -> bool:
@@ -119,6 +127,19 @@ async def test_doctor_and_companion_say_what_the_commands_say(serving: Serving, 
         assert found["bad"] == sum(check["status"] == "bad" for check in found["checks"])
         bridge = [check for check in found["checks"] if check["area"] == "Bridge"]
         assert any(str(served.listening.port) in check["found"] for check in bridge)
+
+
+async def test_looking_at_the_companion_is_no_connection_and_leaves_no_line_in_the_log(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving() as served:
+        (served.vault / ".obsidian").mkdir()
+        async with person(served.vault, app="obsidian"):
+            caplog.clear()
+            with caplog.at_level(logging.INFO, "vaultbridge"):
+                assert (await page(served).get("/companion"))["connected"] is True
+            assert [record.message for record in caplog.records if "onnect" in record.message] == []
+        await page(served).until(lambda: _not_connected(page(served)))
 
 
 async def test_settings_are_the_owners_alone(serving: Serving) -> None:

@@ -19,6 +19,7 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.reviews import Reviews
 from vaultbridge.editor.sources import NotesUnderReview, WorkspaceSource, follow_vault
+from vaultbridge.editor.state import OBSIDIAN
 from vaultbridge.editor.vault_view import EngineView
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut, VaultbridgeError
@@ -162,6 +163,10 @@ class IdeService:
             for vault in self._vaults
             for name, app in vault.editors.connected.items()
         ]
+
+    def has_companion(self, vault: str) -> bool:
+        """Whether Obsidian is connected and has this vault open."""
+        return any((one.app, one.vault) == (OBSIDIAN, vault) for one in self.list_editors())
 
     def add_routes(self, app: web.Application, page: Page) -> None:
         self.sockets.add_routes(app, page=page)

@@ -67,6 +67,7 @@ class ServedFacts(Struct, frozen=True, kw_only=True):
     announced: bool
     shares_selection: Callable[[], bool]
     count_tools: Callable[[], int]
+    has_companion: Callable[[str], bool]
     environ: Mapping[str, str]
 
 
@@ -216,11 +217,13 @@ class SettingsRoutes:
     async def show_companion(self, call: PageCall) -> dict[str, Any]:
         vault = self._find(call.vault)
         try:
-            (state,) = await self._run("companion", "status", str(vault.folder), cwd=vault.folder)
+            folder = str(vault.folder)
+            (state,) = await self._run("companion", "status", folder, "--without-bridge", cwd=vault.folder)
         except ValueError:
             raise EngineFailure("The state of the companion is not known.") from None
         if "error" in state:
             return {"installed": False, "advice": " ".join(filter(None, (state["error"], state.get("hint"))))}
+        state["connected"] = self._facts.has_companion(vault.name)
         install = f"vaultbridge companion install {_quote(str(vault.folder))} --enable"
         advice = ""
         if not state["installed"]:

@@ -244,6 +244,7 @@ async def run_server(
             announced=announced,
             shares_selection=lambda: ide.hubs[0][1].state.shares_selection,
             count_tools=lambda: len(catalog.names()),
+            has_companion=ide.has_companion,
             environ=environ,
         )
         app, end_exchanges = _make_app(config, guard, servers, access, ide, codes, assistants, facts)

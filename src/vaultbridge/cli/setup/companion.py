@@ -71,6 +71,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("action", choices=("install", "remove", "status"), help="what to do in this vault")
     parser.add_vault()
     parser.add_argument("--enable", action="store_true", help="with install: switch it on as well")
+    # For the bridge itself, which knows who is connected to it.
+    parser.add_argument("--without-bridge", action="store_true", help=argparse.SUPPRESS)
     return run(parser, argv, _companion)
 
 
@@ -158,7 +160,8 @@ def read_state(vault: Path) -> dict[str, Any] | None:
 
 
 def _status(args: argparse.Namespace, config: Path) -> int:
-    found = {**(read_state(config.parent) or {}), "connected": _is_connected(args.vault)}
+    connected = not args.without_bridge and _is_connected(args.vault)
+    found = {**(read_state(config.parent) or {}), "connected": connected}
     if args.json:
         emit(found)
         return OK
