@@ -69,10 +69,19 @@ globalThis.chat = {
     await bridge.sendToolResult(result);
     views.push(bridge);
     const { _meta, ...seen } = result;
-    return { seen, address, app: bridge.getAppVersion() };
+    return { seen, address, app: bridge.getAppVersion(), can: bridge.getAppCapabilities() };
   },
 
   setTheme: (theme) => views.at(-1).setHostContext({ theme }),
+  partial: (values) => views.at(-1).sendToolInputPartial({ arguments: values }),
+  cancel: (reason) => views.at(-1).sendToolCancelled({ reason }),
+  answer: (text) => views.at(-1).sendToolResult({ content: [{ type: 'text', text }], isError: true }),
+  /** What a view answers to a message of the host, or of another window in its name. */
+  ask: (message) => new Promise((done) => {
+    const listen = ({ data }) => data?.id === message.id && (removeEventListener('message', listen), done(data));
+    addEventListener('message', listen);
+    document.querySelector('iframe').contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
+  }),
   teardown: () => views.at(-1).teardownResource({}),
 };
 addEventListener('message', ({ data }) => data?.jsonrpc === undefined && chat.heard.messages.push(data));

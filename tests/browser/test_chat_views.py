@@ -122,6 +122,7 @@ class Chat:
         self.served = served
         self.page = page
         self.offers: dict[str, list[str]] = {}
+        self.can: dict[str, Any] = {}
 
     async def run(self, method: str, *values: Any) -> Any:
         return await self.page.run(f"chat.{method}({', '.join(map(json.dumps, values))})")
@@ -130,6 +131,7 @@ class Chat:
         """The view of a tool's result, and what the model sees of it."""
         shown = await self.run("show", f"obsidian_{tool}", values, theme)
         assert shown["app"]["name"].startswith("vaultbridge-")
+        self.can = shown["can"]
         frame = await self.page.attach(await self._find_frame(shown["address"]))
         for domain in ("Runtime", "Log"):
             await frame.ask(f"{domain}.enable")
@@ -234,6 +236,39 @@ async def test_the_notes_around_a_note_are_drawn_and_listed(chats: Chats) -> Non
         frame, _ = await chat.show("related", name="Sub/Third")
         assert "could be linked with it" in await frame.text("main > .quiet")
         assert "Not linked yet" in await frame.text("ul")
+
+
+async def test_a_view_says_what_it_can_and_follows_the_call(chats: Chats) -> None:
+    async with chats() as chat:
+        frame, _ = await chat.show("search", query="stars shine")
+        assert chat.can == {"availableDisplayModes": ["inline", "fullscreen"]}
+        await frame.until("document.querySelector('h1').innerText.includes('stars shine')")
+        await chat.run("partial", {"query": "sta"})
+        # Answered in order: what was sent before has been seen.
+        await chat.run("ask", {"id": "p", "method": "ping"})
+        assert "stars shine" in await frame.text("h1")
+        await chat.run("answer", "The vault is gone.")
+        assert await frame.text("[role=alert]") == "The vault is gone."
+        await chat.run("cancel", "asked for something else")
+        assert await frame.text("#view") == "The call was cancelled: asked for something else."
+
+
+async def test_a_view_speaks_with_its_host_alone_and_answers_what_it_is_asked(chats: Chats) -> None:
+    async with chats() as chat:
+        frame, _ = await chat.show("search", query="stars shine")
+        assert await chat.run("ask", {"id": "a", "method": "ping"}) == {
+            "jsonrpc": "2.0", "id": "a", "result": {},
+        }  # fmt: skip
+        refused = await chat.run("ask", {"id": "b", "method": "tools/list"})
+        assert refused["error"]["code"] == -32601
+        # A message from a window that is not its host, here its own, is not heard.
+        method = "ui/notifications/tool-cancelled"
+        forged = {"jsonrpc": "2.0", "method": method, "params": {"reason": "forged"}}
+        await frame.run(
+            "new Promise((done) => { addEventListener('message', () => setTimeout(done), { once: true });"
+            f" window.postMessage({json.dumps(forged)}, '*'); }})"
+        )
+        assert "stars shine" in await frame.text("h1")
 
 
 async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> None:

@@ -21,6 +21,7 @@ PROTOCOLS: Final = {
     "seed_002": ("websocket-client", "The MCP client transport over WebSocket"),
     "seed_003": ("bridge-v1", "Bridge v1 over HTTP"),
     "seed_004": ("mcp-stdio", "MCP over standard input and output"),
+    "mcp_apps": ("mcp-apps", "MCP Apps: what the extension asks of a server and its views"),
 }
 """The page of each table, and its title."""
 

@@ -234,6 +234,28 @@ async def test_the_views_are_resources_that_can_be_listed_and_read(tmp_path: Pat
         assert "nothing" in missing["message"]
 
 
+async def test_a_view_asks_for_no_permission_and_says_whether_it_wants_a_border(tmp_path: Path) -> None:
+    async with vault_wire(tmp_path, make_vault(tmp_path), capabilities=SHOWS) as wire:
+        listed = (await wire.result("resources/list"))["resources"][:3]
+        for view in listed:
+            (content,) = (await wire.result("resources/read", {"uri": view["uri"]}))["contents"]
+            for meta in (view["_meta"]["ui"], content["_meta"]["ui"]):
+                assert set(meta) == {"csp", "prefersBorder"}
+                assert meta["prefersBorder"] is True
+            assert view["name"] and view["title"] and view["description"]
+
+
+async def test_every_view_that_a_tool_names_can_be_read(tmp_path: Path) -> None:
+    settings = ProviderSettings(keep=False, reviewed=True)
+    options: dict[str, Any] = {"capabilities": SHOWS, "settings": settings, **REVIEWED}
+    async with vault_wire(tmp_path, make_vault(tmp_path), **options) as wire:
+        named = {ui["resourceUri"] for ui in (await list_ui(wire)).values() if "resourceUri" in ui}
+        assert named == {RESULTS, GRAPH, REVIEW}
+        for uri in named:
+            (content,) = (await wire.result("resources/read", {"uri": uri}))["contents"]
+            assert content["text"].rstrip().endswith("</html>")
+
+
 async def test_the_views_are_on_the_first_page_alone(tmp_path: Path) -> None:
     folder = small_vault(tmp_path, {f"{n}.md": "" for n in range(PAGE_ITEMS + 1)})
     async with vault_wire(tmp_path, folder, capabilities=SHOWS) as wire:
