@@ -15,6 +15,7 @@ from vaultbridge.index.fold import (
     FoldedText,
     fold_text,
     occurs_folded,
+    search_encoded,
     separate_words,
     split_words,
     stands_apart,
@@ -133,6 +134,38 @@ def test_a_string_occurs_where_it_does_in_the_folded_text(seed: int) -> None:
         assert occurs_folded(wanted, text)
         changed = wanted[:-1] + rng.choice("aein z")
         assert occurs_folded(changed, text) == (changed in folded), changed
+
+
+@pytest.mark.parametrize("wanted", ["in", "fi", "s i", "ein", " ", "1", "a"])
+def test_one_search_of_many_encoded_texts_finds_what_each_folded_text_has(wanted: str) -> None:
+    """What it learns about characters from one text holds for all others."""
+    rng = random.Random(wanted)
+    occurs = search_encoded(wanted)
+    pieces = [
+        "i",
+        "n",
+        "N",
+        " ",
+        "é",
+        "ï",
+        "ñ",
+        "İ",
+        "e\u0301",
+        "n\u0303",
+        "…",
+        "ﬁ",
+        "ﬃ",
+        "ß",
+        "\u00ad",
+        "\u200d",
+    ]
+    pieces += ["１", "²", "Å", "ａ", "京", "한", "\u3000", "ſ", "K", "🎈", "㎏"]
+    found = 0
+    for _ in range(2000):
+        text = "".join(rng.choices(pieces, k=rng.randint(0, 8)))
+        found += occurs(text.encode())
+        assert occurs(text.encode()) == (wanted in fold_text(text)), text
+    assert 0 < found < 2000
 
 
 @pytest.mark.parametrize("seed", range(30))

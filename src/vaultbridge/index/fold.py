@@ -140,30 +140,47 @@ def fold_text(text: str) -> str:
 
 
 def occurs_folded(wanted: str, text: str) -> bool:
-    """Whether a folded string occurs in the folded form of a text.
-
-    For a string in ASCII most texts need no folding: dashes, quotation marks and the letters of other scripts
-    become no ASCII character. Those that do (an é) are replaced one by one, because no neighbour changes what
-    they become."""
+    """Whether a folded string occurs in the folded form of a text."""
     if text.isascii() or not wanted.isascii():
         return wanted in fold_text(text)
-    encoded = text.encode("utf-8", "surrogatepass").lower()
-    if wanted.encode() in encoded:
-        return True
-    others = set(_non_ascii(encoded)) - _NEVER_ASCII
-    replaced = [char for char in others if _becomes_ascii(char)]
-    if not replaced:
-        _NEVER_ASCII.update(others)
-        return False
-    if len(replaced) > REPLACED_CHARS:
-        return wanted in fold_text(text)
-    for char in replaced:
-        text = text.replace(char, _fold_char(char))
-    return wanted.encode() in text.encode("utf-8", "surrogatepass").lower()
+    return search_encoded(wanted)(text.encode("utf-8", "surrogatepass"))
 
 
-_NEVER_ASCII: Final[set[str]] = set()
-"""Characters met that do not become ASCII, so that a text with no others is done; bounded by Unicode."""
+class _EncodedSearch:
+    """Whether a string in ASCII occurs in the folded form of a text in UTF-8, as the index stores it.
+
+    Most texts need no folding: dashes, quotation marks and the letters of other scripts become no ASCII
+    character, and an é becomes none that is wanted. What does is replaced one by one, because no neighbour
+    changes what it becomes."""
+
+    __slots__ = ("_harmless", "_letters", "_wanted")
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted.encode("ascii")
+        self._letters = frozenset(wanted)
+        self._harmless: set[str] = set()
+        """Characters met that are no part of what is wanted, so that a text with no others is done; bounded
+        by Unicode."""
+
+    def __call__(self, text: bytes) -> bool:
+        text = text.lower()
+        if self._wanted in text:
+            return True
+        if text.isascii() or all(map(self._harmless.__contains__, others := _non_ascii(text))):
+            return False
+        forms = {char: _fold_char(char) for char in set(others) - self._harmless}
+        # One that becomes nothing makes its neighbours neighbours.
+        parts = {char: form for char, form in forms.items() if not form or not self._letters.isdisjoint(form)}
+        self._harmless.update(forms.keys() - parts.keys())
+        if len(parts) > REPLACED_CHARS:
+            return self._wanted.decode() in fold_text(text.decode("utf-8", "surrogatepass"))
+        for char, form in parts.items():
+            text = text.replace(char.encode("utf-8", "surrogatepass"), form.encode("utf-8", "surrogatepass"))
+        return bool(parts) and self._wanted in text
+
+
+search_encoded = lru_cache(16)(_EncodedSearch)
+"""Of a few strings, what was learned about characters is kept: a page of results asks again for each."""
 
 REPLACED_CHARS: Final = 16
 """With more different characters to replace, folding the whole text is cheaper."""
@@ -172,13 +189,6 @@ REPLACED_CHARS: Final = 16
 @lru_cache(_RUN_CACHE)
 def _fold_char(char: str) -> str:
     return fold_text(char)
-
-
-@lru_cache(_RUN_CACHE)
-def _becomes_ascii(char: str) -> bool:
-    """Whether folding a character leaves ASCII ones, or nothing, so that its neighbours become neighbours."""
-    folded = fold_text(char)
-    return not folded or any(one < "\x80" for one in folded)
 
 
 @lru_cache(_RUN_CACHE)

@@ -152,6 +152,13 @@ class Evaluation:
         for marks, part in split_for_sql(ids):
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
+    def _encoded_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """In UTF-8, as they are stored: to decode thousands of texts takes longer than to search in them."""
+        for marks, part in split_for_sql(ids):
+            yield from self.db.execute(
+                f"SELECT id, CAST(text AS BLOB) FROM texts WHERE id IN ({marks})", part
+            )
+
     def _lookup(self, needle: Needle, column: Column) -> tuple[set[int] | None, bool]:
         """Returns candidates from the word table, and whether they need no check."""
         how = plan_candidates(needle, self.terms, column)
@@ -189,7 +196,10 @@ class Evaluation:
         named: set[int] = set()
         if column == "any":
             named = {id_ for id_ in pool if needle.occurs_in(self.paths[id_])}
-        return named | {id_ for id_, text in self.texts(pool - named) if needle.occurs_in(text)}
+        pool = pool - named
+        if (occurs_in := needle.search_encoded) is not None:
+            return named | {id_ for id_, text in self._encoded_texts(pool) if occurs_in(text)}
+        return named | {id_ for id_, text in self.texts(pool) if needle.occurs_in(text)}
 
     def _match(self, match: str) -> set[int]:
         rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()

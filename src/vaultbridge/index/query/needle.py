@@ -19,6 +19,7 @@ from vaultbridge.index.fold import (
     compose,
     fold_text,
     occurs_folded,
+    search_encoded,
     separate_words,
     stands_apart,
 )
@@ -63,6 +64,11 @@ class Needle(Struct, frozen=True):
         if self.sensitive:
             return self.text in compose(text)
         return self.text in text or occurs_folded(self.folded, text)
+
+    @property
+    def search_encoded(self) -> Callable[[bytes], bool] | None:
+        """Says of a text in UTF-8 what `occurs_in` says of it; None for what must be decoded first."""
+        return search_encoded(self.folded) if self.folded.isascii() and not self.sensitive else None
 
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
         """Where it stands in a line folded by `fold`, as offsets of the line as written."""
