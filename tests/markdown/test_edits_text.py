@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import apply_changes
+from vaultbridge.markdown.edits.near_miss import describe_near_miss
 from vaultbridge.markdown.edits.text import append, insert_at_line, prepend, replace_lines, replace_text
 from vaultbridge.markdown.parse import parse
 
@@ -149,18 +150,48 @@ def test_all_places_are_replaced_when_asked_for() -> None:
     assert apply_changes("aaa a", replace_text("aaa a", "aa", "b", every=True)) == "ba a"
 
 
+OTHER = "It occurs with other characters (quotes, dashes, blanks or accents) at line"
+
+
 @pytest.mark.parametrize(
     ("old", "hint"),
     [
-        ("two  three", "with different blanks at line 2"),
-        ("TWO three", "in a different case at line 2"),
+        ("two  three", "It occurs with different blanks at line 2: two three"),
+        ("TWO three", "It occurs in a different case at line 2: two three"),
+        ('said "it\'s fine" - then', f"{OTHER} 3: said “it’s fine” — then"),
+        ("Caf\u00e9 at 9", f"{OTHER} 4: Cafe\u0301 at\u00a09"),
+        ("at 9\nand soft", f"{OTHER} 4: at\u00a09\nand so\u00adft"),
+        ("two three\nHe said", "The closest is line 2: two three"),
+        ("the roses in a garden", "The closest is line 6: About the roses in her garden."),
         ("four", ""),
+        ("four five six", ""),
     ],
 )
-def test_a_miss_says_where_similar_text_is(old: str, hint: str) -> None:
+def test_a_miss_shows_what_stands_there_instead(old: str, hint: str) -> None:
+    text = (
+        "one\ntwo three\nShe said “it’s fine” — then left\nCafe\u0301 at\u00a09\nand so\u00adft\n"
+        "  About the roses in her garden.\n"
+    )
     with pytest.raises(EditRefused) as refused:
-        replace_text("one\ntwo three\n", old, "x")
-    assert "does not occur" in str(refused.value) and hint in str(refused.value)
+        replace_text(text, old, "x")
+    assert str(refused.value) == f"The text to replace does not occur in the note. {hint}".rstrip()
+
+
+def test_a_passage_ends_with_its_accent_and_is_not_shown_without_end() -> None:
+    with pytest.raises(EditRefused, match="at line 1: a cafe\u0301"):
+        replace_text("a cafe\u0301\n", "a caf\u00e9", "x")
+    with pytest.raises(EditRefused) as refused:
+        replace_text("a  b " * 300, "a b " * 300, "x")
+    assert len(refused.value.hint) < 500 and refused.value.hint.endswith("…")
+
+
+@given(st.text(max_size=40), st.text(min_size=1, max_size=20))
+def test_a_near_miss_is_a_passage_of_the_note(text: str, old: str) -> None:
+    assert isinstance(describe_near_miss(text, old), str)
+    upper = text.upper()
+    found = describe_near_miss(text, upper) if upper.strip() else ""
+    if found.startswith("It occurs"):
+        assert found.partition(": ")[2].rstrip("…") in text
 
 
 def test_empty_text_cannot_be_replaced() -> None:

@@ -22,13 +22,11 @@ from vaultbridge.markdown.edits.change import (
     split_keeping_ends,
     split_lines,
 )
+from vaultbridge.markdown.edits.near_miss import describe_near_miss
 from vaultbridge.markdown.model import Note
 
 LINES_NAMED: Final = 8
 """How many lines an error lists: enough to tell them apart, and the message stays on one line."""
-
-NEAR_MISS_CHARS: Final = 2000
-"""The longest text for which we look for a near miss: a longer pattern costs more and helps no more."""
 
 
 def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
@@ -157,7 +155,9 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
         sought = next((s for e in ("\r\n", "\n", "\r") if (s := convert_line_ends(old, e)) in text), old)
     places = _find_all(text, sought)
     if not places:
-        raise EditRefused("The text to replace does not occur in the note.", hint=_near_miss(text, old))
+        raise EditRefused(
+            "The text to replace does not occur in the note.", hint=describe_near_miss(text, old)
+        )
     if not every and len(places) > 1:
         lines = _find_lines(text, places)
         raise EditRefused(
@@ -207,19 +207,6 @@ def _find_lines(text: str, places: list[int]) -> list[int]:
 def _list_lines(lines: list[int]) -> str:
     shown = ", ".join(map(str, lines[:LINES_NAMED]))
     return shown if len(lines) <= LINES_NAMED else f"{shown} and {len(lines) - LINES_NAMED} more"
-
-
-def _near_miss(text: str, old: str) -> str:
-    """Return a hint if the text occurs with different blanks or case, the usual reasons for a miss."""
-    words = old.split()
-    if not words or len(old) > NEAR_MISS_CHARS:
-        return ""
-    pattern = r"\s+".join(map(re.escape, words))
-    for flags, what in ((0, "with different blanks"), (re.IGNORECASE, "in a different case")):
-        found = re.search(pattern, text, flags)
-        if found:
-            return f"It occurs {what} at line {_find_lines(text, [found.start()])[0]}."
-    return ""
 
 
 _LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
