@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from vaultbridge.vault.obsidian import read_workspace
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.settings import Bookmark, PeriodicNotes, SettingsReader, VaultSettings, read_settings
 
@@ -196,3 +197,17 @@ def test_settings_are_read_again_only_when_a_file_changed(root: Root, folder: Pa
 def test_a_byte_order_mark_does_not_break_a_settings_file(root: Root, folder: Path) -> None:
     write(folder, "app.json", "\ufeff" + json.dumps({"trashOption": "none"}))
     assert read_settings(root).trash_option == "none"
+
+
+def test_settings_are_never_waited_for(root: Root, folder: Path) -> None:
+    """A vault may come from anywhere, with a link to a device or a pipe in the place of a file."""
+    settings = folder / ".obsidian"
+    settings.mkdir()
+    (settings / "app.json").symlink_to("/dev/zero")
+    assert read_settings(root).problems == ("app.json cannot be read: it is not an ordinary file",)
+    os.mkfifo(settings / "workspace.json")
+    os.mkfifo(settings / "bookmarks.json")
+    (settings / "types.json").symlink_to("/dev/stdin")
+    (settings / "templates.json").mkdir()
+    assert len(read_settings(root).problems) == 4
+    assert read_workspace(root).problem == "workspace.json cannot be read: it is not an ordinary file"

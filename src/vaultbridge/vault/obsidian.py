@@ -210,8 +210,7 @@ class _Tab(Struct, frozen=True):
 def read_workspace(root: Root) -> Workspace:
     """Never raises: a missing file is an empty workspace, and so is a broken one, whose `problem` is set."""
     try:
-        with root.config(WORKSPACE_FILE).open("rb") as file:
-            data = file.read(WORKSPACE_BYTES + 1)
+        data = root.read_config(WORKSPACE_FILE, WORKSPACE_BYTES + 1)
     except FileNotFoundError:
         return Workspace()
     except OSError as error:

@@ -302,6 +302,19 @@ class Root:
         """A file in Obsidian's settings folder. Only for our own modules, never for a name from a caller."""
         return self.folder / CONFIG_FOLDER / name
 
+    def read_config(self, name: str, most: int) -> bytes:
+        """The first bytes of such a file, at most so many. Raises OSError, also for what is not a file: a
+        pipe or a device would keep us waiting, and a link may lead to our own standard input."""
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(self.config(name), flags)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError(errno.EINVAL, "it is not an ordinary file")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read(most)
+        finally:
+            os.close(handle)
+
     def _descend(self, path: str) -> tuple[Path, list[str]]:
         """The part of `path` that exists, and the components that do not."""
         if not path:

@@ -238,8 +238,7 @@ class _Reading:
     def load(self, root: Root, name: str) -> Any:
         """The parsed file; None when it does not exist or cannot be used."""
         try:
-            with root.config(name).open("rb") as file:
-                data = file.read(SETTINGS_BYTES + 1)
+            data = root.read_config(name, SETTINGS_BYTES + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
