@@ -30,10 +30,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "src"), str(ROOT / "tests")]
 
-from generate import generate  # noqa: E402
+from generate import generate
 
-from support.tools import ToolHarness, open_harness, ungroup  # noqa: E402
-from vaultbridge.engine.context import gather  # noqa: E402
+from support.tools import ToolHarness, open_harness, ungroup
+from vaultbridge.engine.context import gather
 
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "How much brighter has the night sky above the dome become, and when does the council decide?": (

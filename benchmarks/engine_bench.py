@@ -31,17 +31,17 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "src")]
 
-from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate  # noqa: E402
+from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate
 
-from vaultbridge.engine import Engine  # noqa: E402
-from vaultbridge.engine.operations import Append, Move  # noqa: E402
-from vaultbridge.index.graph import LinkGraph  # noqa: E402
-from vaultbridge.index.names import NameLookup  # noqa: E402
-from vaultbridge.index.query.search import search  # noqa: E402
-from vaultbridge.index.store.database import Index  # noqa: E402
-from vaultbridge.index.sync.sync import Synchroniser  # noqa: E402
-from vaultbridge.vault.paths import Root, VaultPath  # noqa: E402
-from vaultbridge.vault.write.trash import Trash  # noqa: E402
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Move
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.names import NameLookup
+from vaultbridge.index.query.search import search
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.write.trash import Trash
 
 
 class Report:

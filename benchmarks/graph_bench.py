@@ -21,10 +21,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from generate import generate  # noqa: E402
+from generate import generate
 
-from browser.chromium import Chromium, Page  # noqa: E402
-from browser.serving import CONNECTED, Serving  # noqa: E402
+from browser.chromium import Chromium, Page
+from browser.serving import CONNECTED, Serving
 
 MOVES = 60
 """Steps of the pointer that drags the graph: about a second of a hand's motion."""

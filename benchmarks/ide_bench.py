@@ -95,7 +95,7 @@ async def idle_growth(session: aiohttp.ClientSession, url: str, server: IdeServe
     async def beats(count: int) -> None:
         for _ in range(count):
             await server.ide.check_health(overslept=False)
-            while not all(socket.is_answering for socket in server.ide.sockets):  # noqa: ASYNC110
+            while not all(socket.is_answering for socket in server.ide.sockets):  # noqa: ASYNC110 - no event
                 await asyncio.sleep(0)
 
     await beats(50)

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from support.node import NotInstallable, installed, node  # noqa: E402
+from support.node import NotInstallable, installed, node
 
 OURS = """
 import sys

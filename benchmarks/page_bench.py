@@ -22,10 +22,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from generate import generate  # noqa: E402
+from generate import generate
 
-from browser.chromium import Chromium, Page  # noqa: E402
-from browser.serving import CONNECTED, Serving  # noqa: E402
+from browser.chromium import Chromium, Page
+from browser.serving import CONNECTED, Serving
 
 STATIC = ROOT / "src" / "vaultbridge" / "web" / "static"
 

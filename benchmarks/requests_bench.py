@@ -23,10 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "src"), str(ROOT / "tests")]
 
-from mcp_bench import INITIALIZE, Server, message  # noqa: E402
-from msgspec import Struct  # noqa: E402
+from mcp_bench import INITIALIZE, Server, message
+from msgspec import Struct
 
-from support.files import write_vault  # noqa: E402
+from support.files import write_vault
 
 CHARS_PER_TOKEN = 4
 PROJECTS = 40

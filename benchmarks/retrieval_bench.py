@@ -38,10 +38,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from vaultbridge.engine import Engine  # noqa: E402
-from vaultbridge.index.fold import split_words  # noqa: E402
-from vaultbridge.index.ranking import views  # noqa: E402
-from vaultbridge.vault.write.trash import Trash  # noqa: E402
+from vaultbridge.engine import Engine
+from vaultbridge.index.fold import split_words
+from vaultbridge.index.ranking import views
+from vaultbridge.vault.write.trash import Trash
 
 SAMPLE_VAULT = ROOT / "examples" / "sample-vault"
 SAMPLE_QUESTIONS = Path(__file__).with_name("sample_questions.tsv")

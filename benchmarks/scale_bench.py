@@ -27,15 +27,15 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "src")]
 
-from generate import generate  # noqa: E402
+from generate import generate
 
-from vaultbridge.engine import Engine  # noqa: E402
-from vaultbridge.engine.operations import Append  # noqa: E402
-from vaultbridge.protocols.mcp.vault import resources as vault_resources  # noqa: E402
-from vaultbridge.protocols.mcp.vault.engines import VaultEngines  # noqa: E402
-from vaultbridge.tools.base.tool import ToolContext  # noqa: E402
-from vaultbridge.tools.standard import standard_catalog  # noqa: E402
-from vaultbridge.vault.write.trash import Trash  # noqa: E402
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append
+from vaultbridge.protocols.mcp.vault import resources as vault_resources
+from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.tools.base.tool import ToolContext
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.write.trash import Trash
 
 GROWTH = 4.0
 """The most that a call may grow on ten times the notes. Counting the entries of an SQL index grows with the

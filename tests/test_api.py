@@ -66,7 +66,7 @@ def test_what_is_public_is_what_dir_shows() -> None:
     assert dir(api) == api.__all__
     assert all(getattr(vaultbridge, name) is not None for name in dir(vaultbridge))
     with pytest.raises(AttributeError, match="nothing"):
-        vaultbridge.nothing  # noqa: B018
+        vaultbridge.nothing  # noqa: B018 - the access is the test
     public = [name for name in dir(vaultbridge.Vault) if not name.startswith("_")]
     assert all(
         getattr(vaultbridge.Vault, name).__doc__ or name in ("name", "folder", "close") for name in public
@@ -123,7 +123,7 @@ def test_an_edit_is_whole_or_not_at_all(vault: Path) -> None:
             edit.append("A", "one")
             raise ZeroDivisionError
         with pytest.raises(RuntimeError, match="after the with block"):
-            edit.outcome  # noqa: B018
+            edit.outcome  # noqa: B018 - the access is the test
         assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
 
 

@@ -27,13 +27,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "src")]
 
-from fidelity import check_all  # noqa: E402
-from generate import generate  # noqa: E402
-from limits import Limits  # noqa: E402
-from questions import ask_all  # noqa: E402
-from report import put_into_document, render_tables  # noqa: E402
-from servers import TABLE, Server, load_servers  # noqa: E402
-from timing import Timing  # noqa: E402
+from fidelity import check_all
+from generate import generate
+from limits import Limits
+from questions import ask_all
+from report import put_into_document, render_tables
+from servers import TABLE, Server, load_servers
+from timing import Timing
 
 DOCUMENTS = ROOT / "docs"
 

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from vaultbridge.api import Edit, Hit, Link, Note, Passage, Task, Vault, open  # noqa: A004
+    from vaultbridge.api import Edit, Hit, Link, Note, Passage, Task, Vault, open  # noqa: A004 - its public name
 
 __all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "__version__", "open"]
 

@@ -76,7 +76,7 @@ def _open_missing_streams() -> bool:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-            stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
             setattr(sys, name, stream)
     return closed_output
 

@@ -171,7 +171,7 @@ class Edit:
             Prepend(note=note, content=text, heading=heading, create=create, expected=hash_)
         )
 
-    def replace(self, note: str, old: str, new: str, *, all: bool = False) -> None:  # noqa: A002
+    def replace(self, note: str, old: str, new: str, *, all: bool = False) -> None:  # noqa: A002 - as people say it
         """Replace a text that occurs exactly once, or with `all` everywhere in the note."""
         self._operations.append(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
 

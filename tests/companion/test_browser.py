@@ -31,7 +31,7 @@ NEW = TEXT.replace("line 2\n", "line two <b>\n").replace("line 18\n", "")
 class _Files(http.server.SimpleHTTPRequestHandler):
     """The companion's own files, and those of the stand-in for the app."""
 
-    extensions_map = {  # noqa: RUF012
+    extensions_map = {  # noqa: RUF012 - as in the base class
         ".html": "text/html",
         ".css": "text/css",
         ".js": "text/javascript",

@@ -26,8 +26,8 @@ TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS))
 sys.path.insert(0, str(TESTS.parent / "src"))
 
-from support.node import NotInstallable, installed, node  # noqa: E402
-from support.process import environment  # noqa: E402
+from support.node import NotInstallable, installed, node
+from support.process import environment
 
 VERSIONS = {"2025-11-25": 83, "2026-07-28": 152}
 """The checks that must pass at each version: a suite that quietly runs fewer is a failure too."""

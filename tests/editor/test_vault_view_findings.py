@@ -26,8 +26,10 @@ def found(text: str) -> tuple[Finding, ...]:
         body = FILES.get(path)
         return None if body is None else (body, parse(body))
 
+    def visible(path: str) -> bool:
+        return not path.startswith("Private/")
+
     table = FileTable(FILES)
-    visible = lambda path: not path.startswith("Private/")  # noqa: E731
     return check_note(vault_path("Here.md"), text, parse(text), table, visible, note_of)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from faults.environment import (  # noqa: E402
+from faults.environment import (
     break_cache,
     cut_shared_memory,
     fill_disk,
@@ -27,7 +27,7 @@ from faults.environment import (  # noqa: E402
     pin_to_hidden,
     shift_clock,
 )
-from faults.injections import Result, kill_server, save_outside, swap_for_link  # noqa: E402
+from faults.injections import Result, kill_server, save_outside, swap_for_link
 
 Fault = Callable[[Path, int], Result]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.near_miss import describe_near_miss
-from vaultbridge.markdown.edits.text import append, insert_at_line, prepend, replace_lines, replace_text
+from vaultbridge.markdown.edits.text import append, insert_at_line, prepend, replace_text
 from vaultbridge.markdown.parse import parse
 
 
@@ -106,26 +106,6 @@ def test_a_horizontal_rule_at_the_top_of_a_note_is_not_a_block_of_properties() -
 def test_inserting_at_a_line_that_does_not_exist_is_refused(line: int) -> None:
     with pytest.raises(EditRefused, match=r"the note has 2\. Give a line from 1 to 3"):
         insert_at_line("a\nb\n", line, "x")
-
-
-@pytest.mark.parametrize(
-    ("text", "first", "last", "new", "expected"),
-    [
-        ("a\nb\nc\n", 2, 2, "x", "a\nx\nc\n"),
-        ("a\nb\nc\n", 1, 2, "x\ny\n", "x\ny\nc\n"),
-        ("a\nb\nc", 3, 3, "x\n", "a\nb\nx"),
-        ("a\r\nb\r\n", 1, 1, "x\ny", "x\r\ny\r\nb\r\n"),
-        ("a\nb\nc\n", 2, 3, "", "a\n"),
-    ],
-)
-def test_lines_are_replaced_whole(text: str, first: int, last: int, new: str, expected: str) -> None:
-    assert apply_changes(text, replace_lines(text, first, last, new)) == expected
-
-
-def test_lines_that_do_not_exist_cannot_be_replaced() -> None:
-    for first, last in ((0, 1), (2, 1), (1, 4)):
-        with pytest.raises(EditRefused, match="the note has 3"):
-            replace_lines("a\nb\nc\n", first, last, "x")
 
 
 def test_text_that_occurs_once_is_replaced() -> None:

@@ -174,7 +174,7 @@ def test_a_mutable_default_is_copied_for_each_call() -> None:
     @tool
     def gather(
         items: list[int] = [1, 2],  # noqa: B006 - people write this
-        place: Place = Place(3),  # noqa: B008
+        place: Place = Place(3),  # noqa: B008 - frozen
         names: dict[str, int] | None = None,
     ) -> list[Any]:
         """Gather."""
@@ -237,7 +237,7 @@ def anything(*a: int) -> str:
     return ""
 
 
-def unknown_hint(a: Nothing) -> str:  # type: ignore[name-defined]  # noqa: F821
+def unknown_hint(a: Nothing) -> str:  # type: ignore[name-defined]  # noqa: F821 - on purpose
     """Something."""
     return ""
 

@@ -52,7 +52,7 @@ def test_bounds_defaults_and_member_types_are_in_the_schema() -> None:
         weights: dict[str, float] | None = None,
         kind: Literal["a", "b"] = "a",
         marks: list[str] = ["x"],  # noqa: B006 - what people write
-        origin: Point = Point(1, 2),  # noqa: B008
+        origin: Point = Point(1, 2),  # noqa: B008 - frozen
     ) -> str:
         """Draw."""
         return "drawn"
@@ -134,7 +134,7 @@ def test_a_type_that_json_cannot_express_is_named_in_one_line() -> None:
 )
 def test_an_error_says_what_the_arguments_type_accepts(given: dict[str, Any], says: str) -> None:
     @tool(effect="reads")
-    def painted(when: date, colour: Colour = Colour.RED, where: Point = Point(1)) -> str:  # noqa: B008
+    def painted(when: date, colour: Colour = Colour.RED, where: Point = Point(1)) -> str:  # noqa: B008 - frozen
         """Paint."""
         return "painted"
 

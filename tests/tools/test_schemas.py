@@ -104,7 +104,7 @@ def test_a_plugins_schema_has_types_whatever_its_hints_are() -> None:
         shape: Shape,
         mode: Literal["a", "b"] = "a",
         level: Literal[1, 2, "high"] = 1,
-        by_name: Annotated[dict[str, Any], msgspec.Meta(description="anything by name")] = {},  # noqa: B006
+        by_name: Annotated[dict[str, Any], msgspec.Meta(description="anything by name")] = {},  # noqa: B006 - copied
         limit: Annotated[int, msgspec.Meta(ge=1, le=9)] = 3,
     ) -> str:
         """Draw."""

@@ -27,8 +27,8 @@ def open_streams(transport: Transport) -> AbstractAsyncContextManager[TransportS
     Callbacks that were set before are still called. Raises EngineFailure when the SDK is not installed.
     """
     try:
-        import anyio  # noqa: F401
-        import mcp.shared.message  # noqa: F401
+        import anyio  # noqa: F401 - to see that it is installed
+        import mcp.shared.message  # noqa: F401 - likewise
     except ImportError:
         raise EngineFailure(
             "The official MCP SDK is not installed.", hint="Install vaultbridge[client], or use callbacks."

@@ -50,7 +50,7 @@ OLDER_BYTES: Final = 8 * MIB
 Reopen = Callable[[Scope], Engine]
 """Opens the same vault under another scope."""
 
-_operations: Final = msgspec.msgpack.Decoder(list[Union[tuple(OPERATIONS.values())]])  # type: ignore[misc]  # noqa: UP007
+_operations: Final = msgspec.msgpack.Decoder(list[Union[tuple(OPERATIONS.values())]])  # type: ignore[misc]  # noqa: UP007 - made at run time
 
 
 class _Captured(Exception):

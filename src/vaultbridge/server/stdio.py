@@ -52,10 +52,10 @@ class MissingVaults:
         """Report the folders that do not exist. With `names_too`, also names that Obsidian's list lacks:
         reading that list takes time, and no client should wait for it."""
         for text in texts:
-            place = os.path.expanduser(text)  # noqa: PTH111 - the first answer waits for this
-            if os.path.isdir(place):  # noqa: PTH112
+            place = os.path.expanduser(text)
+            if os.path.isdir(place):
                 continue
-            if os.path.basename(place) != place:  # noqa: PTH119
+            if os.path.basename(place) != place:
                 self.report(text)
             elif names_too:
                 from vaultbridge.errors import VaultNotFound
@@ -70,9 +70,9 @@ class MissingVaults:
         if text in self._reported:
             return
         self._reported.add(text)
-        place = os.path.expanduser(text)  # noqa: PTH111
+        place = os.path.expanduser(text)
         try:
-            place = os.path.abspath(place)  # noqa: PTH100
+            place = os.path.abspath(place)
         except FileNotFoundError:
             # The current folder has been deleted.
             place = text
@@ -255,7 +255,7 @@ def _read_vaults(environ: Mapping[str, str]) -> str:
 def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
     """Replace `$NAME` and `${NAME}`, as a shell would do, because clients start us without one. A folder with
     such a name, and a variable that is not set, stay as they are."""
-    if "$" not in text or os.path.isdir(text):  # noqa: PTH112
+    if "$" not in text or os.path.isdir(text):
         return text
     import re
 
@@ -377,15 +377,15 @@ def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) ->
     if any(name.startswith("VAULTBRIDGE_") and name not in _ONLY_VAULTS for name in environ):
         return True
     bases = _list_config_folders(environ, platform)
-    return bases is None or any(os.path.exists(base + "/config.toml") for base in bases)  # noqa: PTH110
+    return bases is None or any(os.path.exists(base + "/config.toml") for base in bases)
 
 
 def may_have_plugins(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
     """Whether there is a folder for the user's own tools, perhaps an empty one."""
     bases = _list_config_folders(environ, platform)
     if chosen := environ.get("VAULTBRIDGE_CONFIG"):
-        bases = (os.path.dirname(os.path.expanduser(chosen)),)  # noqa: PTH111, PTH120
-    return bases is None or any(os.path.isdir(os.path.join(base, "tools")) for base in bases)  # noqa: PTH112, PTH118
+        bases = (os.path.dirname(os.path.expanduser(chosen)),)
+    return bases is None or any(os.path.isdir(os.path.join(base, "tools")) for base in bases)
 
 
 def may_have_packages(path: Iterable[str]) -> bool:

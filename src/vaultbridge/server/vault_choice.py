@@ -42,9 +42,9 @@ def name_vaults(texts: Sequence[str]) -> dict[str, str]:
 
 def _name(text: str) -> str:
     # Resolved like the vault's own name: a symlink or `.` gets the name of the folder it leads to.
-    place = os.path.expanduser(text)  # noqa: PTH111 - the first answer waits for this, and importing pathlib takes time
-    real = os.path.realpath(place) if os.path.isdir(place) else place  # noqa: PTH112
-    return unicodedata.normalize("NFC", os.path.basename(real.rstrip("/\\")) or text)  # noqa: PTH119
+    place = os.path.expanduser(text)
+    real = os.path.realpath(place) if os.path.isdir(place) else place
+    return unicodedata.normalize("NFC", os.path.basename(real.rstrip("/\\")) or text)
 
 
 def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
@@ -85,11 +85,12 @@ def choose_vault(environ: Mapping[str, str], here: str) -> str:
 
 def find_vault_around(here: str) -> str:
     """Return the nearest folder at or above `here` that Obsidian has opened as a vault, or ""."""
-    folder = os.path.abspath(here)  # noqa: PTH100 - a symlinked folder keeps the name the person knows
+    # Not resolved: a symlinked folder keeps the name that the person knows.
+    folder = os.path.abspath(here)
     while True:
-        if os.path.isdir(os.path.join(folder, ".obsidian")):  # noqa: PTH112, PTH118
+        if os.path.isdir(os.path.join(folder, ".obsidian")):
             return folder
-        above = os.path.dirname(folder)  # noqa: PTH120
+        above = os.path.dirname(folder)
         if above == folder:
             return ""
         folder = above

@@ -285,7 +285,7 @@ class Root:
         text = os.path.normpath(place)
         if not text.startswith(self._prefix):
             parent, name = os.path.split(text)
-            text = os.path.join(real_path(parent), name)  # noqa: PTH118
+            text = os.path.join(real_path(parent), name)  # noqa: PTH118 - text, as the prefix is
             if not text.startswith(self._prefix):
                 return None
         relative = text[len(self._prefix) :].replace(os.sep, "/")

@@ -83,7 +83,7 @@ class WalIndex:
         deadline = time.monotonic() + self._growing_seconds
         while self._may_grow(size) and time.monotonic() < deadline:
             time.sleep(GROWING_POLL_SECONDS)
-            size = os.stat(self._place).st_size  # noqa: PTH116
+            size = os.stat(self._place).st_size  # noqa: PTH116 - likewise
         return size
 
     def forget(self) -> None:

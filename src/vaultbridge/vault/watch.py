@@ -145,7 +145,7 @@ class VaultWatcher:
     def _open(self) -> RustNotify:
         from watchfiles._rust_notify import RustNotify
 
-        return RustNotify([str(self._root.folder)], False, False, 0, True, True)  # noqa: FBT003
+        return RustNotify([str(self._root.folder)], False, False, 0, True, True)  # noqa: FBT003 - it takes no names
 
     def _identity(self) -> tuple[int, int]:
         status = self._root.folder.stat()

@@ -179,7 +179,7 @@ async def test_no_focus_and_a_disconnect_clear_it(bridge: Bridge) -> None:
         assert bridge.hub.state.focus() is None
         await page.request("focus", path="Note.md")
     async with asyncio.timeout(WAIT):
-        while bridge.hub.state.focus() is not None or bridge.hub.state.sources():  # noqa: ASYNC110
+        while bridge.hub.state.focus() is not None or bridge.hub.state.sources():  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.001)
 
 

@@ -21,7 +21,7 @@ async def pollute(call: Call) -> str:
     sys.stdout.write("written\n")
     os.write(1, b"to the descriptor\n")
     subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)  # noqa: ASYNC221 - blocking is the point
-    child = subprocess.run(["cat"], stdin=None, capture_output=True, check=True, timeout=60)  # noqa: ASYNC221
+    child = subprocess.run(["cat"], stdin=None, capture_output=True, check=True, timeout=60)  # noqa: ASYNC221 - likewise
     ctypes.CDLL(None).puts(b"from C")
     ctypes.CDLL(None).fflush(None)
     return f"child read {len(child.stdout)} bytes"

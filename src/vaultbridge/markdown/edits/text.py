@@ -124,25 +124,6 @@ def _must_have_no_properties(text: str, starts: list[int]) -> None:
     )
 
 
-def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, ...]:
-    """Replace the lines from `first` to `last`, inclusive and counted from 1; an empty `new` deletes them.
-    The last line keeps its line end, or its lack of one."""
-    starts = _line_starts(text)
-    if not 1 <= first <= last <= len(starts):
-        raise EditRefused(f"There are no lines {first} to {last}: the note has {len(starts)}.")
-    start = starts[first - 1]
-    end = starts[last] if last < len(starts) else len(text)
-    if not new:
-        return (Change(start, end, ""),)
-    body = convert_line_ends(new, line_end_near(text, end if end < len(text) else start))
-    old = text[start:end]
-    ending = re.search(r"(\r\n|\n|\r)$", old)
-    line_end = ending.group() if ending else ""
-    if ends_with_line_end(body):
-        body = re.sub(r"(\r\n|\n|\r)$", "", body)
-    return (Change(start, end, body + line_end),)
-
-
 def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple[Change, ...]:
     """Replace the only occurrence of `old` by `new`, or with `every` each of them.
 

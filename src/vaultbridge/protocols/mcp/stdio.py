@@ -332,7 +332,7 @@ def _open_missing_streams() -> None:
     """Open /dev/null in place of each standard stream that our parent closed. Otherwise a file of ours would
     get its number, because the system assigns the lowest free one."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
-        os.set_inheritable(descriptor, True)  # noqa: FBT003
+        os.set_inheritable(descriptor, True)  # noqa: FBT003 - it takes no names
     os.close(descriptor)
 
 

@@ -157,7 +157,7 @@ class Plan:
         }:
             if not any(Path(folder).is_relative_to(place) for place in moving):
                 with contextlib.suppress(FileNotFoundError):
-                    self.folder_identities[folder] = file_identity(os.stat(folder))  # noqa: PTH116
+                    self.folder_identities[folder] = file_identity(os.stat(folder))  # noqa: PTH116 - text
 
     def _place_temporaries(self) -> None:
         """Chooses where new content is staged: in its own folder or, when that does not exist yet, in the
@@ -181,7 +181,7 @@ class Plan:
                 if any(folder.is_relative_to(place) for place in leaving):
                     folder = self._root.folder
                 chosen[own] = folder
-            temporary = os.path.join(folder, temporary_name())  # noqa: PTH118
+            temporary = os.path.join(folder, temporary_name())  # noqa: PTH118 - text, as in acts
             self.acts[number] = msgspec.structs.replace(act, temporary=temporary)
 
     def _write(self, step: WriteFile) -> None:

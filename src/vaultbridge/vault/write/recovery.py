@@ -194,7 +194,7 @@ def affected_folders(act: Act) -> set[str]:
 
 def folder_of_place(place: str) -> str:
     """As text: a change of many files asks so often that making paths was a tenth of its work."""
-    return os.path.dirname(place)  # noqa: PTH120
+    return os.path.dirname(place)  # noqa: PTH120 - as said above
 
 
 def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
