@@ -364,7 +364,7 @@ async def test_a_change_without_a_view_has_no_code_for_one(tmp_path: Path) -> No
     """Listed before a person switched the review on: the client shows no view."""
     rules = [ReviewRules()]
     options: dict[str, Any] = {
-        "settings": ProviderSettings(keep=False),
+        "settings": ProviderSettings(lead=False),
         "review": lambda engine: rules[0],
     }
     async with chat(tmp_path, **options) as wire:
