@@ -246,7 +246,7 @@ async def test_a_view_asks_for_no_permission_and_says_whether_it_wants_a_border(
 
 
 async def test_every_view_that_a_tool_names_can_be_read(tmp_path: Path) -> None:
-    settings = ProviderSettings(keep=False, reviewed=True)
+    settings = ProviderSettings(lead=False, reviewed=True)
     options: dict[str, Any] = {"capabilities": SHOWS, "settings": settings, **REVIEWED}
     async with vault_wire(tmp_path, make_vault(tmp_path), **options) as wire:
         named = {ui["resourceUri"] for ui in (await list_ui(wire)).values() if "resourceUri" in ui}
