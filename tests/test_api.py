@@ -61,6 +61,7 @@ def test_what_is_public_is_what_dir_shows() -> None:
         "Task",
         "Vault",
         "__version__",
+        "errors",
         "open",
     ]
     assert dir(api) == api.__all__
@@ -167,3 +168,63 @@ def test_context_keeps_to_its_budget_and_quotes_the_notes(tmp_path: Path) -> Non
             assert passage.text.strip() in "\n".join(lines[passage.line - 1 : passage.end_line])
         with pytest.raises(InvalidArgument, match="200 to 90000"):
             vault.context(question, max_chars=10)
+
+
+def test_nothing_is_cut(vault: Path) -> None:
+    """Limits are for assistants, which pay for what they read. A script that writes back what it read would
+    lose the rest."""
+    (vault / "Long.md").write_text("# A\n" + "- [ ] water the roses\n" * 9_000 + "# B\n", "utf-8")
+    with vaultbridge.open(vault) as opened:
+        assert opened.read("Long#A").count("roses") == 9_000
+        assert len(opened.tasks()) == 9_001
+        assert len(opened.tasks(text="roses")) == 9_000
+
+
+def test_an_edit_that_is_over_takes_nothing_more(vault: Path) -> None:
+    with vaultbridge.open(vault) as opened:
+        with opened.edit() as edit:
+            edit.append("A", "one")
+        with pytest.raises(RuntimeError, match="over"):
+            edit.append("A", "two")
+        with pytest.raises(RuntimeError, match="over"), edit:
+            pass
+        with pytest.raises(KeyError), opened.edit() as failed:
+            failed.append("A", "three")
+            raise KeyError
+        with pytest.raises(RuntimeError, match="over"):
+            failed.set("A", status="x")
+        assert opened.read("A").endswith("- [ ] first\n\none\n")
+
+
+def test_a_closed_vault_says_so(vault: Path) -> None:
+    with vaultbridge.open(vault) as opened:
+        edit = opened.edit()
+        edit.append("A", "late")
+    opened.close()
+    assert (opened.name, opened.folder, repr(opened)) == (vault.name, vault, f"<Vault {vault.name!r}>")
+    for use in (
+        lambda: opened.read("A"),
+        lambda: opened.note("A"),
+        lambda: opened.search("one"),
+        lambda: list(opened.notes()),
+        lambda: opened.history(),
+        lambda: opened.undo(),
+        lambda: opened.edit(),
+        lambda: opened.__enter__(),
+        lambda: edit.__exit__(None, None, None),
+    ):
+        with pytest.raises(RuntimeError, match="closed"):
+            use()
+    assert "late" not in (vault / "A.md").read_text("utf-8")
+
+
+def test_errors_are_public_and_speak_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import vaultbridge; print(vaultbridge.errors.NoteNotFound.code)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "FILE_NOT_FOUND\n"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("VAULTBRIDGE_VAULT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(VaultNotFound, match=r"vaultbridge\.open\(folder\)"):
+        vaultbridge.open()

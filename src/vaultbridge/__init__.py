@@ -18,13 +18,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from vaultbridge import errors
     from vaultbridge.api import Edit, Hit, Link, Note, Passage, Task, Vault, open  # noqa: A004 - its public name
 
-__all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "__version__", "open"]
+__all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "__version__", "errors", "open"]
 
 
 def __getattr__(name: str) -> "Any":
     # Imported when first used: a client that starts `vaultbridge stdio` waits for everything imported here.
+    if name == "errors":
+        from importlib import import_module
+
+        return import_module("vaultbridge.errors")
     if name in __all__:
         from vaultbridge import api
 

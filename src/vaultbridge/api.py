@@ -30,6 +30,7 @@ are `vaultbridge.errors.VaultbridgeError`, whose text says what would be right.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -52,7 +53,7 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
 )
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultNotFound
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -133,6 +134,7 @@ class Edit:
         self._expected = expected
         self._operations: list[Operation] = []
         self._outcome: Outcome | None = None
+        self._over = False
 
     @property
     def outcome(self) -> Outcome:
@@ -153,74 +155,74 @@ class Edit:
     ) -> None:
         """Create a note; with `overwrite`, replace the whole text of one that exists."""
         given = properties or {}
-        self._operations.append(
-            Create(note=note, content=text, template=template, properties=given, overwrite=overwrite)
-        )
+        self._add(Create(note=note, content=text, template=template, properties=given, overwrite=overwrite))
 
     def append(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
         """Add text at the end of a note or of a section; with `create`, a missing heading is made."""
         hash_ = self._seen(note)
-        self._operations.append(
-            Append(note=note, content=text, heading=heading, create=create, expected=hash_)
-        )
+        self._add(Append(note=note, content=text, heading=heading, create=create, expected=hash_))
 
     def prepend(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
         """Add text after the properties, or right after a heading."""
         hash_ = self._seen(note)
-        self._operations.append(
-            Prepend(note=note, content=text, heading=heading, create=create, expected=hash_)
-        )
+        self._add(Prepend(note=note, content=text, heading=heading, create=create, expected=hash_))
 
     def replace(self, note: str, old: str, new: str, *, all: bool = False) -> None:  # noqa: A002 - as people say it
         """Replace a text that occurs exactly once, or with `all` everywhere in the note."""
-        self._operations.append(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
+        self._add(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
 
     def replace_section(self, note: str, heading: str, text: str) -> None:
         """Replace what stands under a heading; the heading stays."""
-        self._operations.append(
-            ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note))
-        )
+        self._add(ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note)))
 
     def set(self, note: str, **properties: Any) -> None:
         """Set properties; None removes one, which the note must have."""
         for name, value in properties.items():
             if value is None:
-                self._operations.append(RemoveProperty(note=note, name=name, expected=self._seen(note)))
+                self._add(RemoveProperty(note=note, name=name, expected=self._seen(note)))
             else:
-                self._operations.append(
-                    SetProperty(note=note, name=name, value=value, expected=self._seen(note))
-                )
+                self._add(SetProperty(note=note, name=name, value=value, expected=self._seen(note)))
 
     def add_tag(self, note: str, tag: str) -> None:
-        self._operations.append(AddTag(note=note, tag=tag, expected=self._seen(note)))
+        self._add(AddTag(note=note, tag=tag, expected=self._seen(note)))
 
     def remove_tag(self, note: str, tag: str) -> None:
-        self._operations.append(RemoveTag(note=note, tag=tag, expected=self._seen(note)))
+        self._add(RemoveTag(note=note, tag=tag, expected=self._seen(note)))
 
     def tick(self, note: str, text: str, *, status: str = "done") -> None:
         """Set the status of the one task with this in its text: `done`, `open`, or a character."""
-        self._operations.append(SetTask(note=note, text=text, status=status, expected=self._seen(note)))
+        self._add(SetTask(note=note, text=text, status=status, expected=self._seen(note)))
 
     def move(self, note: str, to: str) -> None:
         """Rename or move a note, an attachment or a folder, and rewrite every link to it."""
-        self._operations.append(Move(note=note, to=to, expected=self._seen(note)))
+        self._add(Move(note=note, to=to, expected=self._seen(note)))
 
     def delete(self, note: str) -> None:
         """Move a note, an attachment or a folder to the trash that the vault's settings name."""
-        self._operations.append(Delete(note=note, expected=self._seen(note)))
+        self._add(Delete(note=note, expected=self._seen(note)))
+
+    def _add(self, operation: Operation) -> None:
+        self._check()
+        self._operations.append(operation)
+
+    def _check(self) -> None:
+        if self._over:
+            raise RuntimeError("This edit is over: begin another with vault.edit().")
 
     def _seen(self, note: str) -> str:
         # Only the first operation on a note can expect the hash that was read: the next one sees its result.
         return self._expected.pop(note, "")
 
     def __enter__(self) -> Edit:
+        self._check()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over = True
         if kind is None:
-            self._outcome = self._vault._engine.apply(
+            self._outcome = self._vault._opened.apply(
                 self._operations, dry_run=self._dry_run, label=self._label
             )
 
@@ -230,6 +232,16 @@ class Vault:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._closed = False
+
+    @property
+    def _opened(self) -> Engine:
+        self._check()
+        return self._engine
+
+    def _check(self) -> None:
+        if self._closed:
+            raise RuntimeError("This vault is closed: open it again with vaultbridge.open().")
 
     @property
     def name(self) -> str:
@@ -244,7 +256,7 @@ class Vault:
         Obsidian, and so do plain words with `exact`: all of them must occur."""
         from vaultbridge.index.ranking.question import is_plain
 
-        self._engine.index_sync.refresh()
+        self._opened.index_sync.refresh()
         if is_plain(query) and not exact:
             return [
                 Hit(
@@ -254,10 +266,10 @@ class Vault:
                     section.matches[0].line if section.matches else section.line,
                     section.matches[0].text if section.matches else "",
                 )
-                for note in self._engine.queries.rank(query, limit=limit).notes
+                for note in self._opened.queries.rank(query, limit=limit).notes
                 for section in note.sections[:1]
             ]
-        found = self._engine.queries.search(query, limit=limit, matches_per_note=1)
+        found = self._opened.queries.search(query, limit=limit, matches_per_note=1)
         return [
             Hit(
                 hit.path,
@@ -279,13 +291,13 @@ class Vault:
                 argument="max_chars",
                 hint=f"Give {LEAST_CHARS} to {LARGEST_CHARS}.",
             )
-        self._engine.index_sync.refresh()
-        found = gather(self._engine, question, max_chars=max_chars)
+        self._opened.index_sync.refresh()
+        found = gather(self._opened, question, max_chars=max_chars)
         return [Passage(one.path, one.heading, one.line, one.end_line, one.text) for one in found.passages]
 
     def note(self, name: str) -> Note:
         """Read a note, found as a link would find it."""
-        view = self._engine.view(name)
+        view = self._opened.view(name)
         properties = view.note.properties
         return Note(
             path=view.path,
@@ -298,69 +310,71 @@ class Vault:
 
     def read(self, place: str) -> str:
         """Read a note's text, or a part: `Note#Heading`, `Note#^block`."""
-        from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
+        from vaultbridge.engine.reading import Part, exact_part
 
         name, mark, below = place.partition("#")
         if not mark or not name:
-            return self._engine.view(place).text
-        view = self._engine.view(name)
+            return self._opened.view(place).text
+        view = self._opened.view(name)
         part = Part(
             heading="" if below.startswith("^") else below,
             block=below[1:] if below.startswith("^") else "",
-            max_chars=LARGEST_EXCERPT_CHARS,
         )
-        return excerpt(view.text, view.note, part).text
+        return exact_part(view.text, view.note, part)
 
     def notes(self, folder: str = "") -> Iterator[str]:
         """The paths of all notes, or of those in a folder, sorted."""
-        self._engine.index_sync.refresh()
-        page = self._engine.queries.files_page(folder.strip("/"), kind="note")
+        self._opened.index_sync.refresh()
+        page = self._opened.queries.files_page(folder.strip("/"), kind="note")
         yield from (file.path for file in page.rows)
 
     def links(self, note: str) -> list[Link]:
         """The links that a note contains."""
-        self._engine.index_sync.refresh()
-        path = self._engine.find(note)
+        self._opened.index_sync.refresh()
+        path = self._opened.find(note)
         return [
             Link(path, link.line, link.raw, link.resolved or "")
-            for link in self._engine.queries.outgoing(path)
+            for link in self._opened.queries.outgoing(path)
         ]
 
     def backlinks(self, note: str) -> list[Link]:
         """The links that lead to a note."""
-        self._engine.index_sync.refresh()
-        path = self._engine.find(note)
-        return [Link(link.source, link.line, link.raw, path) for link in self._engine.queries.backlinks(path)]
+        self._opened.index_sync.refresh()
+        path = self._opened.find(note)
+        return [Link(link.source, link.line, link.raw, path) for link in self._opened.queries.backlinks(path)]
 
     def tags(self) -> dict[str, int]:
         """Every tag with the number of notes that have it."""
-        self._engine.index_sync.refresh()
-        return {tag.name: tag.notes for tag in self._engine.queries.tags()}
+        self._opened.index_sync.refresh()
+        return {tag.name: tag.notes for tag in self._opened.queries.tags()}
 
     def tasks(self, *, status: str = "open", text: str = "", tag: str = "") -> list[Task]:
         """The tasks of the vault, those due first: `open`, `done`, `any`, or the character."""
-        self._engine.index_sync.refresh()
-        found = self._engine.queries.tasks(status=status, text=text, tag=tag)
+        self._opened.index_sync.refresh()
+        found = self._opened.queries.tasks(status=status, text=text, tag=tag, limit=sys.maxsize)
         return [Task(task.path, task.line, task.status, task.text) for task in found.tasks]
 
     def edit(self, *, dry_run: bool = False, label: str = "", expected: dict[str, str] | None = None) -> Edit:
         """Change notes in a `with` block: all of it as one change, or nothing. `expected` maps names of
         notes, as you write them in the block, to the hashes that you read."""
+        self._check()
         return Edit(self, dry_run=dry_run, label=label, expected=dict(expected or {}))
 
     def history(self, note: str = "", *, limit: int = 20) -> list[HistoryEntry]:
         """The changes made through vaultbridge, newest first."""
-        return self._engine.history.changes(note, limit=limit)
+        return self._opened.history.changes(note, limit=limit)
 
     def undo(self, change: int | str | None = None, *, force: bool = False) -> None:
         """Undo one change as a whole; by default the newest that is not undone."""
-        number = int(change) if change is not None else self._engine.history.newest_to_undo()
-        self._engine.undo(number, force=force)
+        number = int(change) if change is not None else self._opened.history.newest_to_undo()
+        self._opened.undo(number, force=force)
 
     def close(self) -> None:
+        self._closed = True
         self._engine.close()
 
     def __enter__(self) -> Vault:
+        self._check()
         return self
 
     def __exit__(
@@ -381,5 +395,8 @@ def open(  # noqa: A001 - as in `vaultbridge.open(…)`
     from vaultbridge.server.wiring import open_engine
     from vaultbridge.vault.scope import Scope
 
-    chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, str(Path.cwd()))
+    try:
+        chosen = os.fspath(vault) if vault is not None else choose_vault(os.environ, str(Path.cwd()))
+    except VaultNotFound as error:
+        raise VaultNotFound(error.message, hint="Say which one: vaultbridge.open(folder).") from None
     return Vault(open_engine(chosen, scope=Scope(read_only=read_only), actor="python"))
