@@ -190,3 +190,22 @@ def test_a_long_text_is_separated_like_its_parts(seed: int) -> None:
     few = [word_of(name, rng) for name in rng.sample(names, 1 + seed % 4)] + ["é", "e\u0301", "—", "ﬁ", "ß"]
     text = " ".join(rng.choice((rng.choice(few), "plain", "WORDS ")) for _ in range(120))
     assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_text_of_many_characters_is_separated_like_its_words(seed: int) -> None:
+    """Long texts are separated all at once, whether most of their characters change or few do."""
+    rng = random.Random(seed)
+    names = sorted(scripts())
+    words = [word_of(name, rng) for name in rng.sample(names, 2) for _ in range(30)]
+    words += ["Ёлка", "ΟΔΟΣ", "か\uff9e", "가\u3133", "ก้ำ", "Ꭰ", "\u09c7\u09be", "。，", "plain"]
+    text = " ".join(rng.choice(words) for _ in range(200))
+    assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))
+
+
+@pytest.mark.parametrize("many", ["ЖЗИКЛМНОПРСТУФХЦ" * 20, "漢字" * 150, "many words " * 30])
+def test_every_character_is_separated_alike_in_a_short_and_a_long_text(many: str) -> None:
+    separated = separate_words(many)
+    for code in (*range(0x80, 0x3400), *range(0xA000, 0xAC10), *range(0xF900, 0x10000)):
+        char = chr(code)
+        assert separate_words(f"{many} {char}") == f"{separated} {separate_words(char)}", hex(code)

@@ -119,7 +119,8 @@ _fold_short = lru_cache(_RUN_CACHE)(_fold_run)
 
 @lru_cache(_RUN_CACHE)
 def _separate_short(run: str) -> str:
-    return _fold_run(run).translate(_SEPARATED)
+    # Case folding makes capitals of Cherokee letters.
+    return _fold_run(run).translate(_SEPARATED).lower()
 
 
 def _replace_with_folded(match: re.Match[str]) -> str:
@@ -224,7 +225,57 @@ def separate_words(text: str) -> str:
                 text = text.replace(char, _separate_short(char))
             # What is left to lower is ASCII, which bytes lower ten times as fast.
             return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+        return _separate_long(text)
     return _NON_ASCII.sub(_replace_with_separated, text).lower()
+
+
+_LETTERS: Final = (0x0370, 0x1380)
+"""The scripts from Greek to Ethiopic, one of which a text is usually written in."""
+
+
+@lru_cache(1)
+def _find_changed() -> re.Pattern[str]:
+    """Returns a pattern for the runs that separation changes in a composed text in lower case. Most letters
+    of most scripts stay as they are, and passing over them is quicker than looking each of them up."""
+    letters = map(chr, range(*_LETTERS))
+    stay = "".join(
+        char
+        for char in letters
+        if unicodedata.normalize("NFKC", char) == char and _separate_short(char) == char
+    )
+    return re.compile(f"[^\x00-\x7f{stay}]+")
+
+
+class _CharTable(dict[int, str]):
+    """Maps a code point of a composed text to what the full-text table is given; bounded by Unicode."""
+
+    def __missing__(self, code: int) -> str:
+        separated = self[code] = _separate_short(chr(code))
+        return separated
+
+
+_CHARS: Final = _CharTable()
+
+_JOINED: Final = re.compile("[\u3131-\u318e\uff9e-\uffdc]")
+"""Parts of Hangul syllables, and voicing, which NFKC joins with the character before: a text with one is
+separated run by run."""
+
+_PROBED_CHARS: Final = 400
+_CHANGED_SHARE: Final = 0.12
+"""So much of a text is looked at to see whether so many of its characters change. Then each is looked up."""
+
+
+def _separate_long(text: str) -> str:
+    """Folds and separates a text of many different characters: in half the time, or a third, of doing so run
+    by run."""
+    if _JOINED.search(text):
+        return _NON_ASCII.sub(_replace_with_separated, text).lower()
+    lowered = unicodedata.normalize("NFC", text).lower()
+    changed = _find_changed()
+    probed = changed.findall(lowered, 0, _PROBED_CHARS)
+    if sum(map(len, probed)) > _CHANGED_SHARE * min(len(lowered), _PROBED_CHARS):
+        return lowered.translate(_CHARS)
+    return changed.sub(_replace_with_separated, lowered).lower()
 
 
 def split_words(text: str) -> list[str]:
