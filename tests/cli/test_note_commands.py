@@ -143,6 +143,17 @@ def test_a_value_is_json_or_just_the_text(text: str) -> None:
     assert value == text.strip() or json.dumps(value) == json.dumps(json.loads(text))
 
 
+def test_programs_get_every_task_and_people_are_told_how_many_there_are(run: Run, vault: Path) -> None:
+    (vault / "Many.md").write_text("- [ ] more\n" * 300, "utf-8")
+    shown = run("tasks")
+    assert shown.stdout.count("[ ]") == 200
+    assert shown.stderr == "200 of 302 tasks\n"
+    assert len(lines(run("tasks", "--json"))) == 302
+    assert len(lines(run("tasks", "--json", "--limit", "3"))) == 3
+    refused = run("tasks", "--limit", "-1", "--text", "more")
+    assert (refused.returncode, refused.stdout) == (2, "") and "--limit is at least 0" in refused.stderr
+
+
 def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
     listed = run("tasks")
     assert lines(listed) == [

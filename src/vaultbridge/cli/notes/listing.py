@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from vaultbridge.cli.common import (
+    LARGEST_NUMBER,
     OK,
     Parser,
     emit,
@@ -20,6 +21,7 @@ from vaultbridge.cli.common import (
     show_outcome,
 )
 from vaultbridge.cli.places import find_place
+from vaultbridge.errors import InvalidArgument
 
 
 def main_links(argv: list[str]) -> int:
@@ -45,8 +47,6 @@ def main_links(argv: list[str]) -> int:
 
 
 def _links(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import InvalidArgument
-
     whole_vault = args.unresolved or args.orphans or args.dead_ends
     if bool(args.note) == bool(whole_vault):
         raise InvalidArgument(
@@ -114,6 +114,9 @@ def _describe_link(link: object) -> dict[str, object]:
     return fields
 
 
+TASKS_SHOWN = 200
+"""How many tasks people get at once; the count below tells them when there are more."""
+
 TASK_EXAMPLES = """\
 examples:
   vaultbridge tasks                              the open tasks, those due first
@@ -137,7 +140,12 @@ def main_tasks(argv: list[str]) -> int:
     parser.add_argument("--tag", default="", help="only tasks with this tag")
     parser.add_argument("--due-before", default="", metavar="DATE", help="YYYY-MM-DD")
     parser.add_argument("--due-after", default="", metavar="DATE", help="YYYY-MM-DD")
-    parser.add_argument("--limit", type=parse_integer, default=200, metavar="N", help="how many (200)")
+    parser.add_argument(
+        "--limit",
+        type=parse_integer,
+        metavar="N",
+        help=f"how many ({TASKS_SHOWN}; with --json all)",
+    )
     change = parser.add_mutually_exclusive_group()
     change.add_argument("--tick", metavar="PLACE", help="mark a task as done: NOTE:LINE, or NOTE with --text")
     change.add_argument("--untick", metavar="PLACE", help="mark it as open again")
@@ -152,6 +160,11 @@ def _tasks(args: argparse.Namespace) -> int:
 
     filters = Tasks(name=args.name, status=args.status, due_before=args.due_before, due_after=args.due_after)
     check_filters(filters)
+    limit = args.limit
+    if limit is None:
+        limit = LARGEST_NUMBER if args.json else TASKS_SHOWN
+    elif limit < 0:
+        raise InvalidArgument("--limit is at least 0.", argument="usage")
     with open_vault(args.vault) as engine:
         refresh(engine)
         found = engine.queries.tasks(
@@ -161,7 +174,7 @@ def _tasks(args: argparse.Namespace) -> int:
             path_prefix=find_prefix(engine, args.name),
             due_before=args.due_before,
             due_after=args.due_after,
-            limit=args.limit,
+            limit=limit,
             offset=0,
         )
         vault = engine.name
@@ -186,7 +199,6 @@ def _tasks(args: argparse.Namespace) -> int:
 
 def _set_task(args: argparse.Namespace) -> int:
     from vaultbridge.engine.operations import SetTask
-    from vaultbridge.errors import InvalidArgument
 
     with open_vault(args.vault) as engine:
         place = find_place(engine, args.tick or args.untick)
