@@ -234,8 +234,9 @@ PIECES = [
     "t: |\n  line\n   more\n\n", "p: two\n  lines\n", "m:\n  k: v\n  w: [1]\n", "# a comment\n", "\n",
     "d: 2024-01-01\n", "g: {k: v}\n", "x: [\n  a,\n  b ]\n", "é ü: 🌍\n", "h: >+\n  folded\n\n", "v: ~\n",
     "u: [[1, 2], {a: b}]\n", "i:\tafter a tab\n", "j: \t[a,\tb]\t# c\n", "k:\t\n  - a\t# c\n  - b\n",
+    "r: one\u2028two\n", "w: \x07 # c\n",
 ]  # fmt: skip
-KEYS = ["title", *"nbeqslftpmdgxhvuzijk", "é ü", "new", "L"]
+KEYS = ["title", *"nbeqslftpmdgxhvuzijkrw", "é ü", "new", "L"]
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-999, 999),
     st.text(st.sampled_from("ab :#-[]'\"\n,é1"), max_size=8),
@@ -282,8 +283,8 @@ def test_any_edit_changes_exactly_the_named_property_and_its_lines(
 
 
 ODD_PIECES = [
-    *PIECES, "a: &i x\n", "b2: &i y\n", "c: *i\n", "r: [&i x, *i]\n", "? o\n: 1\n", "\ufeff\n",
-    "\ufeffy: 1\n", "w: !x v\n", "k:\t|\n  x\n", "# \u2028\n", "x2: \x85\n", "...\n", "%YAML 1.2\n",
+    *PIECES, "\t\n", "a: &i x\n", "b2: &i y\n", "c: *i\n", "r2: [&i x, *i]\n", "? o\n: 1\n", "\ufeff\n",
+    "\ufeffy: 1\n", "w2: !x v\n", "k:\t|\n  x\n", "# \u2028\n", "x2: \x85\n", "...\n", "%YAML 1.2\n",
     "  in: 1\n", "\tin: 1\n", "<<: {k: 1}\n", "y2: \udcff\n", "up: \"[[x]]\"\n",
 ]  # fmt: skip
 
@@ -291,7 +292,7 @@ ODD_PIECES = [
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(ODD_PIECES), unique=True, max_size=6),
-    st.sampled_from([*KEYS, "a", "b2", "c", "r", "o", "y", "w", "<<", "in"]),
+    st.sampled_from([*KEYS, "a", "b2", "c", "r2", "o", "y", "w2", "<<", "in"]),
     VALUES,
     st.sampled_from(["\n", "\r\n", "\r"]),
 )

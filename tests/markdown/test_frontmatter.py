@@ -196,3 +196,37 @@ def test_a_byte_order_mark_inside_the_block_moves_no_position(mark: str) -> None
     assert [text[tag.start : tag.end] for tag in front.tags] == ["x/y"]
     bad = f"---\n{mark}a: [\n---\n"
     assert bad[read(bad).problems[0].start - 1] == "\n"
+
+
+@pytest.mark.parametrize("char", ["\u2028", "\u2029", "\x85", "\x07", "\x0c", "\x7f", "\x9f"])
+def test_a_character_that_yaml_1_1_stops_at_is_a_character(char: str) -> None:
+    text = f'---\npasted: one{char}two\nkey{char}: "a{char}b"\nup: "[[Home{char}]]"\ntags: [x]\n---\nbody'
+    front = read(text)
+    assert front.properties is not None
+    assert front.properties.values == {
+        "pasted": f"one{char}two",
+        f"key{char}": f"a{char}b",
+        "up": f"[[Home{char}]]",
+        "tags": ["x"],
+    }
+    assert [text[link.start : link.end] for link in front.links] == [f"[[Home{char}]]"]
+    assert [text[tag.start : tag.end] for tag in front.tags] == ["x"]
+
+
+@pytest.mark.parametrize("blank", ["\t", " \t ", "\t\t"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_a_line_of_blanks_may_have_a_tab(blank: str, line_end: str) -> None:
+    text = f"---\n{blank}\na: 1\n{blank}\nlist:\n  - x\n{blank}\n  - y\n{blank}\n---\n".replace(
+        "\n", line_end
+    )
+    front = read(text)
+    assert front.properties is not None
+    assert front.properties.values == {"a": 1, "list": ["x", "y"]}
+    kept = read("---\na: |\n  x\n  \t\n  y\n---\n").properties
+    assert kept is not None and kept.values == {"a": "x\n\t\ny\n"}
+
+
+def test_characters_that_stand_for_hidden_ones_stay_what_they_are() -> None:
+    for own in ("\U0010f000", "\U0010f000\u00e9\U0010f100"):
+        properties = read(f"---\na: '{own}'\n---\n").properties
+        assert properties is not None and properties.values == {"a": own}

@@ -104,7 +104,7 @@ def test_collections_quotes_blocks_and_aliases(text: str, value: Any) -> None:
         ("a: *nobody\n", "bad-yaml", 1),
         ("a: &x [*x]\n", "bad-yaml", 1),
         ("a: @x\n", "bad-yaml", 1),
-        ("a: \x07\n", "bad-yaml", 1),
+        ("a: \uffff\n", "bad-yaml", 1),
         ("a: 1\n...\n---\nb: 2\n", "bad-yaml", 3),
         ("a: 1\n\tb: 2\n", "bad-yaml", 2),
     ],

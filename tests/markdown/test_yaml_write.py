@@ -47,6 +47,11 @@ def test_a_key_is_read_back(name: str) -> None:
     assert parse_yaml(f"{write_key(name)}: 1\n").value == {name: 1}
 
 
+@pytest.mark.parametrize("name", ["null", "~", "true", "0x1F", "1.5", "2024", "<<", "="])
+def test_a_key_that_another_reader_would_take_for_something_else_is_quoted(name: str) -> None:
+    assert write_key(name) == f'"{name}"'
+
+
 @given(STRINGS, st.sampled_from(["'", '"']))
 def test_a_string_gets_the_requested_quotes_if_they_can_hold_it(text: str, quote: str) -> None:
     written = write_string(text, inside=False, quote=quote)

@@ -136,12 +136,12 @@ def parse_yaml(text: str) -> Yaml:
 
     reader = _Reader(text)
     try:
-        return reader.read(yaml.parse(reader.bare, Loader=yaml_loader()))
+        return reader.read(yaml.parse(reader.given.text, Loader=yaml_loader()))
     except _Unusable as unusable:
         return Yaml(problem=unusable.problem)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line, index = (mark.line + 1, mark.index + reader.skipped) if mark else (1, 0)
+        line, index = (mark.line + 1, mark.index + reader.given.skipped) if mark else (1, 0)
         message = error.problem or error.context or "not YAML"
     except yaml.YAMLError as error:
         index = min(int(getattr(error, "position", 0) or 0), len(text))
@@ -158,11 +158,42 @@ def yaml_loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def skip_byte_order_marks(text: str) -> tuple[str, int]:
-    """Return the text without byte order marks at its start, and how many there were: the fast loader skips
-    one without counting it, so that every offset would be one short."""
+_HIDDEN_AT = 0x10F000
+_BREAKS = {0x2028: _HIDDEN_AT + 0x100, 0x2029: _HIDDEN_AT + 0x101}
+_HIDING = {
+    code: _HIDDEN_AT + code for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (9, 10, 13)
+} | _BREAKS
+_RESTORING = {hidden: code for code, hidden in _HIDING.items()}
+_TO_HIDE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+_HIDDEN = re.compile("[\U0010f000-\U0010f101]")
+_TAB_LINE = re.compile(r"(?:(?<=[\r\n])|\A)[ \t]*\t[ \t]*(?=[\r\n]|\Z)")
+_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?(?:[\r\n]|\Z)")
+
+
+class Prepared(Struct, frozen=True):
+    """What PyYAML is given, so that it reads a text as the app does. `skipped` characters at the start are
+    left out; each of the others is at its place."""
+
+    text: str
+    skipped: int
+    hides: bool
+
+    def restore(self, value: str) -> str:
+        """Return a scalar with the characters that are hidden in `text`."""
+        return value.translate(_RESTORING) if self.hides else value
+
+
+def prepare_yaml(text: str) -> Prepared:
+    """Byte order marks at the start are left out: the fast loader skips one without counting it. To YAML 1.1,
+    which PyYAML knows, U+2028 and the like end a line and control characters end everything; in the app they
+    are characters, so they are hidden behind others. A line with nothing but blanks may have a tab among
+    them."""
     bare = text.lstrip("\ufeff")
-    return bare, len(text) - len(bare)
+    skipped = len(text) - len(bare)
+    if "\t" in bare and not _BLOCK_SCALAR.search(bare):
+        bare = _TAB_LINE.sub(lambda line: " " * len(line[0]), bare)
+    hides = _TO_HIDE.search(bare) is not None and _HIDDEN.search(bare) is None
+    return Prepared(bare.translate(_HIDING) if hides else bare, skipped, hides)
 
 
 class _Reader:
@@ -170,7 +201,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.bare, self.skipped = skip_byte_order_marks(text)
+        self.given = prepare_yaml(text)
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._leaves: list[Leaf] = []
@@ -203,7 +234,7 @@ class _Reader:
         return Yaml(self._result, tuple(self._leaves))
 
     def _scalar(self, event: ScalarEvent) -> None:
-        text = event.value
+        text = self.given.restore(event.value)
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.key is None and type(frame.container) is dict:
             self._set_key(frame, text, event)
@@ -221,7 +252,7 @@ class _Reader:
 
     def _leaf(self, event: ScalarEvent) -> Leaf:
         start, end = self._span(event)
-        value = event.value
+        value = self.given.restore(event.value)
         if event.style in ("'", '"') and event.anchor is None and event.tag is None:
             start, end = start + 1, end - 1
         elif event.style or event.anchor is not None or event.tag is not None:
@@ -303,7 +334,7 @@ class _Reader:
     def _span(self, event: Event) -> tuple[int, int]:
         first, last = event.start_mark, event.end_mark
         assert first is not None and last is not None
-        return first.index + self.skipped, last.index + self.skipped
+        return first.index + self.given.skipped, last.index + self.given.skipped
 
 
 KEY_CHARS = 100

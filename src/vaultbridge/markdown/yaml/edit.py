@@ -21,7 +21,13 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import end_of_line, start_of_line, start_of_next_line
 from vaultbridge.markdown.model import Properties
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.markdown.yaml.core import parse_yaml, skip_byte_order_marks, yaml_loader
+from vaultbridge.markdown.yaml.core import (
+    Prepared,
+    parse_yaml,
+    prepare_yaml,
+    resolve_plain,
+    yaml_loader,
+)
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node
@@ -80,9 +86,9 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
     import yaml
 
     body = replace_surrogates(text[properties.body_start : properties.body_end])
-    body, skipped = skip_byte_order_marks(body)
+    given = prepare_yaml(body)
     try:
-        root = yaml.compose(body, Loader=yaml_loader())
+        root = yaml.compose(given.text, Loader=yaml_loader())
     except yaml.YAMLError as error:
         # `parse_yaml` lets an anchor be given twice, as YAML 1.2 does; a tree of nodes cannot be made of it.
         raise EditRefused(
@@ -95,10 +101,10 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
         raise EditRefused(
             "The properties are written inside one {…}.", hint="Write them as lines of 'key: value' first."
         )
-    return tuple(_entries(text, properties.body_start + skipped, root))
+    return tuple(_entries(text, properties.body_start + given.skipped, root, given))
 
 
-def _entries(text: str, offset: int, root: MappingNode) -> list[PropertyEntry]:
+def _entries(text: str, offset: int, root: MappingNode, given: Prepared) -> list[PropertyEntry]:
     entries: list[PropertyEntry] = []
     for key_node, node in root.value:
         key_start, key_end = key_node.start_mark.index + offset, key_node.end_mark.index + offset
@@ -107,7 +113,9 @@ def _entries(text: str, offset: int, root: MappingNode) -> list[PropertyEntry]:
             colon += 1
         if text[colon] != ":" or start_of_line(text, key_start) != key_start - key_node.start_mark.column:
             raise EditRefused(f"The property {key_node.value!r} is written in a form that cannot be edited.")
-        entries.append(_entry(text, offset, str(key_node.value), (key_start, key_end), colon + 1, node))
+        entries.append(
+            _entry(text, offset, given.restore(str(key_node.value)), (key_start, key_end), colon + 1, node)
+        )
     return entries
 
 
@@ -274,7 +282,10 @@ def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
 
 
 def write_key(name: str) -> str:
-    """Write a key, without its colon."""
+    """Write a key, without its colon. One that looks like a number or null is quoted: the app would read
+    `0x1F` as 31 and `null` as no name at all."""
+    if name and not isinstance(resolve_plain(name), str):
+        return write_string(name, quote='"')
     if _SURELY_PLAIN.fullmatch(name):
         return name
     plain = not _NEVER_PLAIN.search(name) and name not in _OF_YAML_1_1
