@@ -209,3 +209,11 @@ def test_every_character_is_separated_alike_in_a_short_and_a_long_text(many: str
     for code in (*range(0x80, 0x3400), *range(0xA000, 0xAC10), *range(0xF900, 0x10000)):
         char = chr(code)
         assert separate_words(f"{many} {char}") == f"{separated} {separate_words(char)}", hex(code)
+
+
+@pytest.mark.parametrize("pair", ["漢\ufa47", "字\u2f26漢", "σς", "\u00e9\u0435"])
+def test_a_character_that_becomes_another_one_is_separated_once(pair: str) -> None:
+    """In whatever order the characters of a text are met."""
+    for many in (pair, pair[::-1]):
+        text = " ".join([many] * 100 + ["plain words"])
+        assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))

@@ -221,8 +221,12 @@ def separate_words(text: str) -> str:
         # A text with some dashes and accents: replacing them one by one is three times as fast.
         others = set(_non_ascii(text.encode("utf-8", "surrogatepass")))
         if len(others) <= REPLACED_CHARS and all(map(_stands_by_itself, others)):
-            for char in others:
-                text = text.replace(char, _separate_short(char))
+            separated = {char: _separate_short(char) for char in others}
+            if any(others.intersection(into) - {char} for char, into in separated.items()):
+                # One becomes another, as two forms of an ideograph: it must not be separated twice.
+                return _separate_long(text)
+            for char, into in separated.items():
+                text = text.replace(char, into)
             # What is left to lower is ASCII, which bytes lower ten times as fast.
             return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
         return _separate_long(text)
