@@ -201,3 +201,33 @@ async def test_callers_take_turns() -> None:
         await asyncio.gather(first, *jobs)
     assert order == ["many", "one", "many", "many"]
     workers.close()
+
+
+async def test_among_long_jobs_the_cheapest_kind_has_every_second_turn() -> None:
+    """Neither a caller's own costly jobs nor those of others delay a cheap one for long, and many cheap ones
+    do not starve them."""
+    workers = Workers(2)
+
+    def compute_longer() -> None:
+        for _ in range(4):
+            compute()
+
+    await workers.run(compute_longer, kind="pattern")
+    await workers.run(compute, kind="word")
+    gate = Gate()
+    first = asyncio.ensure_future(workers.run(gate, kind="pattern"))
+    await begun(gate)
+    order: list[str] = []
+
+    def wait(caller: str, kind: str) -> asyncio.Future[None]:
+        work = lambda: order.append(f"{caller} {kind}")  # noqa: E731
+        return asyncio.ensure_future(workers.run(work, kind=kind, caller=caller))
+
+    jobs = [wait(caller, "pattern") for caller in ("a", "b", "c")]
+    jobs += [wait("a", "word") for _ in range(3)]
+    await asyncio.sleep(0)
+    gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(first, *jobs)
+    assert order == ["a word", "a pattern", "a word", "b pattern", "a word", "c pattern"]
+    workers.close()

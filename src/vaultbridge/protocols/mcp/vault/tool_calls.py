@@ -175,6 +175,17 @@ class ToolCalls:
         if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
             return ""
         action = arguments.get("action")
-        return (
-            f"{tool.name} {action}" if isinstance(action, str) and len(action) < ACTION_CHARS else tool.name
-        )
+        if isinstance(action, str) and len(action) < ACTION_CHARS:
+            return f"{tool.name} {action}"
+        query = arguments.get("query")
+        return f"{tool.name} {_describe_query(query)}" if isinstance(query, str) else tool.name
+
+
+def _describe_query(query: str) -> str:
+    """Tells apart, by their marks alone, queries that take a few ms, tens or hundreds. A mark that means
+    something else only puts a query among others."""
+    if query.count("/") > 1:
+        return "pattern"
+    if '"' in query:
+        return "phrase"
+    return "operators" if ":" in query else "words"

@@ -3,7 +3,8 @@
 One thread processes the jobs in order, and another one helps when a job has had to wait: many short jobs are
 fastest in one thread, because several would only pass the interpreter lock around. Kinds of jobs that take
 long to compute have a lane of their own, which never gets all threads, so that a read or an edit does not
-queue behind searches. Within a lane callers take turns.
+queue behind searches. Within a lane callers take turns; among long jobs every second turn goes to the kind
+that computes least, so that a search for a word does not queue behind patterns, nor they behind words.
 
 A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
 that has is abandoned: it ends by itself while another thread takes its place, so that a stuck file system
@@ -63,26 +64,36 @@ class _Job(Generic[T]):
 
 class _Lane:
     """Waiting jobs. Those of one caller run in order; callers take turns, so that one with a hundred jobs
-    does not delay another with a single one."""
+    does not delay another with a single one. With `cost`, which says how long a kind of jobs takes, each kind
+    of a caller's jobs has turns of its own, and every second turn goes to the cheapest kind."""
 
-    __slots__ = ("_callers",)
+    __slots__ = ("_cheapest", "_cost", "_queues")
 
-    def __init__(self) -> None:
-        self._callers: OrderedDict[str, deque[_Job[Any]]] = OrderedDict()
+    def __init__(self, cost: Callable[[str], float] | None = None) -> None:
+        self._queues: OrderedDict[tuple[str, str], deque[_Job[Any]]] = OrderedDict()
+        self._cost = cost
+        self._cheapest = False
+        """Whether the next turn goes to the cheapest."""
 
     def __bool__(self) -> bool:
-        return bool(self._callers)
+        return bool(self._queues)
 
     def add(self, caller: str, job: _Job[Any]) -> None:
-        self._callers.setdefault(caller, deque()).append(job)
+        self._queues.setdefault((caller, job.kind if self._cost else ""), deque()).append(job)
 
     def take(self) -> _Job[Any] | None:
         """The next job that somebody still waits for."""
-        while self._callers:
-            caller, jobs = self._callers.popitem(last=False)
+        while self._queues:
+            turn = next(iter(self._queues))
+            if self._cost is not None:
+                if self._cheapest:
+                    cost = self._cost
+                    turn = min(self._queues, key=lambda waiting: cost(waiting[1]))
+                self._cheapest = not self._cheapest
+            jobs = self._queues.pop(turn)
             job = jobs.popleft()
             if jobs:
-                self._callers[caller] = jobs
+                self._queues[turn] = jobs
             if not job.future.cancelled():
                 return job
         return None
@@ -98,7 +109,7 @@ class Workers:
         self._lock = threading.Lock()
         self._called = threading.Condition(self._lock)
         self._short = _Lane()
-        self._long = _Lane()
+        self._long = _Lane(lambda kind: self._computing.get(kind, 0.0))
         self._long_threads = max(1, min(LONG_THREADS, threads - 1))
         self._long_working = 0
         """Threads that run a long job, without abandoned ones."""
