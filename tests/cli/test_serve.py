@@ -96,13 +96,28 @@ async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> 
     assert "ERROR" not in err
 
 
-async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> None:
-    process = await started(vault, "--port", "0")
+async def read_greeting(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     said = b""
     while b"Ctrl+C" not in said:
         said += await asyncio.wait_for(process.stdout.readline(), BOUND)
-    text = said.decode()
+    return said.decode()
+
+
+async def test_the_output_shows_the_token_where_one_is_needed(vault: Path) -> None:
+    process = await started(vault, "--port", "0", "--require-token")
+    text = await read_greeting(process)
+    assert '/mcp --header "Authorization: Bearer TOKEN"' in text
+    assert '-H "Authorization: Bearer TOKEN" http' in text
+    assert "token make NAME" in text
+    process.send_signal(signal.SIGTERM)
+    assert (await ended(process))[0] == 0
+
+
+async def test_the_output_says_how_to_connect_each_assistant(vault: Path) -> None:
+    process = await started(vault, "--port", "0")
+    text = await read_greeting(process)
+    assert "TOKEN" not in text
     for word in (
         "/mcp",
         "/sse",

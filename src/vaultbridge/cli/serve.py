@@ -185,9 +185,13 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
         say(f"  you, in a browser       {page}")
         if listening.ide:
             say(f"  Claude Code, as an IDE  cd {folder} && claude    then type /ide")
-        say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp")
+        token = '"Authorization: Bearer TOKEN"' if listening.needs_token else ""
+        header = f" --header {token}" if token else ""
+        say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp{header}")
         say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
         say(f"  a client that spawns    {command} stdio {folder}")
-        say(f"  curl and scripts        curl {url}/bridge/v1/tools")
+        say(f"  curl and scripts        curl {f'-H {token} ' if token else ''}{url}/bridge/v1/tools")
+        if token:
+            say(f"  TOKEN                   {command} token make NAME    prints one")
         say("\nCtrl+C stops.")
     sys.stdout.flush()

@@ -147,7 +147,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 class Listening(Struct, frozen=True):
     """Where a server listens, for people and programs on this machine. `page` is the link to the page,
     including the token: for the user's terminal, never for a log. `open_once` is a link that works once.
-    `others` serve the same vaults; `notices` are what the user should know."""
+    `others` serve the same vaults; `notices` are what the user should know. `needs_token` tells whether
+    programs on this machine need one too."""
 
     url: str
     port: int
@@ -157,6 +158,7 @@ class Listening(Struct, frozen=True):
     open_once: str
     others: tuple[OtherBridge, ...] = ()
     notices: tuple[str, ...] = ()
+    needs_token: bool = False
 
 
 @contextlib.asynccontextmanager
@@ -287,6 +289,7 @@ async def run_server(
             code_link(presence.link, codes.make()),
             others,
             tuple(notices),
+            needs_token=not allows_local_programs(config),
         )
 
 
