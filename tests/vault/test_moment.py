@@ -20,6 +20,8 @@ WHEN = datetime(2024, 3, 5, 14, 7, 9, 123456, tzinfo=ZONE)
     [
         ("YYYY-MM-DD", "2024-03-05"),
         ("YY", "24"),
+        (r"\YYYY \MM-MM \lll", "YYYY MM-03 lll"),
+        ("DD\\", "05"),
         ("Q Qo", "1 1st"),
         ("M Mo MM MMM MMMM", "3 3rd 03 Mar March"),
         ("D Do DD DDD DDDo DDDD", "5 5th 05 65 65th 065"),

@@ -65,11 +65,14 @@ _LONG_FORMS: Final = {
     "ll": "MMM D, YYYY",
     "l": "M/D/YYYY",
 }
-_LONG: Final = re.compile(r"\[[^\[]*\]|\\.|LTS|LT|L{1,4}|l{1,4}", re.DOTALL)
+_LONG: Final = re.compile(r"\[[^\[]*\]|\\?(?:LTS|LT|L{1,4}|l{1,4})")
+_TOKENS: Final = (
+    r"YYYY|YY|Y|gggg|gg|GGGG|GG|Qo|Q|Mo|MMMM|MMM|MM|M|Do|DDDo|DDDD|DDD|DD|D"
+    r"|dddd|ddd|dd|do|d|e|E|wo|ww|w|Wo|WW|W|HH|H|hh|h|kk|k|mm|m|ss|s|S{1,9}|A|a|ZZ|Z|X|x"
+)
 _TOKEN: Final = re.compile(
-    r"(?P<literal>\[[^\[]*\])|\\(?P<escaped>.)"
-    r"|(?P<token>YYYY|YY|Y|gggg|gg|GGGG|GG|Qo|Q|Mo|MMMM|MMM|MM|M|Do|DDDo|DDDD|DDD|DD|D"
-    r"|dddd|ddd|dd|do|d|e|E|wo|ww|w|Wo|WW|W|HH|H|hh|h|kk|k|mm|m|ss|s|S{1,9}|A|a|ZZ|Z|X|x)",
+    # A backslash makes text of the whole token after it; at the end of a format it means nothing.
+    rf"(?P<literal>\[[^\[]*\])|\\(?P<escaped>{_TOKENS}|.|\Z)|(?P<token>{_TOKENS})",
     re.DOTALL,
 )
 
