@@ -77,6 +77,15 @@ def test_a_dry_run_shows_the_change_and_makes_none(home: Path, vault: Path, caps
     assert json.loads(capsys.readouterr().out)["changed"] is False
 
 
+def test_the_change_of_one_endless_line_is_shown_in_short(home: Path, vault: Path, capsys: Said) -> None:
+    """Some programs write their file without line ends, with a history of megabytes in it."""
+    (home / ".claude.json").write_text(json.dumps({"history": ["text"] * 50_000}), "utf-8")
+    assert main(["claude-code-user", str(vault), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown) < 3_000 and '+{"history": ["text", ' in shown
+    assert '"mcpServers": {"my-cafe": {"type": "stdio", "command": "' in shown
+
+
 def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys: Said) -> None:
     main(["cursor", str(vault)])
     main(["cursor", str(vault), "--name", "two"])

@@ -25,6 +25,9 @@ examples:
 
 ALL = "all"
 
+ROW_CHARS = 1000
+"""The longest line of a diff that is shown whole: room for an entry with two long paths."""
+
 
 def main(argv: list[str]) -> int:
     parser = Parser(
@@ -250,7 +253,14 @@ def render_diff(before: str, after: str, file: Path) -> str:
     from difflib import unified_diff
 
     rows = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
-    return "\n".join(rows)
+    return "\n".join(map(_shorten_row, rows))
+
+
+def _shorten_row(row: str) -> str:
+    """Shorten a line in its middle: what is added to a file of one line stands at its end."""
+    if len(row) <= ROW_CHARS:
+        return row
+    return f"{row[: ROW_CHARS // 5]} … {row[-ROW_CHARS * 4 // 5 :]}"
 
 
 def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: str, *, changed: bool) -> int:
