@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,33 @@ def test_a_word_is_where_the_glossary_says(word: str, module: str) -> None:
 
 def test_every_row_is_read() -> None:
     assert len(ROWS) > 30
+
+
+RETIRED = {
+    "bench": "VaultContext",
+    "desk": "EditorHub",
+    "door": "WebSocketEndpoint",
+    "keeper": "IndexLeader",
+    "outlet": "MessageSink",
+    "seat": "AssistantSession",
+    "settlement": "failure reports",
+    "surroundings": "environ",
+    "told": "announced, reported, or what it is",
+    "workshop": "ToolContext",
+}
+"""Words that were names here once, and the word that the field has for the same."""
+
+NAMED_FILES = sorted({*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")})
+
+
+def test_no_name_uses_a_retired_word() -> None:
+    """Names in code only: a sentence may well speak of a door."""
+    found = []
+    for file in NAMED_FILES:
+        for token in tokenize.generate_tokens(io.StringIO(file.read_text("utf-8")).readline):
+            if token.type == tokenize.NAME and not token.string.startswith("test_"):
+                for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", token.string):
+                    if word.lower() in RETIRED:
+                        place = f"{file.relative_to(ROOT)}:{token.start[0]}"
+                        found.append(f"{place}: {token.string}; say {RETIRED[word.lower()]}")
+    assert not found

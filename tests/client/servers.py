@@ -216,15 +216,17 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
         finally:
             await connection.close()
 
-    door = WebSocketEndpoint(EndpointRules(name="test", check_origin=refuse_any_origin, token=token), serve)
+    endpoint = WebSocketEndpoint(
+        EndpointRules(name="test", check_origin=refuse_any_origin, token=token), serve
+    )
     app = web.Application()
-    app.router.add_get("/", door.request_handler)
+    app.router.add_get("/", endpoint.request_handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
         yield runner.addresses[0][1]
     finally:
-        await door.shut_down()
+        await endpoint.shut_down()
         await runner.cleanup()
         await server.close()

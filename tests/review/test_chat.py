@@ -356,8 +356,8 @@ async def test_a_client_that_knows_the_list_from_before_is_told_of_its_view(
 ) -> None:
     """It may remember the tools of an earlier conversation: `propose` compares the text with the view."""
     async with chat(tmp_path, version=version, lists=False) as wire:
-        told = await wire.propose()
-        assert (await wire.decide(told, "accept"))["status"] == "accepted"
+        shown = await wire.propose()
+        assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
 
 async def test_a_change_without_a_view_has_no_code_for_one(tmp_path: Path) -> None:

@@ -351,8 +351,8 @@ async def test_the_sockets_of_editors_do_not_open_a_hidden_note_by_a_link(
                 while (answer := await editor.receive_json(timeout=BOUND)).get("id") != number:
                     pass
                 assert not TRACE.search(json.dumps(answer)), answer
-            told_active = await over_bridge(served, {})("active", {})
-            assert not TRACE.search(told_active) and "way" not in told_active
+            active = await over_bridge(served, {})("active", {})
+            assert not TRACE.search(active) and "way" not in active
         assert state(folder) == before
 
 

@@ -306,8 +306,8 @@ def report(error: VaultbridgeError, *, as_json: bool) -> None:
 
 
 def _describe(error: VaultbridgeError) -> dict[str, Any]:
-    told = {"error": error.message, "errorCode": error.code, "reason": error.reason, "hint": error.hint}
-    return {**told, **error.details}
+    fields = {"error": error.message, "errorCode": error.code, "reason": error.reason, "hint": error.hint}
+    return {**fields, **error.details}
 
 
 def to_one_line(text: str) -> str:

@@ -22,7 +22,7 @@ DECIDED: Final = 100
 """The most that --decided lists."""
 
 
-class Desk(Protocol):
+class Proposals(Protocol):
     """Where proposals are listed and decided. They have the form of the editor protocol."""
 
     def list_waiting(self) -> list[dict[str, Any]]: ...
@@ -38,7 +38,7 @@ class Desk(Protocol):
     def decide(self, id_: str, **decision: Any) -> dict[str, Any]: ...
 
 
-class _BridgeDesk:
+class _BridgeProposals:
     def __init__(self, vault: str) -> None:
         self._vault = vault
 
@@ -58,7 +58,7 @@ class _BridgeDesk:
         return ask_bridge(self._vault, "decide", {"id": id_, **decision})
 
 
-class _StoreDesk:
+class _StoreProposals:
     """Without a running bridge: the vault itself."""
 
     def __init__(self, vault: str) -> None:
@@ -112,11 +112,11 @@ class _StoreDesk:
         return encode_proposal(proposal, self._engine.name, texts=texts, limit=MESSAGE_CHARS)
 
 
-def open_desk(vault: str) -> Desk:
+def open_proposals(vault: str) -> Proposals:
     """The running bridge, or without one the vault's store."""
     from vaultbridge.protocols.editor.endpoint_file import find_running
 
-    return _BridgeDesk(vault) if find_running(find_cache(vault)) is not None else _StoreDesk(vault)
+    return _BridgeProposals(vault) if find_running(find_cache(vault)) is not None else _StoreProposals(vault)
 
 
 def main(argv: list[str]) -> int:
@@ -161,12 +161,12 @@ def _diffs(args: argparse.Namespace) -> int:
         raise InvalidArgument("Which change? Give its ID.", argument="usage")
     if args.decided and args.id:
         raise InvalidArgument("--decided lists all of them: give no ID.", argument="usage")
-    desk = open_desk(args.vault)
+    proposals = open_proposals(args.vault)
     if args.id:
-        return _show_or_decide(args, desk)
+        return _show_or_decide(args, proposals)
     if args.decided:
-        return _list_decided(args, desk)
-    waiting = desk.list_waiting()
+        return _list_decided(args, proposals)
+    waiting = proposals.list_waiting()
     for proposal in waiting:
         emit(proposal) if args.json else say(render_heading(proposal))
     if not waiting and not args.json:
@@ -174,10 +174,10 @@ def _diffs(args: argparse.Namespace) -> int:
     return OK
 
 
-def _list_decided(args: argparse.Namespace, desk: Desk) -> int:
+def _list_decided(args: argparse.Namespace, proposals: Proposals) -> int:
     from vaultbridge.review.decide import SAID
 
-    decided = desk.list_decided()
+    decided = proposals.list_decided()
     for proposal in decided:
         if args.json:
             emit(proposal)
@@ -192,10 +192,10 @@ def _list_decided(args: argparse.Namespace, desk: Desk) -> int:
     return OK
 
 
-def _show_or_decide(args: argparse.Namespace, desk: Desk) -> int:
+def _show_or_decide(args: argparse.Namespace, proposals: Proposals) -> int:
     if args.reject:
-        return _report_decision(args, desk.decide(args.id, action="reject", reason=args.reason))
-    proposal = desk.show(args.id)
+        return _report_decision(args, proposals.decide(args.id, action="reject", reason=args.reason))
+    proposal = proposals.show(args.id)
     if not args.accept:
         emit(proposal) if args.json else say(args.terminal.color_diff(render_proposal(proposal)))
         if notice := describe_movement(proposal):
@@ -205,7 +205,7 @@ def _show_or_decide(args: argparse.Namespace, desk: Desk) -> int:
     if not args.seen and not files and (proposal["rebased"] or proposal["conflict"]):
         raise _refuse_unseen(args, proposal, describe_movement(proposal))
     seen = args.seen or proposal["hash"]
-    answer = desk.decide(args.id, action="accept", hash=seen, files=files, reason=args.reason)
+    answer = proposals.decide(args.id, action="accept", hash=seen, files=files, reason=args.reason)
     if answer["outcome"] == "shown-again":
         raise _refuse_unseen(args, answer["proposal"], answer["text"])
     return _report_decision(args, answer)

@@ -244,7 +244,7 @@ class PendingDiffs:
         certain: the front ends hear of it soon, and the client may still write it later."""
         loop = asyncio.get_running_loop()
         certain = check.found == check.otherwise
-        told_by = loop.time() + (SOON_SECONDS if certain else self._outcome_seconds)
+        report_at = loop.time() + (SOON_SECONDS if certain else self._outcome_seconds)
         until = loop.time() + (RECORD_SECONDS if certain else self._outcome_seconds)
         reason = check.otherwise
         try:
@@ -254,7 +254,7 @@ class PendingDiffs:
                     reason = check.found
                     await self._record(pending)
                     break
-                if loop.time() >= told_by:
+                if loop.time() >= report_at:
                     self._over(pending, reason)
                 if loop.time() >= until:
                     break

@@ -328,8 +328,8 @@ async def test_a_switch_of_the_review_is_announced_to_whom_it_changes_the_list(
                 await shows.notification(changed)
             assert ("obsidian_edit_note" in await list_ui(shows)) == (policy != "off")
         assert await without.result("tools/list") == before
-        told = [message for message in without.messages if message.get("method") == changed]
-        assert told == []
+        announced = [message for message in without.messages if message.get("method") == changed]
+        assert announced == []
         assert changed not in [one.get("method") for one in shows.messages]
         for wire in (shows, without):
             await wire.connection.close()

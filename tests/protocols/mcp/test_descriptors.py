@@ -123,7 +123,7 @@ async def test_a_full_pipe_holds_back_until_somebody_reads() -> None:
 
 
 @pytest.mark.parametrize("size", [10, ATOMIC_BYTES * 100])
-async def test_a_reader_that_hangs_up_breaks_the_outlet_quietly(size: int) -> None:
+async def test_a_reader_that_hangs_up_breaks_the_sink_quietly(size: int) -> None:
     source, sink = os.pipe()
     sink = DescriptorSink(sink)
     os.close(source)

@@ -92,8 +92,8 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
                 await opened.dismiss(only_ann)
                 if stays:
                     await session.ask("tools/call", {"name": "test_trigger_tool_change"}, Authorization=who)
-                    told_now = (await anext(events(get))).message["method"]
-                    assert told_now == "notifications/tools/list_changed"
+                    method = (await anext(events(get))).message["method"]
+                    assert method == "notifications/tools/list_changed"
                 else:
                     assert [event async for event in events(get)] == []
                     assert [event async for event in events(sse)] == []

@@ -294,12 +294,12 @@ def _report(
 
 
 def _describe(outcome: _Outcome) -> dict[str, Any]:
-    told = (
+    fields = (
         {"problem": outcome.problem}
         if outcome.problem
         else {"tools": outcome.tools, "seconds": outcome.seconds}
     )
-    return {"assistant": outcome.plan.assistant.name, **told}
+    return {"assistant": outcome.plan.assistant.name, **fields}
 
 
 def suggest_question(vault: Path) -> str:

@@ -19,7 +19,7 @@ from vaultbridge.system import is_process_alive
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 
 CLIENTS: Final = 64
-"""Processes that may report at once: more than any desk has."""
+"""Processes that may report at once: more than anybody has assistants."""
 
 ALIVE_SECONDS: Final = 1.0
 """How often a reporting process is looked for, which is one system call."""
