@@ -165,12 +165,14 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
   return { ...loaded, again: () => again((n) => n + 1) };
 }
 
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }); // made once: that takes longer than many uses
+
 /** How long ago, in the reader's language. `at` in seconds since 1970. */
 export function ago(at: number, now = Date.now() / 1000): string {
   const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, 'second'], [60, 'minute'], [24, 'hour'], [30, 'day'], [12, 'month'], [Infinity, 'year']];
   let count = at - now;
   for (const [size, unit] of steps) {
-    if (Math.abs(count) < size) return new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }).format(Math.round(count), unit);
+    if (Math.abs(count) < size) return relative.format(Math.round(count), unit);
     count /= size;
   }
   return '';

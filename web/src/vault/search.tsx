@@ -10,6 +10,7 @@ import { files } from './files';
 import { folderOf, type Found, kindOf, titleOf } from './types';
 
 const NAMES = 8; // files listed by their names
+const WARM_MS = 1000; // after the page is drawn, which comes first
 const HITS = 20; // notes at once, which fill two screens; more on request
 
 /** The field; it is the same wherever the person is in the vault. */
@@ -28,6 +29,11 @@ export function SearchField(): JSX.Element {
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
+  }, []);
+  // The first search of a server loads what all of them need: before a letter waits for it.
+  useEffect(() => {
+    const timer = setTimeout(() => void api('search').catch(() => undefined), WARM_MS);
+    return () => clearTimeout(timer);
   }, []);
   const type = (text: string) => {
     const kind = route.get().query.get('kind');

@@ -76,18 +76,23 @@ function useScroll(content: { current: HTMLDivElement | null }): void {
   useEffect(() => {
     const node = content.current;
     let address = location.hash;
-    return route.watch((now) => {
+    // Remembered as it changes: asking for it at a keystroke in the search would lay out the page once more.
+    let top = 0;
+    const scrolled = () => (top = node?.scrollTop ?? 0);
+    node?.addEventListener('scroll', scrolled, { passive: true });
+    const end = route.watch((now) => {
       const before = address;
       address = location.hash;
       if (!node || before === address) return;
       // What was shown is still there at this moment.
       places.current.delete(before);
-      places.current.set(before, node.scrollTop);
+      places.current.set(before, top);
       if (places.current.size > PLACES) places.current.delete(places.current.keys().next().value ?? '');
       if (now.query.has('line') || now.query.has('to')) return;
       const wanted = wentBack ? (places.current.get(address) ?? 0) : 0;
-      restore(node, wanted, () => location.hash === address);
+      if (wanted || top) restore(node, wanted, () => location.hash === address);
     });
+    return () => (node?.removeEventListener('scroll', scrolled), end());
   }, []);
 }
 
