@@ -18,6 +18,7 @@ from browser.chromium import WAIT, Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
+from support.ports import held_port
 from vaultbridge.web.media import measure_picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -898,3 +899,66 @@ async def test_a_note_on_its_way_is_not_called_missing(page: Page, serving: Serv
         assert not await page.run("document.querySelector('.empty')")
     await page.until("document.querySelector('.note-body')?.innerText.includes('friend')")
     page.forget()  # The browser logs the 404.
+
+
+RIGHT_TO_LEFT = """# مرحبا
+
+هذا نص عربي. abc
+
+- [ ] مهمة
+- بند
+
+> اقتباس
+
+English, then عربي.
+
+```python
+print("abc")
+```
+"""
+
+
+async def test_each_block_is_written_in_the_direction_of_its_text(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"مرحبا.md": RIGHT_TO_LEFT})
+    await show(page, serving, "مرحبا.md")
+    await page.until("document.querySelector('.note-body pre')")
+    directions = "[...document.querySelector('.note-body').children].map((one) => [one.localName,"
+    directions += " getComputedStyle(one).direction].join())"
+    assert await page.run(directions) == [
+        "h1,rtl", "p,rtl", "ul,rtl", "blockquote,rtl", "p,ltr", "pre,ltr",
+    ]  # fmt: skip
+    edge = "(() => { const [box, item] = ['input', 'li'].map((one) => document.querySelector(`.note-body ${one}`)"
+    edge += ".getBoundingClientRect()); return box.right > (item.left + item.right) / 2; })()"
+    assert await page.run(edge)  # The box stands where the line begins.
+    assert await page.run("getComputedStyle(document.getElementById('note-title')).direction") == "rtl"
+    await keep_screenshot(page, "vault-right-to-left")
+    await edit(page, "مرحبا.md")
+    lines = "[...document.querySelector('.editor').shadowRoot.querySelectorAll('.cm-line')]"
+    starts = f"{lines}.slice(2, 11).filter((line) => line.innerText.trim()).map((line) => {{"
+    starts += " const [text, all] = [document.createRange(), line.getBoundingClientRect()];"
+    starts += " text.selectNodeContents(line); const box = text.getBoundingClientRect();"
+    starts += " return box.right > all.right - 40 ? 'right' : 'left'; })"
+    assert await page.run(starts) == ["right", "right", "right", "right", "left"]
+
+
+async def test_what_failed_while_the_server_was_away_comes_when_it_is_back(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    notes = {"Here.md": "here\n", "There.md": "there\n"}
+    with held_port() as port:
+        serving = Serving(write_vault(tmp_path / "Away", notes), tmp_path / "home", port)
+        serving.index()
+        async with chromium.page() as page:
+            for place, text in (("note/There.md", "there"), ("search?q=there", "1 note")):
+                with serving.running():
+                    await page.go(serving.link())
+                    await page.until(CONNECTED)
+                    await page.run("location.hash = '#/note/Here.md'")
+                    await page.until("document.querySelector('.note-body')?.innerText.includes('here')")
+                await page.until("document.getElementById('state').dataset.state === 'lost'")
+                await page.run(f"location.hash = '#/{place}'")
+                said = await page.text(".vault-content .failure")
+                assert said.count("cannot be reached") == 1
+                with serving.running():
+                    await page.until(f"document.querySelector('.vault-content').innerText.includes('{text}')")
+                    assert not await page.run("document.querySelector('.vault-content .failure')")

@@ -5,6 +5,7 @@ import { vaultName } from './lib/api';
 import { live } from './lib/live';
 import { href, navigate, parse, route } from './lib/router';
 import { applyTheme } from './lib/theme';
+import { returns } from './lib/ui';
 import { findToken, hasLink, takeToken } from './lib/token';
 import { Shell } from './shell';
 
@@ -28,6 +29,8 @@ live.on('openFile', ({ path, selection }) => {
   navigate(href('note', path, { line: selection ? selection.start.line + 1 : '' }));
   return { done: true };
 });
+
+live.hello.watch((hello) => hello && returns.set(returns.get() + 1));
 
 // Another vault needs another connection.
 let vault = vaultName();

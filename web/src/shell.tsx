@@ -118,7 +118,7 @@ function Loader({ entry, route: now }: { entry: Entry; route: Route }): JSX.Elem
     if (error && connected && !was.current && mayReload()) location.reload();
     was.current = connected;
   }, [error, connected]);
-  if (error) return <Failure error={error} retry={() => location.reload()} />;
+  if (error) return <Failure error={error} retry={() => location.reload()} waits />;
   return View ? <View route={now} /> : <Loading />;
 }
 

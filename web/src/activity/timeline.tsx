@@ -85,7 +85,7 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
       <Filters wanted={wanted} filter={filter} />
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={again} />}
       {loaded.state === 'loading' && !loaded.value && <Loading />}
-      {loaded.value && !entries.length && (isFiltered
+      {loaded.value && loaded.state !== 'failed' && !entries.length && (isFiltered
         ? <Empty icon="activity" title="Nothing fits this filter"><p><button type="button" class="link" onClick={() => filter({ assistant: '', kind: '', note: '', time: '' })}>Show everything</button></p></Empty>
         : <Empty icon="activity" title="Nothing has happened yet"><p>As soon as an assistant reads, searches or changes something, it is listed here in words. Every change comes with its diff and an Undo.</p><p><a href={href('settings', 'assistants')}>Connect an assistant</a></p></Empty>)}
       {days.map(({ title, entries: own }) => (

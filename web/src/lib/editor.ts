@@ -16,7 +16,7 @@ export const theme = EditorView.theme({
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
   '.cm-content': { padding: '1rem 0', caretColor: 'var(--ink)' },
-  '.cm-line': { padding: '0 1rem' },
+  '.cm-line': { padding: '0 1rem', unicodeBidi: 'plaintext', textAlign: 'start' },
   '.cm-gutters': { backgroundColor: 'var(--card)', color: 'var(--quiet)', border: 'none' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'color-mix(in srgb, var(--soft) 55%, transparent)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
@@ -49,7 +49,7 @@ const colours = HighlightStyle.define([
 ]);
 
 /** What every editor and comparison of notes has. */
-export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, highlightSpecialChars(), markdown({ base: markdownLanguage })];
+export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true), highlightSpecialChars(), markdown({ base: markdownLanguage })];
 
 /** The shadow root of a place, made once. */
 export function rootOf(place: HTMLElement): ShadowRoot {

@@ -75,7 +75,14 @@ export function OwnersOnly({ icon, children }: { icon: IconName; children?: Comp
   );
 }
 
-export function Failure({ error, retry }: { error: Error; retry?: (() => void) | undefined }): JSX.Element {
+/** How often the server has come back: what failed while it was away is tried again. */
+export const returns = new Value(0);
+
+/** `waits`: only a press tries again, because that reloads the whole page. */
+export function Failure({ error, retry, waits = false }: { error: Error; retry?: (() => void) | undefined; waits?: boolean }): JSX.Element {
+  const latest = useRef(retry);
+  latest.current = waits ? undefined : retry;
+  useEffect(() => returns.watch(() => latest.current?.()), []);
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />

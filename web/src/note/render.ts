@@ -57,6 +57,8 @@ function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering): vo
     node.dataset.line = node.dataset.mdLine?.slice(MARK.length + 1) ?? '';
     node.removeAttribute('data-md-line');
   }
+  // Each block is written in the direction of its own text, lists and quotations with their marks; code never turns.
+  for (const block of fragment.children) if (!block.matches('.md-code')) block.setAttribute('dir', 'auto');
   for (const table of fragment.querySelectorAll<HTMLElement>('.md-table, .md-code')) table.tabIndex = 0;
   for (const picture of fragment.querySelectorAll('img:not([src])')) picture.replaceWith(quiet(picture.getAttribute('alt') || 'picture'));
 }

@@ -85,7 +85,7 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
   }, [note.hash, saving]);
   const isBehind = dirty && !saving && note.hash !== (findDraft(vault, note.path)?.hash ?? note.hash);
 
-  if (error) return <Failure error={error} retry={() => location.reload()} />;
+  if (error) return <Failure error={error} retry={() => location.reload()} waits />;
   if (conflict) return <Conflict note={conflict} mine={findDraft(vault, note.path)?.text ?? began.current.text} onType={(text) => keepDraft({ ...began.current, text })} onDone={(saved, text) => (dropDraft(vault, note.path), onSaved(saved, text), onLeave())} onKeepEditing={(text) => {
     began.current = { ...began.current, text, original: lf(conflict.text), hash: conflict.hash };
     keepDraft(began.current);

@@ -168,7 +168,7 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
         <header class="note-head">
           <Crumbs path={path} />
           <div class="note-heading">
-            <h1 id="note-title" class="note-title" tabIndex={-1}>{titleOf(path)}</h1>
+            <h1 id="note-title" class="note-title" tabIndex={-1} dir="auto">{titleOf(path)}</h1>
             <div class="note-tools">
               {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Hand this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
               {note.kind !== 'file' && text && <a class="button" href={href('graph', path)} title="Its neighbourhood in the graph"><Icon name="graph" /> <span>Graph</span></a>}

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { api } from '../lib/api';
+import { api, ApiError } from '../lib/api';
 import { href, navigate, type Route, route } from '../lib/router';
 import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
@@ -90,6 +90,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
   const [found, setFound] = useState<Found | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [asked, setAsked] = useState('');
+  const [turn, again] = useState(0);
   useTitle(query ? `Search: ${query}` : 'Search');
   // Before the frame is painted: an effect after it would ask a frame later.
   useLayoutEffect(() => {
@@ -99,7 +100,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
       (reason) => abort.signal.aborted || (setError(reason), setFound(null), setAsked(query)),
     );
     return () => abort.abort();
-  }, [query, kind, limit]);
+  }, [query, kind, limit, turn]);
   useEffect(() => setLimit(HITS), [query, kind]);
   const named = useMemo(() => (kind === 'ranked' ? findByName(all?.paths ?? [], query, NAMES) : []), [all, query, kind]);
   const choose = (wanted: string) => navigate(href('search', '', { q: query, kind: wanted === 'exact' ? wanted : '' }), { replace: true });
@@ -109,7 +110,8 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
     move(event.key === 'ArrowDown' ? 1 : -1);
   };
   const total = found?.total ?? 0;
-  const heard = !query ? '' : error ? error.message : asked === query && found ? `${plural(total, 'note')}` : 'Searching…';
+  const isAway = error instanceof ApiError && error.status === 0;
+  const heard = !query || error ? '' : asked === query && found ? `${plural(total, 'note')}` : 'Searching…';
   return (
     <div class="page search">
       <header class="search-head">
@@ -122,8 +124,8 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
       {kind === 'exact' && <p class="quiet">Obsidian’s query language: <code>"a phrase"</code> <code>tag:#project</code> <code>path:Daily</code> <code>line:(a b)</code> <code>task-todo:x</code> <code>[status:active]</code> <code>-not</code> <code>OR</code></p>}
       <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
       {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
-      {error && kind === 'ranked' && <Failure error={error} />}
-      {error && kind === 'exact' && <p class="search-problem">This query cannot be read yet: {error.message}</p>}
+      {error && isAway && <Failure error={error} retry={() => again(turn + 1)} />}
+      {error && !isAway && (kind === 'exact' ? <p class="search-problem">This query cannot be read yet: {error.message}</p> : <Failure error={error} />)}
       <div class="found-list" onKeyDown={press}>
         {named.length > 0 && (
           <section aria-label="Files by name">
