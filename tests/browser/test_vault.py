@@ -927,8 +927,8 @@ async def test_each_block_is_written_in_the_direction_of_its_text(page: Page, se
     assert await page.run(directions) == [
         "h1,rtl", "p,rtl", "ul,rtl", "blockquote,rtl", "p,ltr", "pre,ltr",
     ]  # fmt: skip
-    edge = "(() => { const [box, item] = ['input', 'li'].map((one) => document.querySelector(`.note-body ${one}`)"
-    edge += ".getBoundingClientRect()); return box.right > (item.left + item.right) / 2; })()"
+    edge = "(() => { const find = (at) => document.querySelector(`.note-body ${at}`).getBoundingClientRect();"
+    edge += " const item = find('li'); return find('input').right > (item.left + item.right) / 2; })()"
     assert await page.run(edge)  # The box stands where the line begins.
     assert await page.run("getComputedStyle(document.getElementById('note-title')).direction") == "rtl"
     await keep_screenshot(page, "vault-right-to-left")

@@ -58,8 +58,8 @@ FILES_CHANGED: Final = 1000
 SEARCHES: Final = ("ranked", "exact")
 
 WARMING: Final = "a"
-"""What is searched for before anybody types: a word that many notes have, so that the parts of the index that a
-first letter needs are in memory."""
+"""What is searched for before anybody types: a word of many notes, so that what a first letter needs of the
+index is in memory."""
 
 
 def add_file_routes(api: PageApi) -> None:
