@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultbridge.embeddings.nearest import Nearest
@@ -132,6 +132,8 @@ def test_a_file_of_another_program_is_not_read(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+@example([1e-320, -5e-324])
+@example([1e308, -1e308, 1e-308])
 def test_a_quantised_vector_keeps_its_direction(vector: list[float]) -> None:
     small = quantise(vector)
     if not any(vector):

@@ -66,8 +66,8 @@ def quantise(vector: Sequence[float]) -> Quantised:
     largest = max(map(abs, vector))
     if largest == 0:
         return Quantised(b"", 0.0)
-    scale = 127 / largest
-    numbers = array("b", [round(number * scale) for number in vector])
+    # Divided first: 127 divided by the smallest numbers is infinite.
+    numbers = array("b", [round(number / largest * 127) for number in vector])
     return Quantised(numbers.tobytes(), math.sqrt(sum(number * number for number in numbers)))
 
 
