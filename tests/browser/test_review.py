@@ -157,7 +157,7 @@ async def test_the_page_reconnects_when_the_server_is_back(
             await page.go(serving.link())
             await page.until(CONNECTED)
             await page.run("location.hash = '#/review'")
-            # A view that could not be loaded makes the page load anew, and the assistant does not wait for that.
+            # A view that could not be loaded makes the page load anew; the assistant does not wait for that.
             await page.until("document.querySelector('.review .empty')")
         await page.until("document.getElementById('state').dataset.state === 'lost'")
         assert "Trying again" in await page.text("#state")
