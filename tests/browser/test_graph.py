@@ -59,7 +59,7 @@ async def test_a_note_that_was_found_is_in_the_middle_and_a_click_opens_it(page:
     assert await page.text(".graph-found p") == "1 found"
     await page.key("Enter")
     assert await page.text(".graph-found p") == "1 of 1"
-    assert await page.text(".graph-told strong") == "Plan"
+    assert await page.text(".graph-info strong") == "Plan"
     middle = await page.run(
         "(() => { const box = document.getElementById('graph-canvas').getBoundingClientRect();"
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"

@@ -334,7 +334,7 @@ function Told({ answer, node, around }: { answer: GraphAnswer; node: number; aro
   const tags = (answer.nodes.tags[node] ?? []).slice(0, 6).map((at) => answer.tags[at] ?? '');
   const isWritten = answer.nodes.kind[node] !== KIND.unresolved;
   return (
-    <div class="graph-told card">
+    <div class="graph-info card">
       <p><strong>{nameOf(path)}</strong></p>
       <p class="quiet">{[isWritten ? path : 'Not written yet', plural(answer.nodes.degree[node] ?? 0, 'link'), tags.join(' ')].filter(Boolean).join(' · ')}</p>
       {isWritten && (

@@ -262,7 +262,7 @@ def choose_language(words: list[str], usual: str) -> str:
     return best if counts[best] > counts.get(usual, 0) + 1 or not usual else usual
 
 
-def tell_language(words: set[str]) -> str:
+def detect_language(words: set[str]) -> str:
     """Returns the language with most of the words of a text in its list, "" if none has any."""
     counts = {language: len(words & known) for language, known in WORDS.items()}
     best = max(counts, key=lambda language: counts[language])

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.index.fold import WORD, separate_words
-from vaultbridge.index.ranking.function_words import tell_language
+from vaultbridge.index.ranking.function_words import detect_language
 from vaultbridge.index.ranking.lookup import Concept, Term
 
 OCCURRENCES: Final = 32
@@ -177,7 +177,7 @@ class PassageReader:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
         if self._language:
             words = set(WORD.findall(separated, 0, LANGUAGE_CHARS))
-            note.language = float(tell_language(words) == self._language)
+            note.language = float(detect_language(words) == self._language)
         found = [(at, place, term) for place, term in self._terms for at in find_word(separated, term.word)]
         found.sort(key=_place_of)
         body = note.fields["body"] = {}
