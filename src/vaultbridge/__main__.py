@@ -118,7 +118,23 @@ def _discard(stream: TextIO) -> None:
         return
 
 
+_SHARED = {"-v": 2, "--vault": 2, "--color": 2, "--json": 1}
+"""Options that nearly all commands have, and how many words each takes."""
+
+
+def _put_command_first(args: list[str]) -> list[str]:
+    """Moves shared options behind the command: people also write `vaultbridge -v Notes search roof`."""
+    count = 0
+    while count < len(args):
+        name, _, value = args[count].partition("=")
+        if name not in _SHARED:
+            return [args[count], *args[:count], *args[count + 1 :]]
+        count += 1 if value else _SHARED[name]
+    return args
+
+
 def _run(args: list[str]) -> int:
+    args = _put_command_first(args)
     if args[:1] == ["help"] and len(args) > 1:
         args = [*args[1:], "--help"]
     command = args[0] if args else "--help"

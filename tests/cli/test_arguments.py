@@ -183,6 +183,37 @@ def test_wrong_usage_of_a_command_within_a_command_is_an_object_too(
     assert json.loads(capsys.readouterr().out)["reason"] == "invalid-argument"
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        ["-v", "{vault}"],
+        ["--vault", "{vault}"],
+        ["--vault={vault}", "--json"],
+        ["--color", "never", "-v", "{vault}"],
+        ["--json", "--color=never", "-v", "{vault}"],
+    ],
+)
+def test_what_commands_share_may_stand_before_the_command(
+    before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "Note.md").write_text("# One\n\ntext #tag\n", "utf-8")
+    options = [word.format(vault=tmp_path) for word in before]
+    assert main(["read", *options, "Note"]) == 0
+    after = capsys.readouterr()
+    assert main([*options, "read", "Note"]) == 0
+    assert capsys.readouterr() == after and "One" in after.out
+
+
+@pytest.mark.parametrize(
+    "line", [["-v"], ["-v", "x"], ["--json"], ["--colour", "never", "tags"], ["-x", "tags"]]
+)
+def test_options_without_a_command_are_wrong_usage(
+    line: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line) == 2
+    assert "`vaultbridge --help`" in capsys.readouterr().err
+
+
 def test_token_takes_its_options_before_and_after_the_name(tmp_path: Path) -> None:
     config = str(tmp_path / "config.toml")
     for line in (
