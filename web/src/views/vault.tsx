@@ -76,7 +76,7 @@ function useScroll(content: { current: HTMLDivElement | null }): void {
   useEffect(() => {
     const node = content.current;
     let address = location.hash;
-    // Remembered as it changes: asking for it at a keystroke in the search would lay out the page once more.
+    // Of a search that is being typed, known from events: to ask for it would lay out the page once more at each keystroke.
     let top = 0;
     const scrolled = () => (top = node?.scrollTop ?? 0);
     node?.addEventListener('scroll', scrolled, { passive: true });
@@ -84,13 +84,14 @@ function useScroll(content: { current: HTMLDivElement | null }): void {
       const before = address;
       address = location.hash;
       if (!node || before === address) return;
-      // What was shown is still there at this moment.
+      // What was shown is still there at this moment. An event may still be on its way, so the page is asked.
+      const left = [before, address].every((one) => one.startsWith('#/search')) ? top : node.scrollTop;
       places.current.delete(before);
-      places.current.set(before, top);
+      places.current.set(before, left);
       if (places.current.size > PLACES) places.current.delete(places.current.keys().next().value ?? '');
       if (now.query.has('line') || now.query.has('to')) return;
       const wanted = wentBack ? (places.current.get(address) ?? 0) : 0;
-      if (wanted || top) restore(node, wanted, () => location.hash === address);
+      if (wanted || left) restore(node, wanted, () => location.hash === address);
     });
     return () => (node?.removeEventListener('scroll', scrolled), end());
   }, []);
