@@ -102,6 +102,15 @@ def add_program(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
+def need_shell(shell: str) -> None:
+    """Skip a test of a shell that is not here, or fail where it has to be."""
+    if shutil.which(shell):
+        return
+    if os.environ.get("VAULTBRIDGE_NEEDS_SHELLS"):
+        pytest.fail(f"{shell} is not installed")
+    pytest.skip(f"needs {shell}")
+
+
 def in_shell(shell: str, script: str, tmp_path: Path) -> list[str]:
     environ = add_program(tmp_path)
     done = subprocess.run(
@@ -139,8 +148,7 @@ START = {
 @pytest.mark.parametrize("shell", sorted(START))
 def test_the_tab_key_completes_what_was_typed(shell: str, vault: Path, tmp_path: Path) -> None:
     """In a terminal. Before the line is run, its start is replaced by a command that shows the words."""
-    if not shutil.which(shell):
-        pytest.skip(f"needs {shell}")
+    need_shell(shell)
     for name in ("it's $HOME", "tick`s", "at: noon"):
         (vault / f"{name}.md").write_text("x\n", "utf-8")
     options, load = START[shell]
@@ -177,7 +185,7 @@ def test_no_line_of_bash_is_an_error(line: str, breaks: str) -> None:
     assert all(isinstance(one, str) for one in complete_bash(f"vaultbridge read {line}", breaks))
 
 
-@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
 def test_fish_completes(tmp_path: Path) -> None:
+    need_shell("fish")
     script = "vaultbridge completion fish | source; complete -C 'vaultbridge read Hom'"
     assert in_shell("fish", script, tmp_path) == ["Home Page"]
