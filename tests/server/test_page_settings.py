@@ -10,6 +10,7 @@ import pytest
 
 from server.conftest import Serving, build_index, make_vault
 from server.test_page_assistants import page
+from support.page_api import PageApi
 from support.reviewer import person
 
 CONFIG = """
@@ -39,12 +40,12 @@ async def test_settings_show_what_is_in_force_and_what_to_do(serving: Serving, t
         await api.until(lambda: _not_required(api))
 
 
-async def _not_connected(api: object) -> bool:
-    return not (await api.get("/companion"))["connected"]  # type: ignore[attr-defined]
+async def _not_connected(api: PageApi) -> bool:
+    return not (await api.get("/companion"))["connected"]
 
 
-async def _not_required(api: object) -> bool:
-    shown = await api.get("/settings")  # type: ignore[attr-defined]
+async def _not_required(api: PageApi) -> bool:
+    shown = await api.get("/settings")
     return not shown["server"]["tokensRequired"]
 
 

@@ -23,7 +23,7 @@ from vaultbridge.protocols.mcp.vault.workers import THREADS
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import Catalog
-from vaultbridge.tools.base.tool import ForeignTool, ToolContext
+from vaultbridge.tools.base.tool import ForeignTool, Profile, ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
@@ -244,8 +244,10 @@ async def test_what_only_reads_is_all_there_is_in_a_read_only_vault(tmp_path: Pa
 
 
 @pytest.mark.parametrize("profile", ["core", "full", "read-only"])
-async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(tmp_path: Path, profile: str) -> None:
-    settings = ProviderSettings(lead=False, profile=profile)  # type: ignore[arg-type]
+async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(
+    tmp_path: Path, profile: Profile
+) -> None:
+    settings = ProviderSettings(lead=False, profile=profile)
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), settings=settings) as wire:
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
         every = {f"obsidian_{tool.name}" for tool in standard_catalog().list_tools(prefix="")}

@@ -129,8 +129,8 @@ class Removed(Struct, frozen=True, tag="remove"):
 class Moved(Struct, frozen=True, tag="move"):
     """`hash` is that of the content, empty for a folder and for a file too large to hash; then `size` and
     `mtime_ns` show whether the file changed later (a folder has neither). Recovery recognises the file by its
-    inode
-    `ino` or, when the act at position `written_by` creates it, by the inode of that act's staged file."""
+    inode `ino` or, when the act at position `written_by` creates it, by the inode of that act's staged
+    file."""
 
     path: VaultPath
     target: VaultPath
