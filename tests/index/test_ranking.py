@@ -124,6 +124,43 @@ def test_a_word_that_is_only_near_is_still_missing(make_vault: Make) -> None:
     assert paths(rank(vault.index, "responce")) == ["B.md"], "a longer word has it whole"
 
 
+WHOLE = "quokkasaurus"
+VARIANTS = {
+    "the word itself": "quokkasauruz",
+    "one that begins with it": "quokkasauruzes",
+    "one with it inside": "unquokkasauruz",
+    "one that is near too": "quokkasaurur",
+    "many that begin with it": " ".join(
+        f"quokkasauruz{one}{two}" for one in "abcdefgh" for two in "abcdefgh"
+    ),
+}
+
+
+@pytest.mark.parametrize("hidden", VARIANTS.values(), ids=VARIANTS)
+@pytest.mark.parametrize("shown", [WHOLE, "quokkasauruzzy", "xquokkasauruz"])
+def test_a_hidden_word_keeps_nothing_from_standing_in_for_the_word_asked_for(
+    make_vault: Make, hidden: str, shown: str
+) -> None:
+    vault = make_vault({"A.md": f"A {shown} here.", "Hidden/B.md": hidden})
+    page = rank(vault.index, "quokkasauruz", visible=lambda path: not path.startswith("Hidden/"))
+    assert paths(page) == ["A.md"]
+    assert page.notes[0].missing == (
+        () if shown == "xquokkasauruz" or shown.endswith("zzy") else ("quokkasauruz",)
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_words_that_only_hidden_notes_have_leave_a_question_its_other_words(
+    make_vault: Make, seed: int
+) -> None:
+    """Words that hold a question together count when no note has another. A hidden note is none."""
+    words = drawn_words(seed, 16)
+    vault = make_vault({"A.md": "what is where", "Hidden/B.md": "\n".join(words)})
+    for word in words:
+        page = rank(vault.index, f"what is {word}", visible=lambda path: not path.startswith("Hidden/"))
+        assert paths(page) == ["A.md"], ascii(word)
+
+
 @pytest.mark.parametrize("question", ["lihgt bulb", "dight", "cat", "1985", "moth5"])
 def test_short_words_first_letters_and_numbers_are_taken_as_typed(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "night cut 1986 moths", "B.md": "Nothing."})

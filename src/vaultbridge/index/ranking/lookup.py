@@ -115,25 +115,47 @@ class Found(Struct):
     holding: list[set[int]]
 
 
-def choose_concepts(index: Index, db: sqlite3.Connection, question: Question, count: int) -> list[Concept]:
+class Vocabulary:
+    """The words of the notes that a caller may see: of all, or of those that `sees` accepts. A word that only
+    hidden notes have must not keep another from standing in for it, or one could ask what they hold."""
+
+    def __init__(
+        self, index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None = None
+    ) -> None:
+        self.index = index
+        self.db = db
+        self._sees = sees
+
+    def holds(self, word: str) -> bool:
+        return self.count(f'"{word}"') > 0 if self._sees else count_notes(self.db, word) > 0
+
+    def count(self, match: str) -> int:
+        """Returns how many notes match, 0 if none of them may be seen."""
+        if self._sees is not None:
+            rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,))
+            if not any(self._sees(id_) for (id_,) in rows):
+                return 0
+        (notes,) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (match,)).fetchone()
+        return int(notes)
+
+
+def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
     """Returns what the question asks for. Words that hold it together count only when no note has another."""
     content = [unit for unit in question.units if not unit.function]
-    concepts = _make_concepts(index, db, content, question.language, count)
+    concepts = _make_concepts(vocabulary, content, question.language, count)
     if any(concept.notes for concept in concepts):
         return concepts
-    return _make_concepts(index, db, question.units, question.language, count)
+    return _make_concepts(vocabulary, question.units, question.language, count)
 
 
-def _make_concepts(
-    index: Index, db: sqlite3.Connection, units: Iterable[Unit], language: str, count: int
-) -> list[Concept]:
+def _make_concepts(vocabulary: Vocabulary, units: Iterable[Unit], language: str, count: int) -> list[Concept]:
     concepts: list[Concept] = []
     forms: set[str] = set()
     for unit in units:
         if unit.words[0] in forms:
             # "note" after "notes": one thing, asked for once.
             continue
-        concept = _make_concept(index, db, unit, language, count)
+        concept = _make_concept(vocabulary, unit, language, count)
         forms.update(term.word for term in concept.terms if term.form)
         concepts.append(concept)
     known = [concept.idf for concept in concepts if concept.unit.looked_up and concept.terms]
@@ -141,11 +163,12 @@ def _make_concepts(
     return [one if one.unit.looked_up else replace(one, idf=usual) for one in concepts]
 
 
-def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: str, count: int) -> Concept:
+def _make_concept(vocabulary: Vocabulary, unit: Unit, language: str, count: int) -> Concept:
     if not unit.looked_up:
         return Concept(unit, (Term(unit.written, 1.0),), 0, 0.0)
+    db = vocabulary.db
     if unit.is_gram:
-        (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (unit.match,)).fetchone()
+        notes = vocabulary.count(unit.match)
         whole = (Term(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
@@ -154,8 +177,8 @@ def _make_concept(index: Index, db: sqlite3.Connection, unit: Unit, language: st
         forms += _find_irregular_forms(db, {word, *forms})
         forms += sorted(respell(word))
     terms = [Term(word, 1.0), *(Term(form, FORM_WEIGHT, form=True) for form in forms)]
-    held = [term for term in terms if count_notes(db, term.word)] or _find_stand_ins(index, db, word)
-    synonyms = _find_synonyms(db, {word, *forms}, language)
+    held = [term for term in terms if vocabulary.holds(term.word)] or _find_stand_ins(vocabulary, word)
+    synonyms = _find_synonyms(vocabulary, {word, *forms}, language)
     concept = Concept(unit, tuple(held), 0, 0.0)
     if len(held) == 1:
         notes = count_notes(db, held[0].word)
@@ -176,13 +199,13 @@ def _find_irregular_forms(db: sqlite3.Connection, words: set[str]) -> list[str]:
     return [form for form in dict.fromkeys(found) if form not in words]
 
 
-def _find_synonyms(db: sqlite3.Connection, words: set[str], language: str) -> list[Term]:
+def _find_synonyms(vocabulary: Vocabulary, words: set[str], language: str) -> list[Term]:
     if language != "english":
         return []
     found: dict[str, Term] = {}
     for synonym in find_synonyms(words):
-        for form in (synonym, *find_forms(db, synonym, synonym, language)):
-            if form not in words and form not in found and count_notes(db, form):
+        for form in (synonym, *find_forms(vocabulary.db, synonym, synonym, language)):
+            if form not in words and form not in found and vocabulary.holds(form):
                 found[form] = Term(form, SYNONYM_WEIGHT, form=True, synonym=True)
     return list(found.values())[:SYNONYMS]
 
@@ -196,22 +219,27 @@ def compute_idf(notes: int, count: int) -> float:
     return log(1 + (max(count, notes) - notes + 0.5) / (notes + 0.5))
 
 
-def _find_stand_ins(index: Index, db: sqlite3.Connection, word: str) -> list[Term]:
+def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[Term]:
     """Words for one that no note has: longer ones that begin with it, or else words that it may have been
     meant for, or else that contain it. A note with a word that is only near does not have the word."""
-    rows = db.execute(
-        "SELECT term FROM vocabulary WHERE term > ? AND term < ? LIMIT ?", (word, word + LAST, STAND_INS)
-    ).fetchall()
-    if rows:
-        return [Term(found, BEGINNING_WEIGHT) for (found,) in rows]
-    index.terms.refresh(db)
-    if near := _find_near(index, db, word):
+    rows = vocabulary.db.execute(
+        "SELECT term FROM vocabulary WHERE term > ? AND term < ?", (word, word + LAST)
+    )
+    if longer := _take_held(vocabulary, (found for (found,) in rows)):
+        return [Term(found, BEGINNING_WEIGHT) for found in longer]
+    terms = vocabulary.index.terms
+    terms.refresh(vocabulary.db)
+    if near := _take_held(vocabulary, _find_near(vocabulary, word)):
         return [Term(found, MISTYPED_WEIGHT, synonym=True) for found in near]
-    inside = index.terms.containing(word) or []
-    return [Term(found, INSIDE_WEIGHT) for found in inside[:STAND_INS] if count_notes(db, found)]
+    inside = _take_held(vocabulary, terms.containing(word) or [])
+    return [Term(found, INSIDE_WEIGHT) for found in inside]
 
 
-def _find_near(index: Index, db: sqlite3.Connection, word: str) -> list[str]:
+def _take_held(vocabulary: Vocabulary, words: Iterable[str]) -> list[str]:
+    return list(islice(filter(vocabulary.holds, words), STAND_INS))
+
+
+def _find_near(vocabulary: Vocabulary, word: str) -> list[str]:
     """Returns words that differ from one that no note has by a letter more, less, other or exchanged with the
     next. The first letter is the same, which people rarely get wrong."""
     size = len(word)
@@ -220,14 +248,13 @@ def _find_near(index: Index, db: sqlite3.Connection, word: str) -> list[str]:
     half = size // 2
     # The slip is in one half, so the other is as asked.
     begin = word[:half]
-    rows = db.execute(
+    rows = vocabulary.db.execute(
         "SELECT term FROM terms WHERE term > ? AND term < ? AND length(term) BETWEEN ? AND ?",
         (begin, begin + LAST, size - 1, size + 1),
     ).fetchall()
     alike = [term for (term,) in rows]
-    alike += index.terms.ending(word[half + 1 :]) or []
-    near = (term for term in dict.fromkeys(alike) if is_near(word, term) and count_notes(db, term))
-    return list(islice(near, STAND_INS))
+    alike += vocabulary.index.terms.ending(word[half + 1 :]) or []
+    return [term for term in dict.fromkeys(alike) if is_near(word, term)]
 
 
 def is_near(word: str, other: str) -> bool:

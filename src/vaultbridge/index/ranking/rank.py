@@ -21,6 +21,7 @@ from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.lookup import (
     MANY_NOTES,
     Concept,
+    Vocabulary,
     choose_concepts,
     count_notes,
     find_candidates,
@@ -140,7 +141,8 @@ class _Ranking:
         count = max(1, len(self.searchable))
         usual = find_language(index, db)
         question = read_question(self.text, usual)
-        self.concepts = choose_concepts(index, db, question, count)
+        sees = None if visible is None else lambda id_: visible(self.paths.get(id_, ""))
+        self.concepts = choose_concepts(Vocabulary(index, db, sees), question, count)
         most = MANY_NOTES if visible is None else -1
         self.found = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
