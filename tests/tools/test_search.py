@@ -156,6 +156,36 @@ def test_a_heading_alone_is_followed_by_its_first_line(small: Small) -> None:
     assert harness.rows("search", query="zebra crossing")[0] == "A.md#Zebra crossing:5: Look both ways."
 
 
+def test_a_sentence_is_shown_before_a_property_that_says_no_more(small: Small) -> None:
+    files = {
+        "Hedge.md": "---\ntags: [garden]\n---\nA gap for the hedgehog in the garden fence.\n",
+        "Only tagged.md": "---\r\ntags: [garden]\r\n---\r\nNothing else.\r\n",
+        "Told.md": "---\ndescription: how to plan a garden\n---\nThe garden is large.\n",
+    }
+    rows = small(files).rows("search", query="plan the garden")
+    assert set(rows) == {
+        "Hedge.md:4: A gap for the hedgehog in the **garden** fence.",
+        "Only tagged.md:2: tags: [**garden**]",
+        "Told.md:2: description: how to **plan** a **garden**",
+        "(notes: 3)",
+    }
+
+
+def test_a_card_of_a_canvas_is_shown_without_its_json(small: Small) -> None:
+    card = '{"id":"a","type":"text","text":"# Spring\\nPlant the *white* campion","x":0,"y":0}'
+    edge = '{"id":"e","fromNode":"a","toNode":"b","label":"campion and moth"}'
+    files = {
+        "Plan.canvas": f'{{\n"nodes":[\n\t{card}\n],\n"edges":[\n\t{edge}\n]\n}}',
+        "Small.canvas": f'{{"nodes":[{card}],"edges":[{edge}]}}',
+        "Broken.canvas": '{"nodes":[\n{"text":"campion is white\n]}',
+    }
+    rows = small(files).rows("search", query="where is the white campion", matches=2)
+    assert "Plan.canvas\n 3: # Spring Plant the *white* **campion**" in "\n".join(rows)
+    assert " 6: **campion** and moth" in rows
+    assert "Small.canvas:1: # Spring Plant the *white* **campion** campion and moth" in rows
+    assert 'Broken.canvas:2: {"text":"**campion** is **white**' in rows
+
+
 def test_one_word_is_not_marked_and_a_part_of_one_is_found(small: Small) -> None:
     harness = small(ASKED)
     assert "Desk/Tasks.md:1: A task, and another task." in harness.rows("search", query="task")

@@ -42,6 +42,9 @@ _CANVAS_SYNTAX: Final = re.compile(
     r'|"(?:nodes|edges|x|y|width|height|text|file|subpath|url|label|background)"\s*:'
 )
 
+CARD_TEXTS: Final = ("text", "label", "file", "url")
+"""What a person wrote or chose on a card or an edge."""
+
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _Heading = tuple[int, str, int, int, int]
@@ -102,10 +105,20 @@ class Section:
 
 class ReadNote:
     """What ranking needs of one note. `fields` holds the counts of each field, `places` where each concept
-    stands in the separated text, `lines` on which lines. `language` is 1 if it
-    is written in the language of the question: see `PassageReader`."""
+    stands in the separated text, `lines` on which lines. The body begins after line `properties_end`.
+    `language` is 1 if it is written in the language of the question: see `PassageReader`."""
 
-    __slots__ = ("fields", "id", "language", "length", "lines", "places", "sections", "text")
+    __slots__ = (
+        "fields",
+        "id",
+        "language",
+        "length",
+        "lines",
+        "places",
+        "properties_end",
+        "sections",
+        "text",
+    )
 
     def __init__(self, id_: int, text: str) -> None:
         self.id = id_
@@ -116,6 +129,7 @@ class ReadNote:
         self.sections: list[Section] = []
         self.places: list[tuple[int, int]] = []
         self.lines: set[int] = set()
+        self.properties_end = 0
 
     def lacks(self, place: int) -> bool:
         return not any(place in counts and counts[place].own for counts in self.fields.values())
@@ -155,6 +169,7 @@ class PassageReader:
         self._count_body(note, written)
         folder, _, name = self._paths[id_].rpartition("/")
         begin = properties[2] if properties is not None else 0
+        note.properties_end = len(_LINE_END.findall(note.text, 0, begin))
         lead = [written[begin : begin + LEAD_CHARS]]
         if properties is not None:
             lead += [str(value) for key, value in properties[0].items() if key.lower() in SUMMARIES]
@@ -246,6 +261,21 @@ def _blank_syntax(text: str) -> str:
     """A canvas without the words of its format, such as "file" and "text": nobody wrote them. Its length
     stays the same."""
     return _CANVAS_SYNTAX.sub(lambda found: " " * len(found[0]), text)
+
+
+def read_cards(line: str) -> str:
+    """What the cards and edges on one line of a canvas say, without the JSON around it. The app writes each
+    on a line of its own; other programs write all on one. A line that is neither stays as it is."""
+    try:
+        value = msgspec.json.decode(line.strip().rstrip(","))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return line
+    if not isinstance(value, dict):
+        return line
+    lists = [found for key in ("nodes", "edges") if isinstance(found := value.get(key), list)]
+    cards = [card for cards in lists for card in cards if isinstance(card, dict)] if lists else [value]
+    said = [card[key] for card in cards for key in CARD_TEXTS if isinstance(card.get(key), str)]
+    return " ".join(" ".join(said).split())
 
 
 def _add(counts: Counts, place: int, term: Term) -> None:

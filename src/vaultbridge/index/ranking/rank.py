@@ -26,7 +26,14 @@ from vaultbridge.index.ranking.lookup import (
     count_notes,
     find_candidates,
 )
-from vaultbridge.index.ranking.passages import PassageReader, ReadNote, Section, find_word, join_headings
+from vaultbridge.index.ranking.passages import (
+    PassageReader,
+    ReadNote,
+    Section,
+    find_word,
+    join_headings,
+    read_cards,
+)
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
@@ -242,6 +249,8 @@ class _Ranking:
     def describe(self, one: Scored, sections: int, *, explain: bool) -> RankedNote:
         note = one.note or self.reader.read(one.id)
         lines = split_lines(note.text)
+        if self.paths[one.id].endswith(".canvas"):
+            lines = [read_cards(line) for line in lines]
         scores = [self.views.score_section(note, section) for section in note.sections]
         for line, gain in one.lines:
             for place, section in enumerate(note.sections):
@@ -255,7 +264,7 @@ class _Ranking:
                 note.sections[place].line,
                 note.sections[place].end_line,
                 scores[place],
-                find_lines(self.concepts, note.sections[place], lines),
+                find_lines(self.concepts, note.sections[place], lines, note.properties_end),
             )
             for place in shown[:sections]
         )
@@ -279,8 +288,11 @@ LINES_READ: Final = 2000
 """The most lines of one section that are looked at."""
 
 
-def find_lines(concepts: list[Concept], section: Section, lines: list[str]) -> tuple[HitMatch, ...]:
-    """Returns the best lines of a section in order; none when only the note's name matches."""
+def find_lines(
+    concepts: list[Concept], section: Section, lines: list[str], properties_end: int
+) -> tuple[HitMatch, ...]:
+    """Returns the best lines of a section in order; none when only the note's name matches. A sentence that
+    says as much as a property is shown instead of it."""
     held = [concepts[place] for place in section.counts]
     weights: dict[int, float] = {}
     last = min(section.end_line, section.line + LINES_READ, len(lines))
@@ -292,6 +304,9 @@ def find_lines(concepts: list[Concept], section: Section, lines: list[str]) -> t
         weight = sum(concept.idf * _weigh(concept, separated) for concept in held)
         if weight:
             weights[number] = weight
+    body = {number: weight for number, weight in weights.items() if number > properties_end}
+    if body and max(body.values()) >= max(weights.values()):
+        weights = body
     least = SHARE_OF_BEST * max(weights.values(), default=0.0)
     best = sorted(weights, key=lambda number: (-weights[number], number))[:LINES_PER_SECTION]
     words = [term.word for concept in held for term in concept.terms]
