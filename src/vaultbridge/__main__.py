@@ -151,8 +151,9 @@ def _run(args: list[str]) -> int:
 
         closest = get_close_matches(command, COMMANDS, n=1)
         hint = f" Did you mean {closest[0]!r}?" if closest else ""
+        wrong = "the command is missing" if command in _SHARED else f"no command {command[:60]!r}"
         sys.stderr.write(
-            f"vaultbridge: no command {command[:60]!r}.{hint} `vaultbridge --help` lists them.\n"
+            f"vaultbridge: {wrong}.{hint}\nusage: vaultbridge COMMAND …; `vaultbridge --help` lists them\n"
         )
         return 2
     from importlib import import_module

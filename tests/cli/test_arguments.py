@@ -6,11 +6,13 @@ import argparse
 import json
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.__main__ import main
@@ -123,6 +125,7 @@ def test_what_follows_two_dashes_is_never_an_option(command: str, words: list[st
     [
         ("read", "-- -Note", {"vault": None, "place": "-Note"}),
         ("read", "-v V -- --json", {"vault": "V", "place": "--json", "json": False}),
+        ("base", "B --view X", {"name": "B", "view_option": "X", "views": False}),
         ("append", "-- -Note -text", {"place": "-Note", "text": ["-text"]}),
         ("undo", "-- 3", {"vault": None, "id": 3}),
         ("diffs", "V --accept 3", {"vault": "V", "accept": True, "id": "3"}),
@@ -174,6 +177,89 @@ def test_wrong_usage_is_two_lines_and_an_object_for_programs(
     assert (answer["errorCode"], answer["reason"]) == ("INVALID_PARAMS", "invalid-argument")
     assert answer["error"] in first and answer["hint"].startswith(("usage: ", "An arg", "Did you"))
     assert shown.err.splitlines()[0] == first
+
+
+HAND_WRITTEN = {
+    "stdio": ["--read-only", "--allow", "--deny", "--profile", "--review", "--timeout", "--log-level"],
+    "bridge": ["--url", "--timeout", "--plain-http", "--verbose"],
+}
+LONG_OPTIONS = {
+    **{
+        command: sorted(name for name in parser._option_string_actions if name.startswith("--"))
+        for command, parser in PARSERS.items()
+    },
+    **HAND_WRITTEN,
+}
+ANYTHING = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0 "), max_size=30)
+"""Without a space: `- [ ] a task` and `-- a remark` are texts, not options."""
+
+
+def run_wrongly(line: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a line that is wrong, and return what is wrong with it: the first of two lines."""
+    capsys.readouterr()
+    assert main(line) == 2, line
+    shown = capsys.readouterr()
+    assert shown.out == "", line
+    first, second = shown.err.split("\n")[:-1]
+    assert first.startswith(f"vaultbridge {line[0]}: ") and second.startswith(f"usage: vaultbridge {line[0]}")
+    assert not any(unicodedata.category(letter) == "Cc" for letter in first) and len(first) < 1100
+    return first
+
+
+@st.composite
+def abbreviations(draw: st.DrawFn) -> tuple[str, str]:
+    """A command, and the beginning of one of its options that is none of them."""
+    command = draw(st.sampled_from(sorted(LONG_OPTIONS)))
+    option = draw(st.sampled_from(LONG_OPTIONS[command]))
+    begin = option[: draw(st.integers(3, len(option)))]
+    assume(begin not in LONG_OPTIONS[command] and begin != "--help")
+    return command, begin
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=abbreviations(), value=st.sampled_from(["", "=x"]), words=st.lists(WORDS, max_size=2))
+def test_an_abbreviated_option_is_none_and_the_whole_one_is_suggested(
+    drawn: tuple[str, str], value: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Or `base B --view X`, in a version without such an option, would silently mean `--views`."""
+    command, begin = drawn
+    first = run_wrongly([command, begin + value, *words], capsys)
+    assert any(name in first for name in LONG_OPTIONS[command] if name.startswith(begin)), first
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    command=st.sampled_from(sorted(LONG_OPTIONS)),
+    name=ANYTHING,
+    words=st.lists(WORDS, max_size=2),
+    order=st.randoms(),
+)
+def test_an_unknown_option_of_any_script_is_two_lines(
+    command: str, name: str, words: list[str], order: Random, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = f"--{name}"
+    known = {*LONG_OPTIONS[command], "--help", "--", "--prompts", "--name", "--tool-errors"}
+    assume(option.partition("=")[0] not in known)
+    line = [*words, option]
+    order.shuffle(line)
+    run_wrongly([command, *line], capsys)
+
+
+TAKES_VALUE = [
+    (command, name)
+    for command, parser in PARSERS.items()
+    for name, action in parser._option_string_actions.items()
+    if action.nargs is None and name.startswith("--")
+]
+
+
+@pytest.mark.parametrize(("command", "option"), TAKES_VALUE)
+def test_an_option_without_its_value_is_two_lines(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At the end of the line, and before another option."""
+    for line in ([command, option], [command, option, option, "x"]):
+        assert option in run_wrongly(line, capsys)
 
 
 def test_wrong_usage_of_a_command_within_a_command_is_an_object_too(

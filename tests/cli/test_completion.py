@@ -71,6 +71,7 @@ def test_a_vault_named_first_or_by_option(
     assert complete("read", str(vault), "Ho") == ["Hoe", "Home Page"]
     assert complete("read", "-v", str(vault), "Ho") == ["Hoe", "Home Page"]
     assert complete("connect", "claude-d") == ["claude-desktop"]
+    assert complete("init", "--assistant", "claude-d") == ["claude-desktop"]
 
 
 @given(

@@ -98,7 +98,9 @@ async def test_an_impossible_place_is_wrong_usage(server: Served, vault: Path) -
     ):
         code, out, err = await server.command(command, vault, place)
         assert (code, out) == (2, ""), place
-        assert err.startswith("vaultbridge: ") and err.count("\n") == 1 and says in err
+        assert err.startswith("vaultbridge: ") and says in err
+        (usage,) = err.splitlines()[1:]
+        assert usage.startswith(f"usage: vaultbridge {command} [VAULT] PLACE [options]; ")
 
 
 async def test_without_a_bridge_each_command_says_how_to_start_one(tmp_path: Path, vault: Path) -> None:

@@ -55,7 +55,7 @@ def test_all_options_in_both_spellings() -> None:
         (["--timeout", "soon"], "number of seconds"),
         (["--timeout", "-1"], "number of seconds"),
         (["--timeout", "nan"], "number of seconds"),
-        (["-x"], "no option -x"),
+        (["-x"], "no option '-x'"),
     ],
 )
 def test_wrong_usage_says_what_would_be_right(args: list[str], message: str) -> None:

@@ -44,7 +44,10 @@ def main(argv: list[str]) -> int:
     try:
         return _serve(read_options(argv, os.environ), os.environ.get("OBSIDIAN_MCP_API_KEY", ""))
     except InvalidArgument as error:
-        sys.stderr.write(f"vaultbridge bridge: {error}\n")
+        from vaultbridge.cli.common import to_one_line
+
+        usage = "usage: vaultbridge bridge [options]; `vaultbridge bridge --help` explains them"
+        sys.stderr.write(f"vaultbridge bridge: {to_one_line(str(error))}\n{usage}\n")
         return 2
 
 
@@ -75,13 +78,10 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
 
 
 def _explain_unknown(name: str) -> InvalidArgument:
-    from difflib import get_close_matches
+    from vaultbridge.cli.common import suggest_option
 
-    closest = get_close_matches(name, ("--url", "--timeout", "--plain-http", "--verbose"), n=1)
-    meant = f" Did you mean {closest[0]}?" if closest else ""
-    return InvalidArgument(
-        f"There is no option {name!r}.{meant}", hint="`vaultbridge bridge --help` lists them."
-    )
+    suggestion = suggest_option(name, ("--url", "--timeout", "--plain-http", "--verbose"))
+    return InvalidArgument(f"There is no option {name[:60]!r}. {suggestion}".rstrip())
 
 
 def _find_url(environ: Mapping[str, str]) -> str:

@@ -225,14 +225,18 @@ def make_parser() -> SuggestingParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument(
-        "target", help="a ws(s):// or http(s):// URL, a command in quotes, a name from the config, or ide"
+        "target",
+        metavar="TARGET",
+        help="a ws(s):// or http(s):// URL, a command in quotes, a name from the config, or ide",
     )
-    p.add_argument("tool", nargs="?", help="the tool to call; without it, everything on offer is listed")
+    p.add_argument(
+        "tool", nargs="?", metavar="TOOL", help="the tool to call; without it, everything on offer is listed"
+    )
     p.add_argument(
         "arguments",
         nargs="?",
         default="{}",
-        metavar="json",
+        metavar="JSON",
         help="its arguments; @FILE reads a file, - stdin",
     )
     p.add_argument("--read", metavar="URI", help="read a resource")
@@ -259,8 +263,9 @@ def make_parser() -> SuggestingParser:
 
 
 def main(argv: list[str]) -> int:
+    parser = make_parser()
     try:
-        args = make_parser().parse(argv)
+        args = parser.parse(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
@@ -271,7 +276,7 @@ def main(argv: list[str]) -> int:
         flush_output()
         return code
     except InvalidArgument as error:
-        return _complain(str(error), 2)
+        return _complain(str(error), 2, f"{parser.brief_usage()}\n")
     except VaultbridgeError as error:
         return _complain(str(error), 1)
     except KeyboardInterrupt:
@@ -285,9 +290,9 @@ def main(argv: list[str]) -> int:
         return _complain((error.strerror or "the output cannot be written").lower(), 1)
 
 
-def _complain(text: str, code: int) -> int:
+def _complain(text: str, code: int, usage: str = "") -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"vaultbridge call: {to_one_line(text)}\n")
+        sys.stderr.write(f"vaultbridge call: {to_one_line(text)}\n{usage}")
     return code
 
 

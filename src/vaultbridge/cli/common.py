@@ -7,7 +7,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -53,20 +53,22 @@ class UsageExit(SystemExit):
 
 class SuggestingParser(argparse.ArgumentParser):
     """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
-    accepts options and other arguments in any order."""
+    accepts options and other arguments in any order. Options are written in full: an abbreviation would
+    become another option, or a mistake, with the next version that has one more."""
 
     _given: Sequence[str] = ()
 
-    def error(self, message: str) -> NoReturn:
-        from difflib import get_close_matches
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "allow_abbrev": False})
 
+    def error(self, message: str) -> NoReturn:
         options = self._options()
         suggestion = ""
-        for word in message.split():
+        # A missing argument is reported first, and a mistyped option is often the reason for it.
+        for word in (*message.split(), *self._given):
             name = word.partition("=")[0].rstrip(":,")
             if name.startswith("--") and name not in options:
-                closest = get_close_matches(name, options, n=1)
-                suggestion = f"Did you mean {closest[0]}?" if closest else ""
+                suggestion = suggest_option(name, options)
                 break
         if not suggestion and any(self._is_unknown(word) for word in self._given):
             suggestion = "An argument that begins with - goes after --."
@@ -199,6 +201,16 @@ class Parser(SuggestingParser):
             self.error(str(error))
 
 
+def suggest_option(name: str, options: Collection[str]) -> str:
+    """Ask whether another option was meant: those that the name abbreviates, else the closest one."""
+    meant = sorted(option for option in options if len(name) > len("--") and option.startswith(name))
+    if not meant:
+        from difflib import get_close_matches
+
+        meant = get_close_matches(name, options, n=1)
+    return f"Did you mean {' or '.join(meant)}?" if meant else ""
+
+
 def names_vault(word: str) -> bool:
     """Whether a first word is meant as the vault: it reads like a folder, is one, or Obsidian knows it.
 
@@ -280,7 +292,10 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         return code
     except VaultbridgeError as error:
         report(error, as_json=args.json)
-        return USAGE if isinstance(error, InvalidArgument) and error.argument == "usage" else FAILED
+        if not isinstance(error, InvalidArgument) or error.argument != "usage":
+            return FAILED
+        sys.stderr.write(f"{parser.brief_usage()}\n")
+        return USAGE
     except BrokenPipeError:
         raise  # `__main__` handles a reader that has gone
     except OSError as error:

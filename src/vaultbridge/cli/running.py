@@ -180,7 +180,13 @@ def main_pause(argv: list[str]) -> int:
 
 
 def _add_assistant(parser: Parser) -> None:
-    parser.add_argument("assistant", nargs="?", default="", help="its name, id or process; by default all")
+    parser.add_argument(
+        "assistant",
+        metavar="ASSISTANT",
+        nargs="?",
+        default="",
+        help="its name, id or process; by default all",
+    )
     parser.add_argument(
         "-v",
         "--vault",

@@ -60,8 +60,10 @@ def main(argv: list[str]) -> int:
     try:
         return serve(StdioOptions(**parse_arguments(argv)))
     except (WrongUsage, InvalidArgument) as error:
+        from vaultbridge.cli.common import to_one_line
+
         usage = "usage: vaultbridge stdio [VAULT …] [options]; `vaultbridge stdio --help` explains them"
-        sys.stderr.write(f"vaultbridge stdio: {error}\n{usage}\n")
+        sys.stderr.write(f"vaultbridge stdio: {to_one_line(str(error))}\n{usage}\n")
         return 2
 
 
@@ -118,7 +120,6 @@ def _parse_seconds(value: str) -> float:
 def _explain_unknown(option: str, word: str) -> str:
     if option in _FLAGS:
         return f"{option} takes no value, but {word!r} gives one."
-    from difflib import get_close_matches
+    from vaultbridge.cli.common import suggest_option
 
-    closest = get_close_matches(option, _ALL, n=1)
-    return f"There is no option {option}." + (f" Did you mean {closest[0]}?" if closest else "")
+    return f"There is no option {option[:60]!r}. {suggest_option(option, _ALL)}".rstrip()

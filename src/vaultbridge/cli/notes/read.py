@@ -127,6 +127,7 @@ def main_base(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("name", metavar="BASE", help="a .base file, or a note with a ```base block")
     parser.add_argument("view", metavar="VIEW", nargs="?", default="", help="by default the first one")
+    parser.add_argument("--view", dest="view_option", metavar="VIEW", help="the same, as an option")
     parser.add_argument(
         "--block", type=parse_integer, default=1, metavar="N", help="which block of the note (1)"
     )
@@ -145,7 +146,8 @@ def _base(args: argparse.Namespace) -> int:
             for view in base.views:
                 emit({"view": view.name}) if args.json else say(view.name)
             return OK
-        result = run_base_query(engine, base, text, args.view or None, where, lambda _done, _total: None)
+        view_name = args.view_option or args.view or None
+        result = run_base_query(engine, base, text, view_name, where, lambda _done, _total: None)
     for problem in base.problems:
         sys.stderr.write(f"note: line {problem.line}: {problem.message}\n")
     for note in result.problems:

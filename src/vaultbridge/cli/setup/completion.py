@@ -271,7 +271,7 @@ def _complete_value(action: argparse.Action, current: str, vault: str | None) ->
     name = str(action.metavar or action.dest)
     if name == "VAULT":
         return _list_vaults(current)
-    if name == "assistant":
+    if action.dest == "assistant":
         from vaultbridge.server.assistants.catalog import ASSISTANTS
 
         return choose(current, [*(one.name for one in ASSISTANTS), "all"])

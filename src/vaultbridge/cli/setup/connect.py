@@ -35,7 +35,9 @@ def main(argv: list[str]) -> int:
         "Add a vault to an assistant's list of MCP servers, and change nothing else.",
         epilog=EPILOG,
     )
-    parser.add_argument("assistant", nargs="?", help="its name, or `all`; without it, they are listed")
+    parser.add_argument(
+        "assistant", metavar="ASSISTANT", nargs="?", help="its name, or `all`; without it, they are listed"
+    )
     parser.add_argument(
         "vault",
         metavar="VAULT",

@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
     both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
     both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     make = commands.add_parser("make", parents=[both], help="make a token and show it, once")
-    make.add_argument("name", help="who or what it is for")
+    make.add_argument("name", metavar="NAME", help="who or what it is for")
     make.add_argument("--read-only", action="store_true", help="it allows no changes")
     make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     make.add_argument("--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w (default: never)")
     commands.add_parser("list", parents=[both], help="list the tokens")
     revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid, from now on")
-    revoke.add_argument("token", help="its id or name")
+    revoke.add_argument("token", metavar="TOKEN", help="its id or name")
     return run(parser, argv, _token)
 
 
