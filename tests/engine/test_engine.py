@@ -231,12 +231,13 @@ def test_a_denied_note_does_not_exist(make_vault: MakeVault) -> None:
 
 
 def test_a_rename_keeps_links_in_a_hidden_note_right_without_telling_of_it(make_vault: MakeVault) -> None:
-    make_vault(VAULT | {"Private/Diary.md": "[[Home]] secret"})
+    make_vault(VAULT | {"Private/Diary.md": "[[Home]] secret", "Open.md": "[[Home]] in the open"})
     engine = make_vault(scope=Scope(deny=("Private/",)))
+    shown = engine.apply([Move(note="Home", to="House")], dry_run=True).diff
+    assert "House" in shown and "secret" not in shown
     outcome = engine.apply([Move(note="Home", to="House")])
     assert contents(engine)["Private/Diary.md"] == b"[[House]] secret"
     assert all("Private" not in file.path for file in outcome.files)
-    assert "secret" not in outcome.diff
     assert all("Private" not in notice for notice in outcome.notices)
 
 

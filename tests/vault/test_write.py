@@ -7,13 +7,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import Skipped, walk
 from vaultbridge.vault.write.replace import (
     LEFTOVER_SECONDS,
+    TOGETHER,
     check_writable,
+    do_together,
     publish_new,
     publish_over,
     remove_leftover,
@@ -138,3 +142,28 @@ def test_errors_of_the_system_become_vault_errors_without_a_machine_path(
     error = to_vault_error(OSError(number, "x", "/machine/path"), "A/n.md")
     assert isinstance(error, kind)
     assert words in str(error) and "A/n.md" in str(error) and "/machine" not in str(error)
+
+
+@settings(max_examples=40, deadline=None)
+@given(failing=st.lists(st.booleans(), max_size=3 * TOGETHER))
+def test_what_is_done_together_is_all_done_whatever_fails(failing: list[bool]) -> None:
+    done: list[int] = []
+
+    def work(at: int) -> int:
+        done.append(at)
+        if failing[at]:
+            raise OSError(at, "the disk is gone")
+        return -at
+
+    returned: list[int] = []
+    try:
+        returned.extend(do_together(work, range(len(failing))))
+        first = len(failing)
+        assert not any(failing)
+    except OSError as error:
+        first = failing.index(True)
+        assert error.errno == first
+    assert sorted(done) == list(range(len(failing)))
+    # Up to the first failure in order, the caller gets what was returned, one by one.
+    collected = do_together(work, range(len(failing)))
+    assert [next(collected) for _ in range(first)] == [-at for at in range(first)]

@@ -412,7 +412,6 @@ class Engine:
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
-            diff=outcome.diff,
             notices=(*outcome.notices, *applied.notices),
         )
 

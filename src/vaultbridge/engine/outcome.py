@@ -50,8 +50,8 @@ class Outcome(Struct, frozen=True):
     """What a batch of operations did, or with `dry_run` would do.
 
     `change_id` is the journal entry to undo it by (empty for a dry run, or when nothing changed). `diff` is a
-    unified diff of every text file touched. `notices` are things the caller should know, such as older links
-    that a new note would have re-pointed."""
+    unified diff of every text file that a dry run would touch; the history has that of a change. `notices`
+    are things the caller should know, such as older links that a new note would have re-pointed."""
 
     files: tuple[ChangedFile, ...]
     change_id: str = ""
@@ -93,7 +93,7 @@ def describe(
     return Outcome(
         files=seen,
         dry_run=dry_run,
-        diff=_diff([file for file in opened.values() if visible(file.path)]),
+        diff=_diff([file for file in opened.values() if visible(file.path)]) if dry_run else "",
         notices=tuple(draft.notices),
     )
 

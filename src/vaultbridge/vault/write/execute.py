@@ -21,7 +21,14 @@ from vaultbridge.vault.paths import file_identity
 from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import Plan
 from vaultbridge.vault.write.recovery import affected_folders, folder_of_place
-from vaultbridge.vault.write.replace import make_durable, publish_new, start_staging, swap, sync_folder
+from vaultbridge.vault.write.replace import (
+    do_together,
+    make_durable,
+    publish_new,
+    start_staging,
+    swap,
+    sync_folder,
+)
 from vaultbridge.vault.write.steps import (
     Act,
     FolderMade,
@@ -75,14 +82,15 @@ class Execution:
                 data = self._plan.contents[act.after.digest]
                 model = self._plan.models.get(number)
                 handles.append(start_staging(act.temporary, data, like=model, mode=act.mode))
-            handles.reverse()
-            for number, act in writing:
-                self.path = act.path
-                self.staged[number] = make_durable(handles.pop())
-                self._checkpoint(f"staged {number}")
-        finally:
+        except BaseException:
             for handle in handles:
                 os.close(handle)
+            raise
+        durable = do_together(make_durable, handles)
+        for number, act in writing:
+            self.path = act.path
+            self.staged[number] = next(durable)
+            self._checkpoint(f"staged {number}")
 
     def run(self) -> None:
         for number, act in enumerate(self._plan.acts):
@@ -90,8 +98,9 @@ class Execution:
             self._perform(number, act)
             self.done = number + 1
             self._checkpoint(f"done {number}")
-        for folder in {folder for act in self._plan.acts for folder in affected_folders(act)}:
-            sync_folder(folder)
+        folders = {folder for act in self._plan.acts for folder in affected_folders(act)}
+        for _ in do_together(sync_folder, list(folders)):
+            pass
         self._checkpoint("durable")
         self._remove_displaced()
 
@@ -208,6 +217,6 @@ class Execution:
             assert act.before is not None
             self.path = act.path
             self._check_displaced(number, act.temporary, act.path, act.before.hash)
-        for _, act in self._displaced:
-            beneath.remove(act.temporary)
+        for _ in do_together(beneath.remove, [act.temporary for _, act in self._displaced]):
+            pass
         self._checkpoint("displaced files removed")

