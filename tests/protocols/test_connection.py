@@ -137,6 +137,48 @@ async def test_a_handler_beyond_its_time_is_stopped_and_answered() -> None:
     assert gate.cancelled == 1
 
 
+async def test_each_of_several_calls_has_a_time_limit_of_its_own() -> None:
+    gate, lifted = Gate(), asyncio.Event()
+
+    async def wait_for_a_person(call: Call) -> str:
+        call.lift_time_limit()
+        await lifted.wait()
+        return "decided"
+
+    async def answer(call: Call) -> str:
+        await asyncio.sleep(0)
+        return "at once"
+
+    methods = {"gate": gate, "person": wait_for_a_person, "answer": answer}
+    wire = Wire(lambda _: MethodTable(methods), call_seconds=0.02)
+    person = await wire.start("person")
+    stuck = []
+    for _ in range(3):
+        stuck.append(await wire.start("gate"))
+        assert await wire.result("answer") == "at once"
+        await asyncio.sleep(0.005)
+    for id_ in stuck:
+        failed = await wire.until(lambda message, id_=id_: message["id"] == id_)  # type: ignore[misc]
+        assert failed["error"]["data"]["errorCode"] == "TIMEOUT"
+    assert gate.cancelled == 3
+    # The timer is set again for calls that come later.
+    assert (await wire.error("gate"))["data"]["errorCode"] == "TIMEOUT"
+    lifted.set()
+    assert (await wire.until(lambda message: message["id"] == person))["result"] == "decided"
+
+
+async def test_a_handler_that_finishes_in_spite_of_its_time_limit_is_answered() -> None:
+    async def stubborn(call: Call) -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+        return "done all the same"
+
+    wire = Wire(lambda _: MethodTable({"m": stubborn}), call_seconds=0.01)
+    assert await wire.result("m") == "done all the same"
+
+
 async def test_a_timeout_of_the_handlers_own_is_not_ours() -> None:
     async def own(call: Call) -> None:
         raise TimeoutError("a socket of mine")

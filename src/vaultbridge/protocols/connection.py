@@ -110,6 +110,65 @@ class MessageSink(Protocol):
         ...
 
 
+class TimeLimits:
+    """Cancels the calls of a connection that take too long, with one timer for all of them: setting and
+    removing one for each call takes a tenth of the time of a short one."""
+
+    __slots__ = ("_calls", "_timer")
+
+    def __init__(self) -> None:
+        self._calls: set[Call] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def run(self, call: Call, handler: Handler, seconds: float | None) -> Any:
+        """What the handler returns. Raises CallExpired when that takes longer than `seconds`, unless the
+        limit is lifted."""
+        if seconds is None:
+            return await handler(call)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        call.task, call.expires = task, loop.time() + seconds
+        if self._timer is None or call.expires < self._timer.when():
+            self._set_timer(loop, call.expires)
+        self._calls.add(call)
+        cancelled = task.cancelling()
+        try:
+            return await handler(call)
+        except asyncio.CancelledError:
+            # Somebody else may have cancelled the task as well.
+            if call.expired and task.cancelling() - 1 <= cancelled:
+                raise CallExpired from None
+            raise
+        finally:
+            self._calls.discard(call)
+            if call.expired:
+                task.uncancel()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        self.close()
+        self._timer = loop.call_at(when, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time()
+        for call in self._calls:
+            if call.expires is not None and call.expires <= now and not call.expired:
+                call.expired = True
+                assert call.task is not None
+                call.task.cancel()
+        left = [call.expires for call in self._calls if call.expires is not None and not call.expired]
+        if left:
+            self._set_timer(loop, min(left))
+
+
+class CallExpired(Exception):
+    """A call took longer than it may."""
+
+
 class Connection:
     """Implements `Peer` for its dialect. All methods belong to the event loop's thread."""
 
@@ -132,6 +191,7 @@ class Connection:
         self._sink = sink
         self._principal = principal
         self._call_seconds = call_seconds
+        self._time_limits = TimeLimits()
         self._running: dict[RequestId, asyncio.Task[None]] = {}
         self._waiting: deque[tuple[Request, Handler, int]] = deque()
         self._background: set[asyncio.Future[None]] = set()
@@ -201,6 +261,7 @@ class Connection:
             _, stuck = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
             if stuck:
                 log.error("%d tasks ignore their cancellation", len(stuck))
+        self._time_limits.close()
         await self.dialect.close()
 
     # `Peer`: what a dialect may call.
@@ -383,15 +444,10 @@ class Connection:
 
     async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
-        call.deadline = asyncio.timeout(limit)
         try:
-            async with call.deadline:
-                return HandlerResult(await handler(call))
-        except TimeoutError as error:
+            return HandlerResult(await self._time_limits.run(call, handler, limit))
+        except CallExpired:
             call.error = TimedOut.code
-            if not call.deadline.expired():
-                log.exception("%s failed", call.method)
-                return self.dialect.render_failure(error, call)
             return self.dialect.render_failure(TimedOut(f"{call.method} took longer than {limit:g} s."), call)
         except Exception as error:
             call.error = find_error_code(error)

@@ -137,14 +137,17 @@ class Peer(Protocol):
 class Call:
     """One request being answered."""
 
-    __slots__ = ("deadline", "error", "peer", "request")
+    __slots__ = ("error", "expired", "expires", "peer", "request", "task")
 
     def __init__(self, request: Request, peer: Peer) -> None:
         self.request = request
         self.peer = peer
         self.error = ""
         """The code of what the handler raised. Not the exception: it would keep its frames alive."""
-        self.deadline: asyncio.Timeout | None = None
+        self.task: asyncio.Task[Any] | None = None
+        self.expires: float | None = None
+        """When the event loop's clock ends it; None while it has no time limit."""
+        self.expired = False
 
     @property
     def id(self) -> RequestId:
@@ -170,8 +173,7 @@ class Call:
 
     def lift_time_limit(self) -> None:
         """For a handler that streams or waits for a person: from now on only cancellation ends it."""
-        if self.deadline is not None and not self.deadline.expired():
-            self.deadline.reschedule(None)
+        self.expires = None
 
 
 Handler = Callable[[Call], Awaitable[Any]]
