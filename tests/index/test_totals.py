@@ -204,6 +204,24 @@ def test_every_query_is_answered_while_a_first_build_has_no_sql_indexes(
         vault.close()
 
 
+def test_pages_are_the_same_when_there_are_too_many_rows_to_sort(vaults: Callable[[], Vault]) -> None:
+    vault = vaults()
+    try:
+        # A note has a hundred problems at most.
+        lines = "[[Gone]] [[other gone]]\n- [ ] open\nx ^b\n\n" * 90
+        notes = listing.FEW_ROWS // 90 + 2
+        vault.write({f"{'a/' * (number % 3)}Note {number}.md": lines for number in range(notes)})
+        vault.full()
+        for name, answer in ANSWERS.items():
+            for page in ((3, 0), (5, listing.FEW_ROWS // 3), (4, 2 * listing.FEW_ROWS)):
+                assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
+        problems = overview.list_problems(vault.index, limit=1)
+        missing = LinkGraph(vault.index).unresolved(limit=1)
+        assert min(problems.total, missing.rows[0].count) >= listing.FEW_ROWS
+    finally:
+        vault.close()
+
+
 def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None:
     vault = vaults()
     try:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index import totals
-from vaultbridge.index.listing import NO_LIMIT, ListPage, hidden_ids, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, hidden_ids, join_files, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
 from vaultbridge.index.store.schema import NAME_ONLY
@@ -312,7 +312,7 @@ def _target(
     db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
 ) -> UnresolvedTarget:
     """Reads a target without a file as it is first written, and some of the notes that contain it."""
-    named = "FROM links JOIN files ON files.id = source WHERE missing = ?"
+    named = f"FROM {join_files('links', count)} ON files.id = source WHERE missing = ?"
     first = db.execute(f"SELECT source, seq {named} ORDER BY path, seq LIMIT 1", (key,)).fetchone()
     (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first).fetchone()
     rows = db.execute(f"SELECT DISTINCT path {named} ORDER BY path LIMIT ? OFFSET ?", (key, limit, offset))

@@ -42,8 +42,9 @@ NO_LIMIT: Final = -1
 MAX_VALUES: Final = 20
 """The most values listed for one property, most frequent first."""
 
-FEW_TASKS: Final = 2000
-"""Below this many tasks it is faster to collect and sort them all, which takes some milliseconds."""
+FEW_ROWS: Final = 2000
+"""Fewer rows than this are collected and sorted, which takes some milliseconds. Of more, a page is found
+sooner by going through all files."""
 
 LIKE_CHARS: Final = 1000
 """Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
@@ -343,14 +344,18 @@ def _task_page(
         ).fetchall()
     left = limit - len(found)
     if left and undated:
-        # Sorting a few tasks is faster than finding them one by one among all notes.
-        order = "tasks CROSS JOIN files" if undated < FEW_TASKS else "files CROSS JOIN tasks"
         found += db.execute(
-            f"SELECT {_TASK} FROM {order} ON files.id = file WHERE due IS NULL{more}"
+            f"SELECT {_TASK} FROM {join_files('tasks', undated)} ON files.id = file WHERE due IS NULL{more}"
             " ORDER BY path, seq LIMIT ? OFFSET ?",
             (*values, left, max(0, offset - dated)),
         ).fetchall()
     return found
+
+
+def join_files(table: str, rows: int) -> str:
+    """Returns the SQL join that gives one page of a table's `rows` by path soonest. Left to itself, SQLite
+    would go through all files for a single row."""
+    return f"{table} CROSS JOIN files" if rows < FEW_ROWS else f"files CROSS JOIN {table}"
 
 
 def _has_tag(text: str, wanted: str) -> bool:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vaultbridge.index import totals
 from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, file_from_row
-from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, read_counts, take_page
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, read_counts, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
 from vaultbridge.vault.cloud import Conflict, detect_conflict
@@ -138,13 +138,15 @@ def list_problems(
     index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[FoundProblem]:
     """Lists what the parser found wrong, by path and in the order of each note."""
-    statement = (
-        "SELECT path, code, message, line FROM problems JOIN files ON files.id = file ORDER BY path, seq"
-    )
     with index.reading() as db:
+        counts = read_counts(index, db, (PROBLEM,), count_problems, None)
+        total = sum(count for count, _ in counts.values())
+        statement = (
+            f"SELECT path, code, message, line FROM {join_files('problems', total)} ON files.id = file"
+            " ORDER BY path, seq"
+        )
         if visible is None:
             rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (limit, offset)).fetchall()
-            (total,) = db.execute("SELECT count(*) FROM problems").fetchone()
         else:
             seen = [row for row in db.execute(statement) if visible(row[0])]
             rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
