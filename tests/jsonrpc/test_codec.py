@@ -121,9 +121,6 @@ def test_a_json_text_that_is_no_object_is_an_invalid_request(value: Any) -> None
         {"jsonrpc": "2.0", "id": 3, "method": 5},
         {"jsonrpc": "2.0", "id": 3, "method": "m", "params": "text"},
         {"jsonrpc": "2.0", "id": 3},
-        {"jsonrpc": "2.0", "id": 3, "result": 1, "error": {"code": 1, "message": ""}},
-        {"jsonrpc": "2.0", "id": 3, "error": "text"},
-        {"jsonrpc": "2.0", "id": 3, "error": {"code": "1", "message": ""}},
     ],
 )
 def test_a_broken_structure_is_an_invalid_request_that_keeps_a_readable_id(value: Any) -> None:

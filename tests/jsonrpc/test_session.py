@@ -207,6 +207,45 @@ def test_an_error_about_nothing_is_ignored() -> None:
     assert isinstance(event, Ignored)
 
 
+answer_members = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.sampled_from(["2.0", "1.0", 2, None]),
+        "id": st.sampled_from([1, "1", 1.5, None, True, [], {}, -1, "\ud800"]),
+        "result": st.sampled_from([None, 1, {}, "\ud800", "text"]),
+        "error": st.sampled_from(
+            [None, "text", {}, {"code": "1", "message": ""}, {"code": 1}, {"code": 1, "message": "\udfff"}]
+        ),
+    },
+).filter(lambda members: "result" in members or "error" in members)
+
+
+@settings(max_examples=200)
+@given(st.lists(answer_members, min_size=1, max_size=3), st.booleans())
+def test_an_answer_is_never_answered_however_wrong_it_is(answers: list[Any], batches: bool) -> None:
+    """JSON-RPC 2.0 answers requests only. The peer would take an error that has the id of our request for the
+    answer to its own request with that id."""
+    session = Session(batches=True)
+    our_id = session.request("roots/list", {})
+    session.take_outgoing()
+    # Of a batch with half a character nothing is read.
+    together = batches and "\\ud" not in json.dumps(answers)
+    events = feed(session, answers) if together else feed(session, *answers)
+    assert sent(session) == []
+    # Our request ends with the first answer that has its id: nobody waits for a better one.
+    ended = [event for event in events if isinstance(event, AnswerReceived)]
+    assert len(ended) == any(answer.get("id") == our_id and answer["id"] is not True for answer in answers)
+
+
+def test_an_answer_with_bytes_that_are_not_text_ends_our_request() -> None:
+    session = Session()
+    our_id = session.request("roots/list", {})
+    session.take_outgoing()
+    (event,) = session.receive(b'{"jsonrpc":"2.0","id":%d,"result":"\xff"}' % our_id)
+    assert isinstance(event, AnswerReceived)
+    assert session.take_outgoing() == []
+
+
 def test_a_batch_is_refused_where_the_version_has_none() -> None:
     session = Session()
     assert feed(session, [call(1)]) == []

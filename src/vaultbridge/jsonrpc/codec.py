@@ -23,6 +23,7 @@ from vaultbridge.jsonrpc.messages import (
     ErrorObject,
     ErrorResponse,
     Malformed,
+    MalformedAnswer,
     Message,
     Notification,
     Request,
@@ -36,6 +37,8 @@ MAX_BATCH: Final = 256
 _QUOTED_CHARS: Final = 64
 """How much of the decoder's error text is quoted: enough to recognise it, too little to flood a log."""
 
+_WRONG_VERSION: Final = 'the member "jsonrpc" must be "2.0"'
+
 _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 
@@ -45,8 +48,7 @@ def decode(data: bytes) -> Message | Batch | Malformed:
     try:
         value = _decoder.decode(data)
     except UnicodeDecodeError as problem:
-        what = f"not UTF-8 (byte {problem.start} of a string)"
-        return _parse_error(what, _find_id_in(data.decode("utf-8", "replace")))
+        return _explain_bytes(data, problem)
     except RecursionError:
         return _parse_error("nested too deeply")
     except msgspec.MsgspecError as problem:
@@ -112,19 +114,29 @@ def _batch(members: list[Any]) -> Batch | Malformed:
 def _message(value: dict[str, Any]) -> Message | Malformed:
     id_ = value.get("id", msgspec.UNSET)
     known_id: RequestId | None = id_ if _is_id(id_) else None
+    if _is_answer(value):
+        return _answer(value, known_id)
     if value.get("jsonrpc") != "2.0":
-        return _invalid(known_id, 'the member "jsonrpc" must be "2.0"')
+        return _invalid(known_id, _WRONG_VERSION)
     if "method" in value:
         return _call(value, id_, known_id)
+    return _invalid(known_id, 'a message has "method", "result" or "error"')
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    return "method" not in value and ("result" in value or "error" in value)
+
+
+def _answer(value: dict[str, Any], known_id: RequestId | None) -> Response | ErrorResponse | MalformedAnswer:
+    if value.get("jsonrpc") != "2.0":
+        return _invalid_answer(known_id, _WRONG_VERSION)
     if "result" in value and "error" in value:
-        return _invalid(known_id, 'an answer has "result" or "error", not both')
-    if "result" in value:
-        if known_id is None:
-            return _invalid(None, 'an answer needs the "id" of its request')
-        return Response(known_id, value["result"])
+        return _invalid_answer(known_id, 'an answer has "result" or "error", not both')
     if "error" in value:
         return _error_response(value["error"], known_id)
-    return _invalid(known_id, 'a message has "method", "result" or "error"')
+    if known_id is None:
+        return _invalid_answer(None, 'an answer needs the "id" of its request')
+    return Response(known_id, value["result"])
 
 
 def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Message | Malformed:
@@ -147,12 +159,12 @@ def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Messag
     return Request(known_id, method, params)
 
 
-def _error_response(error: Any, known_id: RequestId | None) -> ErrorResponse | Malformed:
+def _error_response(error: Any, known_id: RequestId | None) -> ErrorResponse | MalformedAnswer:
     if not isinstance(error, dict):
-        return _invalid(known_id, f'"error" must be an object, not {_kind(error)}')
+        return _invalid_answer(known_id, f'"error" must be an object, not {_kind(error)}')
     code, message = error.get("code"), error.get("message")
     if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
-        return _invalid(known_id, '"error" needs an integer "code" and a string "message"')
+        return _invalid_answer(known_id, '"error" needs an integer "code" and a string "message"')
     return ErrorResponse(known_id, ErrorObject(code, message, error.get("data", msgspec.UNSET)))
 
 
@@ -181,8 +193,12 @@ def _invalid(id_: RequestId | None, what: str) -> Malformed:
     return Malformed(id_, ErrorObject(INVALID_REQUEST, f"Invalid Request: {what}"))
 
 
-def _parse_error(what: str, id_: RequestId | None = None) -> Malformed:
-    return Malformed(id_, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+def _invalid_answer(id_: RequestId | None, what: str) -> MalformedAnswer:
+    return MalformedAnswer(id_, ErrorObject(INVALID_REQUEST, f"Invalid answer: {what}"))
+
+
+def _parse_error(what: str) -> Malformed:
+    return Malformed(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
 
 
 def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
@@ -196,19 +212,29 @@ def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
         value = _decode_slowly(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return _parse_error(str(problem).removeprefix("JSON is malformed: "))
-    known_id = _find_id(value)
     if b"\\ud" in data.lower():
-        return _invalid(known_id, "a string holds half of a surrogate pair, which is not Unicode text")
-    return _invalid(known_id, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})")
+        return _address(
+            _invalid(None, "a string holds half of a surrogate pair, which is not Unicode text"), value
+        )
+    return _address(_invalid(None, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})"), value)
 
 
-def _find_id_in(text: str) -> RequestId | None:
-    """The id in a text that was decoded with replaced characters. Without it in the error, the sender would
-    wait for an answer for ever."""
+def _explain_bytes(data: bytes, problem: UnicodeDecodeError) -> Malformed:
+    """The same for bytes that are not UTF-8, read with replaced characters."""
+    refused = _parse_error(f"not UTF-8 (byte {problem.start} of a string)")
     try:
-        return _find_id(_decode_slowly(text))
+        return _address(refused, _decode_slowly(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
-        return None
+        return refused
+
+
+def _address(refused: Malformed, value: Any) -> Malformed:
+    """Give an error the id of the message that only the slow decoder could read. Without it the sender of a
+    request would wait for ever."""
+    if not isinstance(value, dict):
+        return refused
+    kind = MalformedAnswer if _is_answer(value) else Malformed
+    return kind(_find_id(value), refused.error)
 
 
 def _decode_slowly(text: str) -> Any:
@@ -218,8 +244,8 @@ def _decode_slowly(text: str) -> Any:
     return json.loads(text, parse_constant=_refuse_constant)
 
 
-def _find_id(value: Any) -> RequestId | None:
-    id_ = value.get("id") if isinstance(value, dict) else None
+def _find_id(value: dict[str, Any]) -> RequestId | None:
+    id_ = value.get("id")
     return id_ if _is_id(id_) and _can_echo(id_) else None
 
 

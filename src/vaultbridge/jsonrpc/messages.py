@@ -77,6 +77,11 @@ class Malformed(msgspec.Struct, frozen=True):
     error: ErrorObject
 
 
+class MalformedAnswer(Malformed, frozen=True):
+    """An answer to us that cannot be read. It is never answered: its id is that of a request of ours, and the
+    peer would take an error with that id for the answer to a request of its own."""
+
+
 Message = Request | Notification | Response | ErrorResponse
 
 

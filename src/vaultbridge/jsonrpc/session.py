@@ -23,6 +23,7 @@ from vaultbridge.jsonrpc.messages import (
     ErrorObject,
     ErrorResponse,
     Malformed,
+    MalformedAnswer,
     Message,
     Notification,
     Params,
@@ -203,7 +204,10 @@ class Session:
             self._reply(codec.encode(ErrorResponse(None, error)), None, None)
             return []
         # Every request and every malformed member gets one answer; notifications and answers get none.
-        expected = sum(isinstance(member, Request | Malformed) for member in members)
+        expected = sum(
+            isinstance(member, Request | Malformed) and not isinstance(member, MalformedAnswer)
+            for member in members
+        )
         first = next((member.id for member in members if isinstance(member, Request)), None)
         pending = _PendingBatch(expected, first)
         return [event for member in members for event in self._take(member, pending)]
@@ -218,6 +222,9 @@ class Session:
                 if id_ is None or self._asked.pop(id_, None) is None:
                     return [Ignored("an answer to no request of ours")]
                 return [AnswerReceived(id_, message)]
+            case MalformedAnswer(id_, error):
+                # Whoever waits for it must not wait any longer.
+                return self._take(ErrorResponse(id_, error), batch)
             case Malformed(id_, error):
                 self._reply(codec.encode(ErrorResponse(id_, error)), id_, batch)
                 return []

@@ -83,6 +83,14 @@ async def test_a_body_that_is_no_message_is_400_with_its_error(data: bytes, code
         assert (await body(response))["error"]["code"] == code
 
 
+@pytest.mark.parametrize("data", [b'{"jsonrpc":"2.0","id":1,"error":5}', b'{"id":1,"result":{}}'])
+async def test_the_error_about_an_unreadable_answer_has_no_id(data: bytes) -> None:
+    """Its id belongs to a request of the server, not to one of the client."""
+    async with http_server() as client, client.post(data) as response:
+        assert response.status == 400
+        assert (await body(response))["id"] is None
+
+
 async def test_a_body_beyond_the_bound_is_413_also_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_reply, "BODY_BYTES", 1000)
     async with http_server() as client:

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from vaultbridge.activity.clients import Activity
 from vaultbridge.jsonrpc import codec
-from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request
+from vaultbridge.jsonrpc.messages import Batch, Malformed, MalformedAnswer, Message, Request
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
 from vaultbridge.protocols.http.request import (
@@ -180,7 +180,9 @@ class McpEndpoint:
         body = await read_message(request)
         message, size = codec.decode(body), len(body)
         if isinstance(message, Malformed):
-            return error_reply(message.error, id_=message.id, status=400)
+            # Streamable HTTP, Sending Messages: the error about an answer of the client has no id.
+            id_ = None if isinstance(message, MalformedAnswer) else message.id
+            return error_reply(message.error, id_=id_, status=400)
         if is_stateless(request, message):
             if isinstance(message, Batch):
                 return refuse(400, "Invalid Request: batches are not part of this protocol version")
