@@ -46,7 +46,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> None:
     process = await started(vault, "--port", "0", "--json")
     assert process.stdout is not None

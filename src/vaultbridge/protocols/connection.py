@@ -228,15 +228,15 @@ class Connection:
         """`receive` for a transport that has already decoded the message, of `size` bytes."""
         await self._take(self._session.receive_message(message), size)
 
-    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+    async def drain(self, seconds: float | None = None) -> None:
         """At the end of input: let the requests in flight finish and answer them, then close.
 
         Requests without a time limit (a listening stream, a question to a person) end at once: nothing can
-        answer them any more.
+        answer them any more. The others get `seconds`, or DRAIN_SECONDS.
         """
         self._session_ending()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(DRAIN_SECONDS if seconds is None else seconds):
                 await self._idle.wait()
                 await self._sink.drain()
         except TimeoutError:
@@ -325,7 +325,10 @@ class Connection:
     # Requests.
 
     async def _take(self, events: list[Event], size: int) -> None:
-        self._flush()
+        if self._flush():
+            # The session itself has answered what it could not read. Requests wait for a peer that does not
+            # read its answers; so must these, or they would pile up.
+            await self._sink.drain()
         for event in events:
             match event:
                 case RequestReceived(request):
@@ -489,9 +492,12 @@ class Connection:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a background task failed", exc_info=error)
 
-    def _flush(self) -> None:
-        for item in self._session.take_outgoing():
+    def _flush(self) -> bool:
+        """Send what is queued; False when there was nothing."""
+        items = self._session.take_outgoing()
+        for item in items:
             self._sink.send(item)
+        return bool(items)
 
 
 def _failure(outcome: ErrorObject | HandlerResult) -> str:

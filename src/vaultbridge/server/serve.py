@@ -40,6 +40,7 @@ from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
+from vaultbridge.protocols.mcp.stdio import list_ending_signals
 from vaultbridge.server.access import OWNER, Access, add_no_oauth_route
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
@@ -298,17 +299,18 @@ async def serve(
     announce: Callable[[Listening], None],
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. A second signal ends the process at once."""
+    """Serve until SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once."""
     sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    numbers = list_ending_signals()
 
     def end() -> None:
         stop.set()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in numbers:
             loop.remove_signal_handler(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in numbers:
         try:
             loop.add_signal_handler(number, end)
         except NotImplementedError:

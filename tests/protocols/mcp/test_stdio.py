@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from support.process import FIXTURE, START_BOUND, Process, environment
-from vaultbridge.protocols.dialect import Call, MethodTable
+from vaultbridge.protocols.connection import MAX_RUNNING, MAX_WAITING
+from vaultbridge.protocols.dialect import Call, MethodTable, Peer
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES, WRITE_BUFFER_BYTES, serve_descriptors
 
 PROBER = [sys.executable, str(Path(__file__).with_name("stdio_prober.py"))]
@@ -85,7 +86,7 @@ async def test_nothing_after_exit_is_served() -> None:
     assert (code, out) == (0, b"")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_like_exit(number: signal.Signals) -> None:
     async with Process(PROBER) as process:
         await process.ask("echo")
@@ -321,3 +322,66 @@ async def test_a_client_that_reads_nothing_costs_notifications_and_never_an_answ
     assert 8 <= len(seen) < count
     os.close(in_write)
     await asyncio.wait_for(serving, START_BOUND)
+
+
+@pytest.mark.parametrize("bad", [b"not json", b"Content-Length: 9"])
+async def test_errors_about_bad_lines_wait_for_a_client_that_reads_nothing(
+    bad: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests did, but what cannot be read was answered, and the answer buffered, without end."""
+    for limit, value in (("WRITE_BUFFER_BYTES", 65536), ("READ_AHEAD", 1), ("READ_BYTES", 4096)):
+        monkeypatch.setattr(f"vaultbridge.protocols.mcp.stdio.{limit}", value)
+    count = 6000
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    serving = asyncio.ensure_future(serve_descriptors(lambda _: MethodTable({}), in_read, out_write))
+    os.set_blocking(in_write, False)
+    data, taken, quiet = memoryview((bad.ljust(99) + b"\n") * count), 0, 0
+    while taken < len(data) and quiet < 20:
+        try:
+            taken += os.write(in_write, data[taken : taken + 65536])
+            quiet = 0
+        except BlockingIOError:
+            quiet += 1
+        await asyncio.sleep(0.005)
+    assert taken < len(data)
+    os.set_blocking(in_write, True)
+    rest = asyncio.ensure_future(asyncio.to_thread(lambda: os.write(in_write, data[taken:])))
+
+    def read_all() -> set[int]:
+        with os.fdopen(out_read, "rb") as out:
+            return {msgspec.json.decode(out.readline())["error"]["code"] for _ in range(count)}
+
+    assert await asyncio.wait_for(asyncio.to_thread(read_all), START_BOUND) == {-32700}
+    await rest
+    os.close(in_write)
+    await asyncio.wait_for(serving, START_BOUND)
+
+
+async def test_the_end_does_not_wait_for_a_client_that_reads_nothing_and_asks_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server then waits with reading, and SIGTERM ended only the reading."""
+    for limit in ("connection.DRAIN_SECONDS", "mcp.stdio.FINISH_SECONDS"):
+        monkeypatch.setattr(f"vaultbridge.protocols.{limit}", 0.05)
+    called = asyncio.Event()
+    peers: list[Peer] = []
+
+    async def answer_much(call: Call) -> str:
+        called.set()
+        return "x" * WRITE_BUFFER_BYTES
+
+    def make_dialect(peer: Peer) -> MethodTable:
+        peers.append(peer)
+        return MethodTable({"m": answer_much})
+
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    serving = asyncio.ensure_future(serve_descriptors(make_dialect, in_read, out_write))
+    requests = b"".join(line(n, "m") for n in range(MAX_RUNNING + MAX_WAITING + 1))
+    await asyncio.to_thread(os.write, in_write, requests)
+    await asyncio.wait_for(called.wait(), START_BOUND)
+    peers[0].end()
+    await asyncio.wait_for(serving, START_BOUND)
+    os.close(in_write)
+    os.close(out_read)

@@ -345,7 +345,7 @@ def serve_stdio(
 ) -> int:
     """Serve this process's standard streams until they end; returns the exit code.
 
-    Ends on `exit`, at the end of input and on SIGTERM or SIGINT: requests in flight are finished and
+    Ends on `exit`, at the end of input and on SIGTERM, SIGINT or SIGHUP: requests in flight are finished and
     answered, then
     `at_end` runs. The exit code is 0 in all these cases. `attach` makes the record of the client (see
     `Connection`).
@@ -386,24 +386,29 @@ async def serve_descriptors(
 
 async def _pump(reader: DescriptorReader, connection: Connection, sink: DescriptorSink) -> None:
     """Feed lines to the connection until the input or the session ends, or the client stops reading."""
-
-    async def stop_on(event: asyncio.Event) -> None:
-        await event.wait()
-        reader.stop()
-
     splitter = LineSplitter()
-    reader.start()
-    watchers = [asyncio.ensure_future(stop_on(event)) for event in (connection.ending, sink.broken)]
-    try:
+
+    async def feed_lines() -> None:
         while data := await reader.read():
             for line in splitter.feed(data):
                 await _feed(line, connection, sink)
         if not connection.ending.is_set():
             for line in splitter.finish():
                 await _feed(line, connection, sink)
+
+    reader.start()
+    feeding = asyncio.ensure_future(feed_lines())
+    endings = [asyncio.ensure_future(event.wait()) for event in (connection.ending, sink.broken)]
+    try:
+        await asyncio.wait((feeding, *endings), return_when=asyncio.FIRST_COMPLETED)
+        reader.stop()
+        # It may be waiting for a client that reads no answers, and then it would wait for ever.
+        await asyncio.wait((feeding,), timeout=FINISH_SECONDS)
+        if feeding.done():
+            feeding.result()
     finally:
-        for watcher in watchers:
-            watcher.cancel()
+        for task in (feeding, *endings):
+            task.cancel()
 
 
 async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorSink) -> None:
@@ -411,26 +416,32 @@ async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorS
         # Messages after `exit` are not for us.
         return
     if isinstance(line, TooLong):
-        sink.send(
-            _unread(f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded")
-        )
+        what = f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded"
     elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
-        sink.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
+        what = "each message is one line of JSON; headers such as Content-Length are not used"
     else:
         await connection.receive(line)
+        return
+    sink.send(Outgoing(codec.encode(failures.parse_error(what)), None, final=True))
+    await sink.drain()
 
 
-def _unread(what: str) -> Outgoing:
-    return Outgoing(codec.encode(failures.parse_error(what)), None, final=True)
+def list_ending_signals() -> tuple[signal.Signals, ...]:
+    """The signals that ask a server to end. A closed terminal sends SIGHUP; with `nohup` it is ignored, and
+    stays so."""
+    ending = (signal.SIGINT, signal.SIGTERM)
+    if sys.platform == "win32" or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return ending
+    return (*ending, signal.SIGHUP)
 
 
 def _end_on_signals(connection: Connection) -> None:
-    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught. A second signal
-    ends the process at once: somebody does not want to wait for the requests in flight."""
+    """Let these signals end the session as `exit` does, where they can be caught. A second signal ends the
+    process at once: somebody does not want to wait for the requests in flight."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
+    numbers = list_ending_signals()
 
     def end() -> None:
         connection.end()
