@@ -308,6 +308,8 @@ class Wire(asyncio.Protocol):
     def refuse(self, code: int, reason: str) -> None:
         self.refusals.append(code)
 
+    def peer_closed(self) -> None: ...
+
     def write_paused(self) -> None: ...
 
     def write_resumed(self) -> None: ...
@@ -322,6 +324,9 @@ class Gate(asyncio.Transport):
 
     def is_reading(self) -> bool:
         return self.reading
+
+    def is_closing(self) -> bool:
+        return False
 
     def pause_reading(self) -> None:
         self.reading = False

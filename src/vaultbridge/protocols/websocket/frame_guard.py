@@ -48,6 +48,9 @@ class FrameListener(Protocol):
     def refuse(self, code: int, reason: str) -> None:
         """Called once, at the first violation: close with this code."""
 
+    def peer_closed(self) -> None:
+        """The peer has sent a whole close frame, or has disconnected: nothing more will come from it."""
+
     def write_paused(self) -> None:
         """The peer reads slower than we write."""
 
@@ -82,6 +85,9 @@ class FrameGuard(asyncio.Protocol):
         self._in_message = False
         self._refused = False
         self._forwards = True
+        self._in_close = False
+        self.compresses = False
+        """Whether compression was negotiated, so that RSV1 has a meaning (RFC 7692 6)."""
 
     def data_received(self, data: bytes) -> None:
         self._listener.data_arrived()
@@ -101,6 +107,8 @@ class FrameGuard(asyncio.Protocol):
         at = self._walk(data, at, frames=FRAMES_PER_TURN)
         if at >= len(data):
             self._waiting = b""
+            if self._refused:
+                self._read_on()
             return
         self._waiting, self._waiting_from = data, at
         self._pause()
@@ -131,6 +139,13 @@ class FrameGuard(asyncio.Protocol):
         """We have sent a close frame: from now on only the peer's close frame matters (RFC 6455 1.4). A frame
         that has begun is forwarded to its end, or the next one would be taken for its rest."""
         self._refused = True
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """Read until the peer's close frame, also where aiohttp has paused because nobody takes its messages:
+        no more of them will be added."""
+        if not self._waiting and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def _one_whole_frame(self, data: bytes) -> bool:
         """Whether this is the usual case: exactly one short, masked, final text frame."""
@@ -157,6 +172,7 @@ class FrameGuard(asyncio.Protocol):
             if not self._head:
                 self._forward(data[start:at])
                 start = at
+                self._note_close()
                 if frames <= 0:
                     return at
             # A header may arrive byte by byte: hold it back until it is complete.
@@ -174,7 +190,15 @@ class FrameGuard(asyncio.Protocol):
             # Inflating may cost as much as a whole turn of small frames.
             frames -= FRAMES_PER_TURN if head[0] & _COMPRESSED else 1
         self._forward(data[start:at])
+        if not self._payload_left:
+            self._note_close()
         return at
+
+    def _note_close(self) -> None:
+        """Called between two frames: was the last one the peer's close frame?"""
+        if self._in_close:
+            self._in_close = False
+            self._listener.peer_closed()
 
     def _forward(self, data: bytes) -> None:
         if data and self._forwards:
@@ -184,16 +208,19 @@ class FrameGuard(asyncio.Protocol):
         final, rsv, opcode = head[0] & 0x80, head[0] & 0x70, head[0] & 0x0F
         masked = head[1] & 0x80
         self._payload_left = _payload_length(head)
+        self._in_close = opcode == _CLOSE and bool(masked)
         if self._refused:
-            self._forwards = opcode == _CLOSE and bool(masked)
+            self._forwards = self._in_close
             return
         control = opcode >= 8
         if not masked:
             self._violated(PROTOCOL_ERROR, "a client must mask its frames")
         elif opcode not in _KNOWN_OPCODES:
             self._violated(PROTOCOL_ERROR, f"unknown opcode {opcode}")
-        elif control and (rsv or not final or self._payload_left > 125):
+        elif control and (rsv or not final or head[1] & 0x7F > 125):
             self._violated(PROTOCOL_ERROR, "a control frame must be whole, short and plain")
+        elif rsv and (rsv != _COMPRESSED or not self.compresses):
+            self._violated(PROTOCOL_ERROR, "a reserved bit that no extension uses")
         elif self._payload_left >= 1 << 63:
             self._violated(PROTOCOL_ERROR, "the highest bit of a length must be 0")
         elif not control:
@@ -220,7 +247,9 @@ class FrameGuard(asyncio.Protocol):
     def _violated(self, code: int, reason: str) -> None:
         self._refused = True
         self._forwards = False
+        self._in_close = False
         self._listener.refuse(code, reason)
+        self._read_on()
 
     # Everything else goes to aiohttp as if the guard were not there.
 
@@ -229,10 +258,12 @@ class FrameGuard(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._finish()
+        self._listener.peer_closed()
         self._inner.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
         self._finish()
+        self._listener.peer_closed()
         return self._inner.eof_received()
 
     def pause_writing(self) -> None:

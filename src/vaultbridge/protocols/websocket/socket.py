@@ -44,6 +44,9 @@ hundreds of megabytes can be read in that time."""
 CLOSE_SECONDS: Final = 2.0
 """How long to wait for the peer's close frame."""
 
+LARGEST_CLOSE_CODE: Final = 4999
+"""RFC 6455 7.4.2: the last code that applications may define."""
+
 COMPRESS_FROM: Final = 4096
 """Smaller messages are sent uncompressed: deflating them costs more than it saves."""
 
@@ -57,18 +60,21 @@ class HandshakeAborted(ConnectionError):
 class _Response(web.WebSocketResponse):
     """aiohttp's response, with the closing handshake left to `WebSocket`.
 
-    When another task is receiving, aiohttp's own `close` drops the socket without waiting for the peer. It
-    also answers a broken deflate stream with 1000, as if nothing were wrong.
+    aiohttp's own `close` drops the socket with bytes unread, so that the kernel's reset overtakes the close
+    frame and the peer never learns why. It also answers a broken deflate stream with 1000, as if nothing were
+    wrong.
     """
 
     close_sent = False
+    failure: tuple[int, str] | None = None
+    """With which code and reason to close, because the peer broke a rule."""
 
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
-        if self.close_sent:
-            return True
-        if code == WSCloseCode.OK and isinstance(self.exception(), zlib.error):
-            code, message = WSCloseCode.INVALID_TEXT, b"broken compression"
-        return await super().close(code=code, message=message, drain=drain)
+        if isinstance(self.exception(), zlib.error):
+            self.failure = WSCloseCode.INVALID_TEXT, "broken compression"
+        elif code != WSCloseCode.OK:
+            self.failure = code, ""
+        return True
 
 
 class WebSocket:
@@ -89,7 +95,6 @@ class WebSocket:
         self._stall: asyncio.TimerHandle | None = None
         self._alive = True
         self._refusal: asyncio.Task[None] | None = None
-        self._receiving = False
         self._over = asyncio.Event()
         self._guard: frame_guard.FrameGuard | None = None
 
@@ -125,13 +130,10 @@ class WebSocket:
 
     async def receive(self) -> bytes | None:
         """The next message, or None when the connection is over."""
-        self._receiving = True
-        try:
-            message = await self._next()
-        finally:
-            self._receiving = False
+        message = await self._next()
         if message is None:
-            self._over.set()
+            if (failure := self._response.failure) is not None:
+                await self.close(*failure)
             return None
         if message.type is not WSMsgType.TEXT:
             await self.close(WSCloseCode.UNSUPPORTED_DATA, "messages are text")
@@ -158,7 +160,8 @@ class WebSocket:
             if kind is WSMsgType.PING:
                 await self._control(message.data, WSMsgType.PONG)
             elif kind is WSMsgType.CLOSE:
-                await self._send_close(message.data or WSCloseCode.OK, "")
+                answer = _closing_answer(message.data or WSCloseCode.OK), ""
+                await self._send_close(*(self._response.failure or answer))
                 return None
             elif kind is not WSMsgType.PONG:
                 return None
@@ -268,7 +271,12 @@ class WebSocket:
 
     def refuse(self, code: int, reason: str) -> None:
         log.warning("Refusing %s: %s", self.name, reason)
+        # The peer's close frame may be read before the task runs.
+        self._response.failure = code, reason
         self._refusal = self._loop.create_task(self.close(code, reason))
+
+    def peer_closed(self) -> None:
+        self._over.set()
 
     def write_paused(self) -> None:
         self._writable.clear()
@@ -299,14 +307,14 @@ class WebSocket:
 
     async def close(self, code: int = WSCloseCode.OK, reason: str = "") -> None:
         """Send what is queued and a close frame, and wait for the peer's for a limited time."""
-        if not self.closed:
-            try:
-                async with asyncio.timeout(CLOSE_SECONDS):
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                if not self.closed:
                     await self.drain()
                     await self._send_close(code, reason)
-                    await self._wait_until_over()
-            except TimeoutError:
-                log.info("%s did not answer the close frame", self.name)
+                await self._wait_until_over()
+        except TimeoutError:
+            log.info("%s did not answer the close frame", self.name)
         self._end()
         self._transport.close()
 
@@ -317,11 +325,10 @@ class WebSocket:
         self._transport.abort()
 
     async def _wait_until_over(self) -> None:
-        if self._receiving:
+        """Wait until the peer has closed too. Otherwise the kernel would answer what it still sends with a
+        reset, which overtakes our close frame."""
+        if not self._transport.is_closing():
             await self._over.wait()
-            return
-        while await self._next() is not None:
-            continue
 
     async def _send_close(self, code: int, reason: str) -> None:
         payload = struct.pack("!H", code) + reason.encode()[:123]
@@ -361,9 +368,18 @@ async def accept(
         raise HandshakeAborted(name)
     socket = WebSocket(response, transport, name)
     most = MESSAGE_BYTES if authenticated else UNAUTHENTICATED_BYTES
-    socket.watch(frame_guard.install(transport, socket, max_message=most))
+    guard = frame_guard.install(transport, socket, max_message=most)
+    socket.watch(guard)
     await response.prepare(request)
+    guard.compresses = bool(response.compress)
     return socket
+
+
+def _closing_answer(code: int) -> int:
+    """The code that answers the peer's. aiohttp lets pass 1006, which never stands in a frame (RFC 6455
+    7.4.1), and codes beyond the largest."""
+    allowed = code != WSCloseCode.ABNORMAL_CLOSURE and code <= LARGEST_CLOSE_CODE
+    return code if allowed else WSCloseCode.PROTOCOL_ERROR
 
 
 def _is_utf8(data: bytes) -> bool:
