@@ -34,12 +34,12 @@ def test_every_status_and_path_of_the_description_is_in_the_document() -> None:
         assert f"{path}`" in HTTP
         for operation in item.values():
             for status in operation["responses"]:
-                assert status == "200" or f"| {status} |" in HTTP or f"answered {status}" in HTTP
+                assert status == "200" or f"| {status} |" in HTTP or f"gets {status}" in HTTP
 
 
 def test_the_numbers_of_the_document_are_those_of_the_code() -> None:
     assert f"within {BODY_SECONDS:g} s" in HTTP
-    assert f"a whole request within {IDLE_SECONDS:g} s" in HTTP
+    assert f"a complete request within {IDLE_SECONDS:g} s" in HTTP
     assert f"after {bridge.FIRST_WAIT_SECONDS:g} s" in HTTP
     assert f"… {bridge.LONGEST_WAIT_SECONDS:g} s" in HTTP
     assert f"`{bridge.STATUS_TOOL}`" in HTTP

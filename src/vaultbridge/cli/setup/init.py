@@ -316,7 +316,7 @@ def suggest_question(vault: Path) -> str:
     if not newest:
         return "What can you do with my notes?"
     title = newest[0].path.rpartition("/")[2].removesuffix(".md")
-    return f"What do my notes say about “{title}”, and what belongs to it?"
+    return f"What do my notes say about “{title}”, and which other notes are related?"
 
 
 def main_vaults(argv: list[str]) -> int:
