@@ -1,8 +1,8 @@
-"""Writes the pages in `docs/protocols/` from the requirements tables: what each protocol asks, and what holds
-it.
+"""Writes the pages in `docs/protocols/` from the requirements tables: what each protocol requires, and the
+tests that check it.
 
-The seed documents themselves are not part of the repository; these pages stand in for them.
-Run by `make generate`; `test_requirements.py` fails while a page is not current.
+The seed documents themselves are not part of the repository; these pages replace them.
+Run by `make generate`; `test_requirements.py` fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROTOCOLS: Final = {
     "seed_002": ("websocket-client", "The MCP client transport over WebSocket"),
     "seed_003": ("bridge-v1", "Bridge v1 over HTTP"),
     "seed_004": ("mcp-stdio", "MCP over standard input and output"),
-    "mcp_apps": ("mcp-apps", "MCP Apps: what the extension asks of a server and its views"),
+    "mcp_apps": ("mcp-apps", "MCP Apps: what the extension requires of a server and its views"),
 }
 """The page of each table, and its title."""
 
@@ -30,10 +30,10 @@ def render(table: dict[str, Any], title: str) -> str:
     rows = [
         f"# {title}",
         "",
-        "Each row is one statement of the protocol's document, in our own words, with the id that the tests",
-        "refer to. Rows marked *differs* say where we depart from the document on purpose, and why.",
+                "Each row is one requirement of the protocol's document, in our own words, with the id that the tests",
+        "refer to. Rows marked *Differs* say where we deliberately depart from the document, and why.",
         "",
-        "| id | what it asks | held by |",
+        "| id | requirement | tests |",
         "|---|---|---|",
     ]
     for claim in table["claim"]:
