@@ -30,8 +30,8 @@ def render(table: dict[str, Any], title: str) -> str:
     rows = [
         f"# {title}",
         "",
-                "Each row is one requirement of the protocol's document, in our own words, with the id that the tests",
-        "refer to. Rows marked *Differs* say where we deliberately depart from the document, and why.",
+        "Each row is one requirement of the protocol's document, in our own words, with the id that the",
+        "tests refer to. Rows marked *Differs* say where we deliberately depart from the document, and why.",
         "",
         "| id | requirement | tests |",
         "|---|---|---|",
