@@ -192,7 +192,10 @@ def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     size = sum(file.stat().st_size for file in cache.iterdir() if file.is_file())
     if status.complete:
         yield Finding(
-            "Index", "index", "good", f"{status.total:,} notes, {size / 1e6:.1f} MB with the journal"
+            "Index",
+            "index",
+            "good",
+            f"{status.total:,} notes and canvases, {size / 1e6:.1f} MB with the journal",
         )
     elif args.fix:
         from vaultbridge.cli.common import refresh
