@@ -13,25 +13,32 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 Form = Literal["json", "toml", "yaml"]
-EntryKind = Literal["plain", "typed", "opencode", "goose"]
+EntryKind = Literal["plain", "typed", "copilot", "opencode", "goose"]
 
 
 class Assistant(Struct, frozen=True, kw_only=True):
     """`file` is relative to `base`: "home", "settings" (where apps keep theirs), "config" (`~/.config`, on
-    macOS too) or "here" (the current folder); `windows` replaces both on Windows. `folder` names an
-    environment variable that moves the file's folder. `key` is the member that holds the servers by name.
-    `then` tells the user how the change takes effect."""
+    macOS too) or "here" (the current folder); `windows` replaces both on Windows, and `package` is where a
+    packaged app has it there, below `Packages` of the local settings. `also` is another name that the file
+    may have. `folder` names an environment variable that moves the file's folder. `key` is the member that
+    holds the servers by name; where it has a member `nested`, as a newer version writes it, that one holds
+    them. `then` tells the user how the change takes effect, and `source` is where all of this is
+    documented."""
 
     name: str
     title: str
     base: Literal["home", "settings", "config", "here"]
     file: str
+    also: str = ""
     windows: str = ""
+    package: str = ""
     folder: str = ""
     form: Form = "json"
     key: str = "mcpServers"
+    nested: str = ""
     entry: EntryKind = "plain"
     then: str
+    source: str
 
 
 ASSISTANTS: Final = (
@@ -40,7 +47,9 @@ ASSISTANTS: Final = (
         title="Claude Desktop",
         base="settings",
         file="Claude/claude_desktop_config.json",
+        package="Claude_*/LocalCache/Roaming/Claude",
         then="Quit Claude Desktop and start it again.",
+        source="https://modelcontextprotocol.io/docs/develop/connect-local-servers",
     ),
     Assistant(
         name="claude-code",
@@ -48,6 +57,7 @@ ASSISTANTS: Final = (
         base="here",
         file=".mcp.json",
         then="Start claude in this folder and allow the server when it asks.",
+        source="https://code.claude.com/docs/en/mcp",
     ),
     Assistant(
         name="claude-code-user",
@@ -57,6 +67,7 @@ ASSISTANTS: Final = (
         folder="CLAUDE_CONFIG_DIR",
         entry="typed",
         then="Start claude again; /mcp shows it.",
+        source="https://code.claude.com/docs/en/mcp",
     ),
     Assistant(
         name="cursor",
@@ -64,6 +75,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".cursor/mcp.json",
         then="Cursor notices it by itself; Settings, Tools & MCP shows it.",
+        source="https://cursor.com/docs/context/mcp",
     ),
     Assistant(
         name="vscode",
@@ -73,13 +85,15 @@ ASSISTANTS: Final = (
         key="servers",
         entry="typed",
         then="Run the command `MCP: List Servers` in the editor and start it.",
+        source="https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
     ),
     Assistant(
         name="windsurf",
-        title="Windsurf",
+        title="Windsurf (before it became Devin Desktop)",
         base="home",
         file=".codeium/windsurf/mcp_config.json",
         then="Press Refresh in Windsurf's list of MCP servers.",
+        source="https://docs.windsurf.com/windsurf/cascade/mcp",
     ),
     Assistant(
         name="zed",
@@ -89,6 +103,7 @@ ASSISTANTS: Final = (
         windows="Zed/settings.json",
         key="context_servers",
         then="Zed notices it by itself; the agent panel's settings show it.",
+        source="https://zed.dev/docs/ai/mcp",
     ),
     Assistant(
         name="codex",
@@ -99,6 +114,7 @@ ASSISTANTS: Final = (
         form="toml",
         key="mcp_servers",
         then="Start codex again; /mcp shows it.",
+        source="https://developers.openai.com/codex/mcp",
     ),
     Assistant(
         name="gemini",
@@ -106,15 +122,19 @@ ASSISTANTS: Final = (
         base="home",
         file=".gemini/settings.json",
         then="Start gemini again; /mcp shows it.",
+        source="https://geminicli.com/docs/tools/mcp-server",
     ),
     Assistant(
         name="opencode",
         title="opencode",
         base="config",
         file="opencode/opencode.json",
+        also="opencode.jsonc",
         key="mcp",
+        nested="servers",
         entry="opencode",
         then="Start opencode again.",
+        source="https://opencode.ai/docs/mcp-servers",
     ),
     Assistant(
         name="cline",
@@ -122,13 +142,15 @@ ASSISTANTS: Final = (
         base="settings",
         file="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         then="Cline notices it by itself; its MCP Servers view shows it.",
+        source="https://docs.cline.bot/mcp/configuring-mcp-servers",
     ),
     Assistant(
         name="roo",
-        title="Roo Code (in Visual Studio Code)",
+        title="Roo Code (in Visual Studio Code; it ended in May 2026)",
         base="settings",
         file="Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
         then="Roo notices it by itself; its MCP Servers view shows it.",
+        source="https://docs.roocode.com/features/mcp/using-mcp-in-roo",
     ),
     Assistant(
         name="lm-studio",
@@ -136,6 +158,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".lmstudio/mcp.json",
         then="LM Studio notices it by itself; the Program tab shows it.",
+        source="https://lmstudio.ai/docs/app/mcp",
     ),
     Assistant(
         name="goose",
@@ -147,6 +170,7 @@ ASSISTANTS: Final = (
         key="extensions",
         entry="goose",
         then="Start a new goose session.",
+        source="https://block.github.io/goose/docs/guides/config-files",
     ),
     Assistant(
         name="warp",
@@ -154,6 +178,7 @@ ASSISTANTS: Final = (
         base="home",
         file=".warp/.mcp.json",
         then="Settings, Agents, MCP servers shows it in Warp.",
+        source="https://docs.warp.dev/agents/capabilities/mcp",
     ),
     Assistant(
         name="junie",
@@ -161,6 +186,95 @@ ASSISTANTS: Final = (
         base="home",
         file=".junie/mcp/mcp.json",
         then="Settings, Tools, Junie, MCP Settings shows it in the IDE.",
+        source="https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
+    ),
+    Assistant(
+        name="devin",
+        title="Devin Desktop (formerly Windsurf)",
+        base="config",
+        file="devin/mcp_config.json",
+        windows="devin/mcp_config.json",
+        then="Devin Desktop's list of MCP servers shows it.",
+        source="https://docs.devin.ai/cli/reference/configuration/config-file",
+    ),
+    Assistant(
+        name="antigravity",
+        title="Antigravity (editor and command line)",
+        base="home",
+        file=".gemini/config/mcp_config.json",
+        then="Start it again; /mcp shows it.",
+        source="https://antigravity.google/docs/mcp",
+    ),
+    Assistant(
+        name="copilot",
+        title="GitHub Copilot CLI",
+        base="home",
+        file=".copilot/mcp-config.json",
+        entry="copilot",
+        then="Start copilot again; /mcp show lists it.",
+        source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+    ),
+    Assistant(
+        name="kiro",
+        title="Kiro (editor and command line)",
+        base="home",
+        file=".kiro/settings/mcp.json",
+        then="Kiro notices it by itself; its panel of MCP servers shows it.",
+        source="https://kiro.dev/docs/mcp/configuration",
+    ),
+    Assistant(
+        name="qwen",
+        title="Qwen Code",
+        base="home",
+        file=".qwen/settings.json",
+        then="Start qwen again; /mcp shows it.",
+        source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp",
+    ),
+    Assistant(
+        name="kimi",
+        title="Kimi Code",
+        base="home",
+        file=".kimi-code/mcp.json",
+        folder="KIMI_CODE_HOME",
+        then="Start kimi again; /mcp shows it.",
+        source="https://moonshotai.github.io/kimi-code/en/customization/mcp",
+    ),
+    Assistant(
+        name="amp",
+        title="Amp",
+        base="config",
+        file="amp/settings.json",
+        key="amp.mcpServers",
+        then="Start amp again.",
+        source="https://ampcode.com/manual#mcp",
+    ),
+    Assistant(
+        name="droid",
+        title="Factory Droid",
+        base="home",
+        file=".factory/mcp.json",
+        entry="typed",
+        then="Start droid again; /mcp shows it.",
+        source="https://docs.factory.ai/cli/configuration/mcp",
+    ),
+    Assistant(
+        name="cline-cli",
+        title="Cline (command line)",
+        base="home",
+        file=".cline/data/settings/cline_mcp_settings.json",
+        then="Start cline again.",
+        source="https://docs.cline.bot/mcp/mcp-overview",
+    ),
+    Assistant(
+        name="kilo",
+        title="Kilo Code",
+        base="config",
+        file="kilo/kilo.jsonc",
+        also="kilo.json",
+        key="mcp",
+        entry="opencode",
+        then="Kilo's settings, Agent Behaviour, MCP Servers shows it.",
+        source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
     ),
 )
 
@@ -184,7 +298,23 @@ def find_config_file(
         "settings": _settings_folder(home, environ, platform),
         "config": _config_folder(home, environ),
     }
-    return folders[assistant.base] / assistant.file
+    file = folders[assistant.base] / assistant.file
+    if platform == "win32" and assistant.package:
+        return _find_packaged(assistant.package, file, environ, home)
+    other = file.with_name(assistant.also or file.name)
+    return other if other.is_file() and not file.is_file() else file
+
+
+def _find_packaged(package: str, file: Path, environ: Mapping[str, str], home: Path) -> Path:
+    """Find the file of an app that Windows keeps apart: such an app sees its own copy of the settings folder,
+    and never the file that other programs see there. Claude Desktop has been packaged (MSIX) since 2026-02;
+    a folder of an app that was removed may still be there, so one with a file, the newest, comes first."""
+    packages = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Packages"
+    candidates = [folder / file.name for folder in sorted(packages.glob(package))]
+    written = [one for one in candidates if one.is_file()]
+    if written:
+        return max(written, key=lambda one: one.stat().st_mtime)
+    return candidates[0] if candidates and not file.is_file() else file
 
 
 def is_installed(assistant: Assistant, file: Path) -> bool:
@@ -213,7 +343,9 @@ def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str,
     arguments = [*rest, "stdio", str(vault), *options]
     match assistant.entry:
         case "opencode":
-            return {"type": "local", "command": [command, *arguments], "enabled": True}
+            return {"type": "local", "command": [command, *arguments]}
+        case "copilot":
+            return {"type": "local", "command": command, "args": arguments, "tools": ["*"]}
         case "goose":
             settings = {"enabled": True, "type": "stdio", "name": name, "timeout": 300}
             return {**settings, "cmd": command, "args": arguments}

@@ -33,15 +33,27 @@ def _edits(assistant: Assistant) -> ModuleType:
     return import_module(f"vaultbridge.server.assistants.edit_{assistant.form}")
 
 
+def _find_key(text: str, assistant: Assistant) -> str | tuple[str, str]:
+    """The member that holds the servers in this file: a newer version may have put them one level deeper. A
+    server that happens to have that name has a `type`."""
+    if assistant.nested and text.strip():
+        inner = _edits(assistant).list_servers(text, assistant.key).get(assistant.nested)
+        if isinstance(inner, dict) and not isinstance(inner.get("type"), str):
+            return assistant.key, assistant.nested
+    return assistant.key
+
+
 def list_servers(text: str, assistant: Assistant) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not such a file."""
-    found: dict[str, Any] = _edits(assistant).list_servers(text, assistant.key) if text.strip() else {}
+    if not text.strip():
+        return {}
+    found: dict[str, Any] = _edits(assistant).list_servers(text, _find_key(text, assistant))
     return found
 
 
 def set_server(text: str, assistant: Assistant, name: str, entry: dict[str, Any]) -> str:
     """Return the text with this server added, or replaced if the name exists. Raises EditRefused."""
-    changed: str = _edits(assistant).set_server(text, assistant.key, name, entry)
+    changed: str = _edits(assistant).set_server(text, _find_key(text, assistant), name, entry)
     return changed
 
 
@@ -67,7 +79,7 @@ def plan_removal(file: Path, assistant: Assistant, name: str) -> Removal | None:
         was = set_server(former or "", assistant, name, servers[name]) if name not in known else None
         if was == before and (former is not None or not file.is_symlink()):
             return Removal(before, former, restores=True)
-    without: str = _edits(assistant).remove_server(before, assistant.key, name)
+    without: str = _edits(assistant).remove_server(before, _find_key(before, assistant), name)
     return Removal(before, without, restores=False)
 
 

@@ -8,7 +8,7 @@ import re
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.json_text import BadJson, JsonObject, scan_json, to_plain_value
+from vaultbridge.json_text import BadJson, JsonObject, JsonValue, scan_json, to_plain_value
 from vaultbridge.markdown.edits.change import Change, apply_changes
 
 INDENT: Final = "  "
@@ -20,19 +20,23 @@ _TRAILING_COMMA: Final = re.compile(rf"{_STRING}|(,)(?=\s*[}}\]])")
 _REST_OF_LINE: Final = re.compile(r"[ \t]*(,?)[ \t]*(?=\r?\n|$)")
 
 
-def list_servers(text: str, key: str) -> dict[str, Any]:
+Key = str | tuple[str, ...]
+"""The member that holds the servers, or the names that lead to it; only the first may be missing yet."""
+
+
+def list_servers(text: str, key: Key) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not such a file."""
-    listed = _scan(text).get(key)
+    listed = _find(_scan(text), key)
     found = to_plain_value(listed) if isinstance(listed, JsonObject) else {}
     return found if isinstance(found, dict) else {}
 
 
-def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
+def set_server(text: str, key: Key, name: str, entry: dict[str, Any]) -> str:
     """Return the text with this server added, or replaced if the name exists. Raises EditRefused."""
     text = text if text.strip() else "{}\n"
     whole = _scan(text)
-    listed = whole.get(key)
-    if listed is None:
+    listed = _find(whole, key)
+    if listed is None and isinstance(key, str):
         changes = _add_member(text, whole, key, {name: entry})
     elif not isinstance(listed, JsonObject):
         raise EditRefused(f"{key!r} is not an object.", hint="Nothing was changed.")
@@ -44,11 +48,11 @@ def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     return _check(text, apply_changes(text, changes), key, name, entry)
 
 
-def remove_server(text: str, key: str, name: str) -> str:
+def remove_server(text: str, key: Key, name: str) -> str:
     """Return the text without this server; unchanged if there is none. Raises EditRefused."""
     changed = text
     while changed.strip():
-        listed = _scan(changed).get(key)
+        listed = _find(_scan(changed), key)
         members = listed.members if isinstance(listed, JsonObject) else ()
         # A name may stand twice, and each needs its own comma.
         found = next((member for member in members if member.key == name), None)
@@ -82,6 +86,13 @@ def _delete_member(text: str, listed: JsonObject, start: int, end: int) -> list[
     elif text[end : end + 1] == " ":
         end += 1
     return [*commas, Change(start, end, "")]
+
+
+def _find(whole: JsonObject, key: Key) -> JsonValue | None:
+    found: JsonValue | None = whole
+    for name in (key,) if isinstance(key, str) else key:
+        found = found.get(name) if isinstance(found, JsonObject) else None
+    return found
 
 
 def _scan(text: str) -> JsonObject:
@@ -168,19 +179,23 @@ def _indent_before(text: str, at: int) -> str | None:
     return line if not line.strip(" \t") and "\n" in text[:at] else None
 
 
-def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
+def _check(text: str, changed: str, key: Key, name: str, entry: dict[str, Any] | None) -> str:
     """Check that the result means exactly what it should and that no comment is lost: the file is not
     ours."""
     if not text.strip() and entry is None:
         return text
     wanted = to_plain_value(_scan(text))
     assert isinstance(wanted, dict)
-    listed = {**wanted.get(key, {})}
+    *above, last = (key,) if isinstance(key, str) else key
+    holder = wanted
+    for one in above:
+        holder = holder[one]
+    listed = {**holder.get(last, {})}
     listed.pop(name, None)
     if entry is not None:
         listed[name] = entry
-    if entry is not None or key in wanted:
-        wanted[key] = listed
+    if entry is not None or last in holder:
+        holder[last] = listed
     replaced = entry is not None and name in list_servers(text, key)
     if to_plain_value(_scan(changed)) != wanted or not (replaced or _comments(text) == _comments(changed)):
         raise EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
