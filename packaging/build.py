@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / ".venv-packaging"
 HERE = ROOT / "packaging"
 
-BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "src", "man")
+BUNDLED = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "man")
 """What the bundle for Claude Desktop holds beside its manifest: enough for `uv run`."""
 
 EARLIEST = (1980, 1, 1, 0, 0, 0)
