@@ -11,13 +11,13 @@ from vaultbridge.bases.expression import (
     FunctionCall,
     Hyphenated,
     ListLiteral,
-    Literal,
     Member,
     MethodCall,
     Name,
     Node,
     ObjectLiteral,
     Pattern,
+    ScalarLiteral,
     Subscript,
     Unary,
     children,
@@ -29,7 +29,7 @@ from vaultbridge.errors import InvalidQuery
 def written(node: Node) -> str:
     """The tree with every operation in parentheses."""
     match node:
-        case Literal(value):
+        case ScalarLiteral(value):
             return repr(value)
         case Pattern():
             return f"/{node.source}/{node.flags}"

@@ -1,6 +1,6 @@
 """The life of a WebSocket transport, in virtual time over connections in memory.
 
-What needs a real network is in test_aiohttp_connection.py, what needs the official SDK in test_sdk.py; the
+What needs a real network is in test_connection.py, what needs the official SDK in test_sdk.py; the
 random schedules are in test_faults.py.
 """
 

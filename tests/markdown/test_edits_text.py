@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import apply_changes
-from vaultbridge.markdown.edits.near_miss import describe_near_miss
-from vaultbridge.markdown.edits.text import append, insert_at_line, prepend, replace_text
+from vaultbridge.markdown.edits.text import append, describe_near_miss, insert_at_line, prepend, replace_text
 from vaultbridge.markdown.parse import parse
 
 

@@ -18,13 +18,13 @@ from vaultbridge.bases.expression import (
     FunctionCall,
     Hyphenated,
     ListLiteral,
-    Literal,
     Member,
     MethodCall,
     Name,
     Node,
     ObjectLiteral,
     Pattern,
+    ScalarLiteral,
     Subscript,
     Unary,
     children,
@@ -109,7 +109,7 @@ def formula_names(tree: Node) -> Iterator[tuple[str, int]]:
         match node:
             case Member(target=Name(name="formula")):
                 yield node.name, node.start
-            case Subscript(target=Name(name="formula"), key=Literal(value=str() as name)):
+            case Subscript(target=Name(name="formula"), key=ScalarLiteral(value=str() as name)):
                 yield name, node.start
 
 
@@ -230,7 +230,7 @@ class Evaluator:
             raise FormulaError(result.message)
         return result
 
-    def _literal(self, node: Literal) -> Value:
+    def _literal(self, node: ScalarLiteral) -> Value:
         return node.value
 
     def _pattern(self, node: Pattern) -> Value:
@@ -403,7 +403,7 @@ class Evaluator:
 
 
 _BY_NODE: Final[dict[type, Callable[[Evaluator, Any], Value]]] = {
-    Literal: Evaluator._literal,
+    ScalarLiteral: Evaluator._literal,
     Pattern: Evaluator._pattern,
     Name: Evaluator._name,
     Hyphenated: Evaluator._hyphenated_name,

@@ -70,7 +70,7 @@ class Connector:
     async def open(self) -> Connection:
         """Try once. Raises ConnectFailed or TimedOut; if cancelled, nothing stays open."""
         if self._dial is None:
-            from vaultbridge.client.websocket.aiohttp_connection import make_aiohttp_dial
+            from vaultbridge.client.websocket.connection import make_aiohttp_dial
 
             self._dial = make_aiohttp_dial(self._settings)
         seconds = self._settings.connect_timeout

@@ -1,6 +1,6 @@
 """Parses one link: wikilinks, Markdown destinations, and a property whose value is a link.
 
-Takes the pieces that `inline.scan` or `markdown.frontmatter` found. They decide where a link may be;
+Takes the pieces that `inline.scan` or `markdown.parse` found. They decide where a link may be;
 `links.resolve` decides which file it names.
 """
 

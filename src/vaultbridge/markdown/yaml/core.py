@@ -12,7 +12,7 @@ search of a small vault. It knows `key: scalar`, one-line quoted strings without
 indented lists of those, and declines anything else. Where it answers, both give the same (a property test
 checks it).
 
-`markdown.frontmatter` decides which block of a note is YAML, and what its keys mean.
+`markdown.parse` decides which block of a note is YAML, and what its keys mean.
 """
 
 from __future__ import annotations

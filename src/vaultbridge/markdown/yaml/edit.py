@@ -1,7 +1,7 @@
 """What edits of properties need of YAML: where each property is in the text of its block (key, colon, value,
 items), and values as text that reads back as the same values.
 
-Positions only; `markdown.frontmatter` reads the values. Offsets are those of the whole note, of a block that
+Positions only; `markdown.parse` reads the values. Offsets are those of the whole note, of a block that
 was read without a problem.
 
 A string is quoted exactly when it would otherwise be read as something else; `parse_yaml` decides that, so

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.lexer import MAX_EXPRESSION_CHARS, tokenize
+from vaultbridge.bases.expression import MAX_EXPRESSION_CHARS, tokenize
 from vaultbridge.errors import InvalidQuery
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vaultbridge.markdown.frontmatter import Frontmatter, read_frontmatter
+from vaultbridge.markdown.parse import Frontmatter, read_frontmatter
 from vaultbridge.markdown.positions import split_lines
 
 
