@@ -21,8 +21,7 @@ from vaultbridge.activity.clients import (
     SeenClient,
 )
 from vaultbridge.activity.counters import BUCKETS_MS, COUNTED, ROWS, Counters
-from vaultbridge.activity.records import NAMES_CHARS, CallRecord
-from vaultbridge.activity.touched import CURRENT, PATHS_RECORDED, record_read
+from vaultbridge.activity.records import CURRENT, NAMES_CHARS, PATHS_RECORDED, CallRecord, record_read
 
 VAULT = Path("/vault")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.activity.clients import Activity
-from vaultbridge.activity.records import CallRecord
-from vaultbridge.activity.touched import Touched
+from vaultbridge.activity.records import CallRecord, Touched
 from vaultbridge.activity.words import classify, describe_call, describe_client, join_names, name_client
 
 V = "/vault"

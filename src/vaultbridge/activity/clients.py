@@ -26,16 +26,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from vaultbridge.activity.records import (
+    CURRENT,
     EVENT,
     NAMES_CHARS,
     QUERY_CHARS,
     CallRecord,
     Direction,
     MessageType,
+    Touched,
     TraceMessage,
     list_messages,
 )
-from vaultbridge.activity.touched import CURRENT, Touched
 
 if TYPE_CHECKING:
     from vaultbridge.activity.counters import Counters

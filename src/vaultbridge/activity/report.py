@@ -12,8 +12,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from vaultbridge.activity.clients import SeenClient
-from vaultbridge.activity.records import EVENT, NAMES_CHARS, QUERY_CHARS, CallRecord
-from vaultbridge.activity.touched import PATHS_RECORDED, Touched
+from vaultbridge.activity.records import EVENT, NAMES_CHARS, PATHS_RECORDED, QUERY_CHARS, CallRecord, Touched
 
 CLIENTS_PATH: Final = "/page/api/clients"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from vaultbridge.activity.records import EVENT
-from vaultbridge.activity.touched import ChangedPath
+from vaultbridge.activity.records import EVENT, ChangedPath
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.activity.touched import record_change, record_read
+from vaultbridge.activity.records import record_change, record_read
 from vaultbridge.embeddings.own_model import OwnModel
 from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.engine.drafting.naming import OperationContext

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, Protocol
 
-from vaultbridge.activity.touched import record_change, record_proposal
+from vaultbridge.activity.records import record_change, record_proposal
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome, Planned

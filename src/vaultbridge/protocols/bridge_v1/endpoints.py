@@ -29,7 +29,7 @@ import msgspec
 
 from vaultbridge import __version__
 from vaultbridge.activity.clients import PAUSED, SeenClient
-from vaultbridge.activity.touched import CURRENT
+from vaultbridge.activity.records import CURRENT
 from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.activity.touched import record_proposal
+from vaultbridge.activity.records import record_proposal
 from vaultbridge.editor.diffs import Accepted
 from vaultbridge.editor.hub import AssistantSession, EditorHub
 from vaultbridge.editor.model import Point, Selection, VaultView

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.activity.clients import Activity, SeenClient
-from vaultbridge.activity.records import EVENT, CallRecord, TraceMessage
-from vaultbridge.activity.touched import ChangedPath
+from vaultbridge.activity.records import EVENT, CallRecord, ChangedPath, TraceMessage
 from vaultbridge.activity.words import VIA, classify, describe_call, describe_client, name_client
 from vaultbridge.system import describe_process
 

@@ -41,17 +41,17 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions
-from vaultbridge.protocols.mcp.vault.loaded import Loaded
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
 from vaultbridge.protocols.mcp.vault.tool_calls import ToolCalls
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.vault.completion import Completions
+    from vaultbridge.protocols.mcp.vault.prompts import Prompts
     from vaultbridge.review.policy import ReviewRules
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import Profile, ToolContext
-
 
 SERVER_NAME: Final = "obsidian-mcp"
 """The name in seed 004."""
@@ -66,6 +66,10 @@ person comes back to the chat later than that."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""
+
+FIRST_BUILD_SECONDS: Final = 1.0
+"""How long a query waits for the first build of an index. Programs ask right after the start; most vaults are
+indexed within this time, so that they do not answer "no files". A large vault answers in part after it."""
 
 log = logging.getLogger(__name__)
 
@@ -369,3 +373,48 @@ class VaultProvider:
 def _logged(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("loading the vaults failed", exc_info=error)
+
+
+class Loaded:
+    """The parts that need the engine's modules."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        settings: ProviderSettings,
+        make_catalog: Callable[[], Catalog] | None,
+    ) -> None:
+        from vaultbridge.protocols.mcp.vault.completion import Completions
+        from vaultbridge.protocols.mcp.vault.prompts import Prompts
+        from vaultbridge.tools.base.tool import ToolContext
+        from vaultbridge.tools.standard import standard_catalog
+
+        self.catalog: Catalog = (make_catalog or standard_catalog)()
+        self.tool_context: ToolContext = ToolContext(
+            engines=engines, profile=settings.profile, index_wait=FIRST_BUILD_SECONDS
+        )
+        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
+        self.completions: Completions = Completions(engines)
+        self.limit(settings)
+
+    def limit(self, settings: ProviderSettings) -> None:
+        self.tool_context = replace(self.tool_context, read_only=settings.read_only)
+        self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
+
+    def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
+        listing = self.catalog.list_tools(
+            profile=settings.profile, read_only=settings.read_only, vaults=self.tool_context.vaults
+        )
+        return tuple(map(tool_info, listing))
+
+    def paginate(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
+
+        return paginate_prompts(infos, cursor)
+
+    def kind_of(self, prompt: str, argument: str) -> str:
+        """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
+        from vaultbridge.protocols.mcp.vault.prompts import arguments_of
+
+        found = (one.complete for one in arguments_of(self.prompts.find(prompt)) if one.name == argument)
+        return "vault" if argument == "vault" else next(found, "")
