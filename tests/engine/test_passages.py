@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.engine.passages import Said, cut_passage, find_body, find_properties_end, share_room, trim
 from vaultbridge.index.fold import fold_text
-from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import split_lines
 
 lines = st.one_of(
     st.just(""),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.index import Vault
-from vaultbridge.index import listing, overview, totals
+from vaultbridge.index import files, listing, totals
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, write_meta
@@ -71,10 +71,10 @@ ANSWERS: dict[str, Answer] = {
     "values": lambda index, seen, limit, offset: listing.list_property_values(
         index, "status", limit=limit, offset=offset, visible=seen
     ),
-    "kinds": lambda index, seen, limit, offset: overview.count_by_kind(index, visible=seen),
-    "folders": lambda index, seen, limit, offset: overview.count_by_folder(index, visible=seen),
-    "shallow": lambda index, seen, limit, offset: overview.list_shallow_paths(index, "a", 1, visible=seen),
-    "problem counts": lambda index, seen, limit, offset: overview.count_problems_by_code(index, visible=seen),
+    "kinds": lambda index, seen, limit, offset: files.count_by_kind(index, visible=seen),
+    "folders": lambda index, seen, limit, offset: files.count_by_folder(index, visible=seen),
+    "shallow": lambda index, seen, limit, offset: files.list_shallow_paths(index, "a", 1, visible=seen),
+    "problem counts": lambda index, seen, limit, offset: files.count_problems_by_code(index, visible=seen),
     "unresolved count": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).unresolved_count(),
     "orphans": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).orphans(
         limit=limit, offset=offset
@@ -92,11 +92,11 @@ ANSWERS: dict[str, Answer] = {
         question.__name__: lambda index, seen, limit, offset, question=question: question(  # type: ignore[misc]
             index, limit=limit, offset=offset, visible=seen
         )
-        for question in (overview.list_problems, overview.find_duplicates, overview.find_conflicts)
+        for question in (files.list_problems, files.find_duplicates, files.find_conflicts)
     },
     **{
         f"files {order} {kind} {folder}": lambda index, seen, limit, offset, about=(order, kind, folder): (  # type: ignore[misc]
-            overview.list_files(
+            files.list_files(
                 index, about[2], order=about[0], kind=about[1], limit=limit, offset=offset, visible=seen
             )
         )

@@ -11,9 +11,8 @@ from markdown_it import MarkdownIt
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.positions import Positions
 from vaultbridge.markdown.sections import outline
-from vaultbridge.markdown.text import decode
+from vaultbridge.markdown.text import Positions, decode
 
 _FRAGMENTS = [
     "[[a]]", "![[b|c]]", "[[d#e|f]]", "[[", "]]", "[", "]", "[x](y.md)", "![", "](", "(", ")", "<z w.md>",

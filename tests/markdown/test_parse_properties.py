@@ -3,7 +3,7 @@
 import pytest
 
 from vaultbridge.markdown.parse import Frontmatter, read_frontmatter
-from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import split_lines
 
 
 def read(text: str) -> Frontmatter:

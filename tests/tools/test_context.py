@@ -13,7 +13,7 @@ from support.scripts import drawn_words
 from support.tools import ToolHarness
 from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import split_lines
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]

@@ -12,7 +12,7 @@ from support.scripts import drawn_words
 from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.ranking.question import is_plain
-from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import split_lines
 from vaultbridge.tools.base.answer import PAGE_CHARS
 from vaultbridge.tools.search import choose_lines
 from vaultbridge.vault.scope import Scope

@@ -20,7 +20,7 @@ from vaultbridge.errors import InvalidQuery
 from vaultbridge.limits import KIB
 from vaultbridge.markdown.embedded import Embedded
 from vaultbridge.markdown.model import Problem
-from vaultbridge.markdown.positions import split_lines
+from vaultbridge.markdown.text import split_lines
 
 Space = Literal["note", "file", "formula"]
 

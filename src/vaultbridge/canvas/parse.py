@@ -21,7 +21,7 @@ from vaultbridge.json_text import (
 )
 from vaultbridge.markdown.model import Link, Note, Problem, Tag
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 
 MAX_PROBLEMS: Final = 20
 """The most problems reported for one canvas: a file of another kind would give one per entry."""

@@ -77,8 +77,8 @@ def find_place(engine: Engine, text: str) -> Place:
 def find_lines(engine: Engine, text: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """Find a place as path, start and end, each (line,) or (line, column); both are empty for a whole note. A
     heading means the lines of its section, a block id those of its block."""
-    from vaultbridge.markdown.positions import Positions
     from vaultbridge.markdown.sections import find_block, find_section
+    from vaultbridge.markdown.text import Positions
 
     place = find_place(engine, text)
     if not (place.heading or place.block or place.open_end):

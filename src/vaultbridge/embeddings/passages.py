@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from vaultbridge.markdown.edits.change import end_of_line
 from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.positions import Positions
 from vaultbridge.markdown.sections import outline
+from vaultbridge.markdown.text import Positions
 
 VERSION: Final = 1
 """Raise it when notes are cut or written differently: stored vectors are then made again."""

@@ -20,8 +20,7 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
-from vaultbridge.markdown.positions import split_lines
-from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.markdown.text import decode, replace_surrogates, split_lines
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine

@@ -33,7 +33,7 @@ from vaultbridge.vault.settings import VaultSettings
 if TYPE_CHECKING:
     import sqlite3
 
-    from vaultbridge.index.files import IndexedFile, IndexedNote
+    from vaultbridge.index.files import FoundProblem, IndexedFile, IndexedNote, Order
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
     from vaultbridge.index.listing import (
         FileInfo,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         TaskPage,
     )
     from vaultbridge.index.names import NameLookup
-    from vaultbridge.index.overview import FoundProblem, Order
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.ranking.rank import RankedPage
     from vaultbridge.index.ranking.views import ExtraView
@@ -276,9 +275,9 @@ class Queries:
 
     def untagged(self) -> set[str]:
         """Notes without a tag."""
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.list_untagged(self._index())
+        return files.list_untagged(self._index())
 
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
         return self._graph(self._shown()).dead_ends(limit=limit, offset=offset)
@@ -370,9 +369,9 @@ class Queries:
         limit: int = ALL,
         offset: int = 0,
     ) -> ListPage[IndexedFile]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.list_files(
+        return files.list_files(
             self._index(),
             folder,
             kind=kind,
@@ -384,42 +383,42 @@ class Queries:
         )
 
     def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.find_files(self._index(), pattern, fits, folder, visible=self._seen())
+        return files.find_files(self._index(), pattern, fits, folder, visible=self._seen())
 
     def folders(self) -> dict[str, int]:
         """Every folder with a file beneath it, "" for the top, with how many, by path."""
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.count_by_folder(self._index(), visible=self._seen())
+        return files.count_by_folder(self._index(), visible=self._seen())
 
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.list_shallow_paths(self._index(), folder, depth, visible=self._seen())
+        return files.list_shallow_paths(self._index(), folder, depth, visible=self._seen())
 
     # Problems. Notes that the app ignores are included.
 
     def problem_counts(self) -> dict[str, int]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.count_problems_by_code(self._index(), visible=self._seen())
+        return files.count_problems_by_code(self._index(), visible=self._seen())
 
     def problems(self, *, limit: int = ALL, offset: int = 0) -> ListPage[FoundProblem]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.list_problems(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.list_problems(self._index(), limit=limit, offset=offset, visible=self._seen())
 
     def duplicates(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, ...]]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.find_duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.find_duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
 
     def conflicts(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, Conflict]]:
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
-        return overview.find_conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.find_conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
@@ -440,11 +439,11 @@ class Queries:
 
     def counts(self) -> dict[str, int]:
         """How many files there are of each kind, visible ones only."""
-        from vaultbridge.index import overview
+        from vaultbridge.index import files
 
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
-        for kind, count in overview.count_by_kind(self._index(), visible=self._seen()).items():
+        for kind, count in files.count_by_kind(self._index(), visible=self._seen()).items():
             counts[kinds.get(kind, "attachments")] += count
         return counts
 

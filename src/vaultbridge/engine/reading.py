@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.positions import Positions
 from vaultbridge.markdown.sections import find_block, find_section, outline
-from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.markdown.text import Positions, replace_surrogates
 from vaultbridge.vault.paths import VaultPath
 
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from vaultbridge.index.query.properties import flatten_values
+from vaultbridge.index.query.match import flatten_values
 from vaultbridge.index.store.schema import NAME_ONLY
 from vaultbridge.links.resolve import folder_of, name_key
 from vaultbridge.vault.cloud import Conflict, detect_conflict

@@ -2,7 +2,7 @@
 
 Offsets count code points of the decoded text, without a leading BOM and with line ends as they are in the
 file. `start` is the first character, `end` is one past the last. Lines are counted from 1, as editors show
-them. Only `markdown.positions` converts to a client's units (UTF-16, 0-based lines).
+them. Only `markdown.text` converts to a client's units (UTF-16, 0-based lines).
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from vaultbridge.markdown.blocks.scan import BlockScan
 from vaultbridge.markdown.inline.links import read_property_link
 from vaultbridge.markdown.inline.scan import InlineResult
 from vaultbridge.markdown.model import Link, Note, Problem, Properties, Tag
-from vaultbridge.markdown.positions import split_lines
-from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.markdown.text import replace_surrogates, split_lines
 from vaultbridge.markdown.yaml.core import Leaf, Yaml, parse_plain, parse_yaml
 
 _OPENING = re.compile(r"---(?:\r\n?|\n)")
@@ -94,7 +93,7 @@ _NONE = Frontmatter()
 
 def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
     """Never raises. Without a block the result is empty, with a problem if the note seems to begin one.
-    `starts` are the text's line starts (`positions.split_lines`)."""
+    `starts` are the text's line starts (`text.split_lines`)."""
     if not text.startswith("---"):
         return _NONE
     opening = _OPENING.match(text)

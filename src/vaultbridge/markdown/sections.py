@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.model import Block, Heading, Note
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 
 LISTED_NAMES = 40
 """The most headings or block ids that an error lists: enough to choose from, short enough to read."""

@@ -22,7 +22,7 @@ from vaultbridge.links.syntax import fits_wiki
 from vaultbridge.markdown.edits.change import end_of_line, start_of_line
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 
 NAME_UNITS: Final = 16
 """The most words of a name that is looked for: sixteen Chinese characters are a long title too."""

@@ -12,6 +12,14 @@ from typing import Any, Final
 
 import msgspec
 
+from vaultbridge.index.query.match import (
+    match_texts,
+    name_matches,
+    split_blocks,
+    split_lines,
+    split_sections,
+    value_matches,
+)
 from vaultbridge.index.query.needle import (
     Column,
     Needle,
@@ -35,9 +43,7 @@ from vaultbridge.index.query.parse import (
     Term,
     Within,
 )
-from vaultbridge.index.query.properties import name_matches, value_matches
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split_batches
-from vaultbridge.index.query.units import match_texts, split_blocks, split_lines, split_sections
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import file_name, name_key

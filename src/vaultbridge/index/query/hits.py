@@ -16,11 +16,17 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.index.fold import FoldedText, fold_text
+from vaultbridge.index.query.match import (
+    Span,
+    find_block_spans,
+    find_section_spans,
+    match_texts,
+    name_matches,
+    split_lines,
+)
 from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import And, Cased, HasProperty, HasTag, Or, Query, RegexTerm, Term, Within
-from vaultbridge.index.query.properties import name_matches
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
-from vaultbridge.index.query.units import Span, find_block_spans, find_section_spans, match_texts, split_lines
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.model import Note

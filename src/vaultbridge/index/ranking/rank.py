@@ -16,7 +16,7 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.query.hits import HitMatch, shorten_line
-from vaultbridge.index.query.units import split_lines
+from vaultbridge.index.query.match import split_lines
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.lookup import (
     MANY_NOTES,

@@ -18,7 +18,7 @@ from vaultbridge.editor.diffs import Accepted
 from vaultbridge.editor.hub import AssistantSession, EditorHub
 from vaultbridge.editor.model import Point, Selection, VaultView
 from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 from vaultbridge.protocols.claude_ide import wire
 from vaultbridge.protocols.claude_ide.wire import IdePaths
 from vaultbridge.protocols.dialect import Call

@@ -26,7 +26,7 @@ from vaultbridge.editor.model import (
     VaultView,
 )
 from vaultbridge.errors import InvalidPath
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 from vaultbridge.vault.absolute import is_absolute, relative_to_vault
 from vaultbridge.vault.paths import VaultPath, name_of, vault_path
 

@@ -14,7 +14,7 @@ import msgspec
 from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.text import Positions
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 MESSAGE_CHARS: Final = 8 * MIB

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from vaultbridge.index.query.match import flatten_values, name_matches, value_matches
 from vaultbridge.index.query.parse import HasProperty, Query, parse_query
-from vaultbridge.index.query.properties import flatten_values, name_matches, value_matches
 from vaultbridge.index.query.regex import PatternMatcher
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from vaultbridge.index.query.match import match_texts, split_blocks, split_lines, split_sections
 from vaultbridge.index.query.parse import parse_query
 from vaultbridge.index.query.regex import PatternMatcher
-from vaultbridge.index.query.units import match_texts, split_blocks, split_lines, split_sections
 from vaultbridge.markdown.parse import parse
 
 TEXT = "intro\n\n# One\nfirst\nsecond\n\n- a\n- b\n\n## Two\n\nthird\n"

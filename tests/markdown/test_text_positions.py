@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.positions import Positions, split_lines, utf16_length
+from vaultbridge.markdown.text import Positions, split_lines, utf16_length
 
 texts = st.text(alphabet=st.sampled_from("ab é😀\n\r\t\u2028\x0b\x0c\x85"), max_size=40)
 
