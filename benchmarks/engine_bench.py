@@ -39,7 +39,7 @@ from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.trash import Trash
 
@@ -130,7 +130,7 @@ import sys, threading
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import Root
 peak, finished = 0, threading.Event()
 def resident(process):
@@ -161,7 +161,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 import asyncio
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.index.query.search import search
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
@@ -186,7 +186,7 @@ import resource, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import Root
 index = Index.open(Path(sys.argv[2]))
 Synchroniser(Root(sys.argv[1]), index).full()

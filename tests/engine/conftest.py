@@ -12,7 +12,7 @@ from support.files import write_vault
 from vaultbridge.engine import Engine
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash

@@ -152,7 +152,7 @@ import sys, pathlib
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
 engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index.sync.build import CHUNK_FILES, ChunkResult, FileJob, FileResult, parse_files
+from vaultbridge.index.build import CHUNK_FILES, ChunkResult, FileJob, FileResult, parse_files
 from vaultbridge.vault.paths import Root
 
 NOTES = 20 * CHUNK_FILES
@@ -44,7 +44,7 @@ def parsing_children() -> list[int]:
         # A thread or a process may end while we look.
         with suppress(FileNotFoundError, ProcessLookupError):
             for pid in (task / "children").read_text().split():
-                if b"vaultbridge.index.sync.build" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if b"vaultbridge.index.build" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(int(pid))
     return found
 

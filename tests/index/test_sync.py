@@ -18,11 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from support.index import Vault
 from vaultbridge.errors import EngineFailure, VaultNotFound
+from vaultbridge.index.build import CHUNK_FILES, PARALLEL_FILES
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.build import CHUNK_FILES, PARALLEL_FILES
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.vault.paths import VaultPath
 
@@ -282,7 +282,7 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
     program = (
         "import sys; from pathlib import Path\n"
         "from vaultbridge.index.store.database import Index\n"
-        "from vaultbridge.index.sync.sync import Synchroniser\n"
+        "from vaultbridge.index.sync import Synchroniser\n"
         "from vaultbridge.vault.paths import Root\n"
         "def report(done, total):\n"
         "    print(done, flush=True)\n"

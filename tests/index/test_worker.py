@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from vaultbridge.index.build import Chunk, FileJob, FileResult, receive, run_chunk, send
 from vaultbridge.index.store.rows import decode_note
-from vaultbridge.index.sync.build import Chunk, FileJob, FileResult, receive, run_chunk, send
 from vaultbridge.limits import NOTE_PARSE_BYTES
 
 

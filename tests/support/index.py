@@ -11,7 +11,7 @@ from support.files import write_vault
 from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser, SyncReport
+from vaultbridge.index.sync import Synchroniser, SyncReport
 from vaultbridge.vault.paths import Root, VaultPath
 
 

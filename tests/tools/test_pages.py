@@ -14,7 +14,7 @@ from support.index import another_leader
 from support.tools import ToolHarness, ungroup
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     ROW_CHARS,

@@ -19,7 +19,7 @@ from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.outcome import Outcome
-    from vaultbridge.index.sync.sync import SyncReport
+    from vaultbridge.index.sync import SyncReport
     from vaultbridge.server.config.model import EmbeddingsConfig
 
 OK = 0

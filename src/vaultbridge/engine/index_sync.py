@@ -26,7 +26,7 @@ from vaultbridge.vault.write.transaction import WRITER_LOCK, ignore_checkpoint
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
-    from vaultbridge.index.sync.sync import Synchroniser, SyncReport
+    from vaultbridge.index.sync import Synchroniser, SyncReport
     from vaultbridge.vault.watch import WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
@@ -194,7 +194,7 @@ class IndexSync:
 
     def _synchroniser(self) -> Synchroniser:
         if self._sync is None:
-            from vaultbridge.index.sync.sync import Synchroniser
+            from vaultbridge.index.sync import Synchroniser
 
             self._sync = Synchroniser(self._root, self.index)
         return self._sync
@@ -218,7 +218,7 @@ class IndexSync:
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
         """Compares the whole vault now, unless another process watches it. Waits for one that is
         comparing."""
-        from vaultbridge.index.sync.sync import SyncReport
+        from vaultbridge.index.sync import SyncReport
 
         with self._syncing:
             borrowed = not self._leader.held
@@ -270,7 +270,7 @@ class IndexSync:
         self._follower.add(paths)
 
     def _index_own_writes(self, changed: frozenset[VaultPath]) -> None:
-        from vaultbridge.index.sync.sync import Synchroniser
+        from vaultbridge.index.sync import Synchroniser
 
         try:
             # Not the leader's synchroniser: this must not wait for a first build, which may take minutes. The

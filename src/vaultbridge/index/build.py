@@ -334,7 +334,7 @@ class _Children:
 
 def _start_child() -> subprocess.Popen[bytes]:
     # The child imports the package from where this process did, however it was started.
-    setup = f"import sys; sys.path[:] = {sys.path!r}; from vaultbridge.index.sync.build import serve; serve()"
+    setup = f"import sys; sys.path[:] = {sys.path!r}; from vaultbridge.index.build import serve; serve()"
     return subprocess.Popen(
         [sys.executable, "-S", "-c", setup],
         stdin=subprocess.PIPE,

@@ -17,9 +17,9 @@ from typing import Final
 from msgspec import Struct, field
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.build import FileJob
 from vaultbridge.index.store.schema import PENDING
 from vaultbridge.index.store.write import is_searched
-from vaultbridge.index.sync.build import FileJob
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder

@@ -22,13 +22,13 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.index import compare
+from vaultbridge.index.build import ChunkResult, FileResult, parse_files
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
 from vaultbridge.index.store.relink import Known
 from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
-from vaultbridge.index.sync import compare
-from vaultbridge.index.sync.build import ChunkResult, FileResult, parse_files
 from vaultbridge.index.totals import Totals
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
