@@ -8,8 +8,8 @@ import pytest
 
 from support.bases import BOOK, evaluate
 from vaultbridge.bases.evaluate import GLOBAL_NAMES, METHODS, PER_ELEMENT, find_method
-from vaultbridge.bases.functions.files import FILE_FIELDS
-from vaultbridge.bases.functions.values import DATE_FIELDS
+from vaultbridge.bases.functions import FILE_FIELDS
+from vaultbridge.bases.methods import DATE_FIELDS
 from vaultbridge.bases.values import (
     Date,
     Duration,

@@ -324,7 +324,7 @@ def test_any_edit_of_odd_yaml_is_made_or_refused(
     st.sampled_from(["a", "c d", "[[e]]", "f, g", "new"]),
 )
 def test_adding_then_removing_an_item_gives_back_the_text(items: list[str], style: str, item: str) -> None:
-    from vaultbridge.markdown.yaml.edit import write_string
+    from vaultbridge.markdown.edits.yaml import write_string
 
     if style == "block" and items:
         body = "l:\n" + "".join(f"- {write_string(i, inside=False)}\n" for i in items)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import list_changes
+from vaultbridge.markdown.edits.yaml import find_entries
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.edit import find_entries
 
 ITEMS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 

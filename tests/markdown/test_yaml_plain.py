@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.yaml.core import parse_plain, parse_yaml
+from vaultbridge.markdown.yaml import parse_plain, parse_yaml
 
 _pieces = st.sampled_from(
     [

@@ -29,9 +29,16 @@ from vaultbridge.bases.expression import (
     Unary,
     children,
 )
-from vaultbridge.bases.functions.files import FILE, FILE_FIELDS, LINK, find_property, note_property
-from vaultbridge.bases.functions.globals import ANY, GLOBAL
-from vaultbridge.bases.functions.values import (
+from vaultbridge.bases.functions import (
+    ANY,
+    FILE,
+    FILE_FIELDS,
+    GLOBAL,
+    LINK,
+    find_property,
+    note_property,
+)
+from vaultbridge.bases.methods import (
     DATE,
     DATE_FIELDS,
     DURATION_FIELDS,

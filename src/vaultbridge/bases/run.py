@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 from vaultbridge.bases.context import STEPS_PER_VIEW, EvaluationContext, FormatMoment, Resolve
 from vaultbridge.bases.evaluate import Evaluator, check_expression, formula_order
 from vaultbridge.bases.expression import Node
-from vaultbridge.bases.functions.files import FILE_FIELDS, note_property
-from vaultbridge.bases.functions.values import numbers_in
+from vaultbridge.bases.functions import FILE_FIELDS, note_property
+from vaultbridge.bases.methods import numbers_in
 from vaultbridge.bases.operators import identity_key, sort_key
 from vaultbridge.bases.parse import (
     AllOf,

@@ -22,7 +22,7 @@ from vaultbridge.markdown.inline.links import read_property_link
 from vaultbridge.markdown.inline.scan import InlineResult
 from vaultbridge.markdown.model import Link, Note, Problem, Properties, Tag
 from vaultbridge.markdown.text import replace_surrogates, split_lines
-from vaultbridge.markdown.yaml.core import Leaf, Yaml, parse_plain, parse_yaml
+from vaultbridge.markdown.yaml import Leaf, Yaml, parse_plain, parse_yaml
 
 _OPENING = re.compile(r"---(?:\r\n?|\n)")
 _CLOSING = re.compile(r"(?:(?<=\n)|(?<=\r))---[ \t]*(?:\r\n?|\n|\Z)")

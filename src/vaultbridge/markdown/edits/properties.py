@@ -16,9 +16,7 @@ from typing import Any
 
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import Change, apply_changes, line_end_near, start_of_next_line
-from vaultbridge.markdown.model import Note, Properties
-from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.edit import (
+from vaultbridge.markdown.edits.yaml import (
     Item,
     PropertyEntry,
     check_value,
@@ -28,6 +26,8 @@ from vaultbridge.markdown.yaml.edit import (
     write_key,
     write_string,
 )
+from vaultbridge.markdown.model import Note, Properties
+from vaultbridge.markdown.parse import parse
 
 
 def list_changes(

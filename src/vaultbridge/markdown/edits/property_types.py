@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.edits.tags import parse_tag_name
-from vaultbridge.markdown.yaml.core import resolve_plain
+from vaultbridge.markdown.yaml import resolve_plain
 
 PropertyType: TypeAlias = Literal[
     "text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.errors import EditRefused
+from vaultbridge.markdown.edits.yaml import PropertyEntry, find_entries
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.edit import PropertyEntry, find_entries
 
 
 def entries(text: str) -> tuple[PropertyEntry, ...]:

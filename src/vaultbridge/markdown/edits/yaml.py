@@ -21,7 +21,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import end_of_line, start_of_line, start_of_next_line
 from vaultbridge.markdown.model import Properties
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.markdown.yaml.core import (
+from vaultbridge.markdown.yaml import (
     Prepared,
     parse_yaml,
     prepare_yaml,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from support.bases import evaluate
-from vaultbridge.bases.functions.values import numbers_in
+from vaultbridge.bases.methods import numbers_in
 from vaultbridge.bases.values import Duration, FormulaError, Value
 
 

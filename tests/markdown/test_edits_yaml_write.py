@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.yaml.core import parse_yaml
-from vaultbridge.markdown.yaml.edit import check_value, write_block, write_flow, write_key, write_string
+from vaultbridge.markdown.edits.yaml import check_value, write_block, write_flow, write_key, write_string
+from vaultbridge.markdown.yaml import parse_yaml
 
 STRINGS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=12),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.yaml.core import YAML_CHARS, parse_yaml, resolve_plain
+from vaultbridge.markdown.yaml import YAML_CHARS, parse_yaml, resolve_plain
 
 
 @pytest.mark.parametrize(

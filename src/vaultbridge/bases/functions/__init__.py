@@ -1,1 +1,0 @@
-"""The functions of the Bases language, by the type of value they belong to."""

@@ -1,1 +1,0 @@
-"""YAML 1.2 core as properties use it: read, located and written."""
