@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.client.messages import Kind, classify, encode
+from vaultbridge.client.messages import MessageKind, classify, encode
 from vaultbridge.client.websocket.queue import QueuedMessage
 from vaultbridge.client.websocket.unacknowledged import (
     NOTHING_UNCONFIRMED,
@@ -27,7 +27,7 @@ ANSWER = outgoing({"id": "s", "result": {}})
 def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None:
     reports = report_lost_connection("Connection lost", Unconfirmed((REQUEST,), (), 0), ())
     (answer,) = reports.answers
-    assert classify(answer) is Kind.ERROR and answer["id"] == 1
+    assert classify(answer) is MessageKind.ERROR and answer["id"] == 1
     assert "tools/call" in answer["error"]["message"] and "not sent again" in answer["error"]["message"]
     assert answer["error"]["data"] == {"reason": "connection-lost", "sent": True}
     assert not reports.errors

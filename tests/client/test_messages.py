@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.messages import (
-    Kind,
+    MessageKind,
     classify,
     decode,
     encode,
@@ -30,20 +30,20 @@ ERROR = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request
 @pytest.mark.parametrize(
     ("message", "kind"),
     [
-        (REQUEST, Kind.REQUEST),
-        (NOTIFICATION, Kind.NOTIFICATION),
-        (RESPONSE, Kind.RESPONSE),
-        (ERROR, Kind.ERROR),
-        ({**REQUEST, "id": 0}, Kind.REQUEST),
-        ({**REQUEST, "id": ""}, Kind.REQUEST),
-        ({**REQUEST, "params": []}, Kind.REQUEST),
-        ({**RESPONSE, "result": None}, Kind.RESPONSE),
-        ({**RESPONSE, "result": "text"}, Kind.RESPONSE),
-        ({**ERROR, "id": None}, Kind.ERROR),
-        ({**RESPONSE, "extra": 1}, Kind.RESPONSE),
+        (REQUEST, MessageKind.REQUEST),
+        (NOTIFICATION, MessageKind.NOTIFICATION),
+        (RESPONSE, MessageKind.RESPONSE),
+        (ERROR, MessageKind.ERROR),
+        ({**REQUEST, "id": 0}, MessageKind.REQUEST),
+        ({**REQUEST, "id": ""}, MessageKind.REQUEST),
+        ({**REQUEST, "params": []}, MessageKind.REQUEST),
+        ({**RESPONSE, "result": None}, MessageKind.RESPONSE),
+        ({**RESPONSE, "result": "text"}, MessageKind.RESPONSE),
+        ({**ERROR, "id": None}, MessageKind.ERROR),
+        ({**RESPONSE, "extra": 1}, MessageKind.RESPONSE),
     ],
 )
-def test_the_four_kinds_are_distinguished(message: dict[str, Any], kind: Kind) -> None:
+def test_the_four_kinds_are_distinguished(message: dict[str, Any], kind: MessageKind) -> None:
     """The four examples of the seed, and the corners JSON-RPC allows."""
     assert classify(message) is kind
     assert decode(json.dumps(message)) == (kind, message)
@@ -115,7 +115,7 @@ def test_only_the_documented_error_comes_out_of_reading(value: Any) -> None:
 @given(json_values)
 def test_writing_and_reading_are_inverse(params: Any) -> None:
     message = {"jsonrpc": "2.0", "id": "x", "result": params}
-    assert decode(encode(message)) == (Kind.RESPONSE, message)
+    assert decode(encode(message)) == (MessageKind.RESPONSE, message)
 
 
 @pytest.mark.parametrize("value", [object(), {1: object()}, "\ud800"])
@@ -131,9 +131,9 @@ def test_typed_messages_of_our_own_become_plain_ones() -> None:
         "method": "m",
         "params": {"a": 1},
     }
-    assert classify(to_dict(Notification("m", {}))) is Kind.NOTIFICATION
-    assert classify(to_dict(Response("x", None))) is Kind.RESPONSE
-    assert classify(to_dict(ErrorResponse(None, ErrorObject(1, "no")))) is Kind.ERROR
+    assert classify(to_dict(Notification("m", {}))) is MessageKind.NOTIFICATION
+    assert classify(to_dict(Response("x", None))) is MessageKind.RESPONSE
+    assert classify(to_dict(ErrorResponse(None, ErrorObject(1, "no")))) is MessageKind.ERROR
 
 
 def test_typed_messages_of_the_official_sdk_become_plain_ones() -> None:
@@ -159,5 +159,5 @@ def test_the_id_of_a_refused_answer_is_found() -> None:
 
 def test_an_answer_made_up_here_is_a_valid_one() -> None:
     answer = make_error_answer(1, -32000, "no", reason="x")
-    assert classify(answer) is Kind.ERROR
+    assert classify(answer) is MessageKind.ERROR
     assert answer["error"]["data"] == {"reason": "x"}

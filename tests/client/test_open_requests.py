@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
-from vaultbridge.client.messages import Kind
+from vaultbridge.client.messages import MessageKind
 from vaultbridge.client.transport import PendingRequests
 
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "m"}
@@ -15,11 +15,11 @@ ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
 def test_a_request_is_open_until_its_answer() -> None:
     requests = PendingRequests(1000)
     kind, _, data = requests.register(REQUEST, 5.0)
-    assert kind is Kind.REQUEST and b'"m"' in data and 1 in requests
-    assert requests.match_answer(Kind.RESPONSE, ANSWER) == 5.0
+    assert kind is MessageKind.REQUEST and b'"m"' in data and 1 in requests
+    assert requests.match_answer(MessageKind.RESPONSE, ANSWER) == 5.0
     assert len(requests) == 0
     with pytest.raises(UnknownAnswer):
-        requests.match_answer(Kind.RESPONSE, ANSWER)
+        requests.match_answer(MessageKind.RESPONSE, ANSWER)
 
 
 def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
@@ -33,9 +33,9 @@ def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
 
 def test_what_is_no_answer_passes() -> None:
     requests = PendingRequests(100)
-    assert requests.match_answer(Kind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
-    assert requests.match_answer(Kind.REQUEST, REQUEST) is None
-    assert requests.match_answer(Kind.ERROR, {"jsonrpc": "2.0", "id": None, "error": {}}) is None
+    assert requests.match_answer(MessageKind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
+    assert requests.match_answer(MessageKind.REQUEST, REQUEST) is None
+    assert requests.match_answer(MessageKind.ERROR, {"jsonrpc": "2.0", "id": None, "error": {}}) is None
 
 
 def test_failing_gives_each_open_request_one_answer() -> None:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.client.errors import QueueFull
-from vaultbridge.client.messages import Kind
+from vaultbridge.client.messages import MessageKind
 from vaultbridge.client.websocket.queue import QueuedMessage, SendQueue
 
 
-def item(request_id: int | None = None, size: int = 10, kind: Kind | None = None) -> QueuedMessage:
-    kind = kind or (Kind.NOTIFICATION if request_id is None else Kind.REQUEST)
+def item(request_id: int | None = None, size: int = 10, kind: MessageKind | None = None) -> QueuedMessage:
+    kind = kind or (MessageKind.NOTIFICATION if request_id is None else MessageKind.REQUEST)
     return QueuedMessage(kind, request_id, "m", b"x" * size)
 
 
@@ -66,7 +66,7 @@ def test_a_waiting_request_can_be_taken_back_by_its_id() -> None:
 
 def test_answers_are_taken_out_and_the_rest_stays_in_order() -> None:
     queue = SendQueue()
-    items = [item(1), item(2, kind=Kind.RESPONSE), item(), item(3, kind=Kind.ERROR), item(4)]
+    items = [item(1), item(2, kind=MessageKind.RESPONSE), item(), item(3, kind=MessageKind.ERROR), item(4)]
     for each in items:
         queue.push(each)
     assert queue.take_answers() == (items[1], items[3])
@@ -78,9 +78,9 @@ def test_bytes_and_ids_always_agree_with_the_content(actions: list[str]) -> None
     queue = SendQueue(max_messages=8, max_bytes=120)
     for number, action in enumerate(actions):
         if action == "push":
-            kind = (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE)[number % 3]
+            kind = (MessageKind.REQUEST, MessageKind.NOTIFICATION, MessageKind.RESPONSE)[number % 3]
             with contextlib.suppress(QueueFull):
-                queue.push(item(None if kind is Kind.NOTIFICATION else number, number % 30, kind))
+                queue.push(item(None if kind is MessageKind.NOTIFICATION else number, number % 30, kind))
         elif action == "pop" and len(queue):
             queue.pop()
         elif action == "remove":
@@ -91,5 +91,5 @@ def test_bytes_and_ids_always_agree_with_the_content(actions: list[str]) -> None
             queue.clear()
         assert queue.bytes == sum(len(each.data) for each in queue)
         assert len(queue) <= 8 and queue.bytes <= 120
-        requests = [each.id for each in queue if each.kind is Kind.REQUEST]
+        requests = [each.id for each in queue if each.kind is MessageKind.REQUEST]
         assert all(n in queue for n in requests)

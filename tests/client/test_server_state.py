@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.client.messages import Kind
+from vaultbridge.client.messages import MessageKind
 from vaultbridge.client.websocket.handshake import SUBSCRIPTIONS, ServerState
 
 
@@ -17,7 +17,7 @@ def request(id_: Any, method: str, **params: Any) -> dict[str, Any]:
 def accepted(state: ServerState, id_: Any, method: str, **params: Any) -> dict[str, Any]:
     message = request(id_, method, **params)
     state.note_sent(message)
-    state.note_received(Kind.RESPONSE, {"jsonrpc": "2.0", "id": id_, "result": {}})
+    state.note_received(MessageKind.RESPONSE, {"jsonrpc": "2.0", "id": id_, "result": {}})
     return message
 
 
@@ -35,7 +35,7 @@ def test_what_the_server_accepted_is_remembered_until_it_is_undone() -> None:
 def test_what_was_refused_unanswered_or_unrelated_is_not_remembered() -> None:
     state = ServerState()
     state.note_sent(request(1, "resources/subscribe", uri="a:1"))
-    state.note_received(Kind.ERROR, {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
+    state.note_received(MessageKind.ERROR, {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
     state.note_sent(request(2, "resources/subscribe", uri="a:2"))
     accepted(state, 3, "tools/list")
     accepted(state, 4, "resources/subscribe")
@@ -54,7 +54,7 @@ def test_a_failed_unsubscribe_changes_nothing() -> None:
     state = ServerState()
     one = accepted(state, 1, "resources/subscribe", uri="a:1")
     state.note_sent(request(2, "resources/unsubscribe", uri="a:1"))
-    state.note_received(Kind.ERROR, {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}})
+    state.note_received(MessageKind.ERROR, {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}})
     assert state.requests() == (one,)
     state.forget(one)
     assert state.requests() == ()

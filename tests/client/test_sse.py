@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.client.errors import InvalidMessage
-from vaultbridge.client.http.wire import Event, EventReader
+from vaultbridge.client.http.wire import EventReader, ServerSentEvent
 
 STREAM = (
     b": a comment\r\n\r\nid: 1\nretry: 250\ndata:\n\n"
@@ -17,10 +17,10 @@ STREAM = (
     b"event: other\rdata:no space\r\rdata: \xc3\xa4\n\nid: 9\n\ndata: unfinished"
 )
 EVENTS = [
-    Event("message", "", "1"),
-    Event("message", '{"a":\n1}', "2"),
-    Event("other", "no space", "2"),
-    Event("message", "ä", "2"),
+    ServerSentEvent("message", "", "1"),
+    ServerSentEvent("message", '{"a":\n1}', "2"),
+    ServerSentEvent("other", "no space", "2"),
+    ServerSentEvent("message", "ä", "2"),
 ]
 
 

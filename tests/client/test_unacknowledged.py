@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from vaultbridge.client.messages import Kind
+from vaultbridge.client.messages import MessageKind
 from vaultbridge.client.websocket import unacknowledged as module
 from vaultbridge.client.websocket.queue import QueuedMessage
 from vaultbridge.client.websocket.unacknowledged import Unacknowledged
 
 
 def request(n: int) -> QueuedMessage:
-    return QueuedMessage(Kind.REQUEST, n, "m", b"{}")
+    return QueuedMessage(MessageKind.REQUEST, n, "m", b"{}")
 
 
 def notification(data: bytes = b"{}") -> QueuedMessage:
-    return QueuedMessage(Kind.NOTIFICATION, None, "m", data)
+    return QueuedMessage(MessageKind.NOTIFICATION, None, "m", data)
 
 
 def test_an_answer_closes_its_request_once() -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from support.vault_view import VaultView
-from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.model import OpenTab
 from vaultbridge.editor.sources import follow_vault
 from vaultbridge.editor.state import EditorState
 from vaultbridge.engine.operations import Delete, ReplaceText
@@ -30,7 +30,7 @@ async def test_deleted_notes_lose_the_focus_and_changed_ones_do_not(vault: Path)
     view = VaultView(vault)
     state = EditorState(lambda path: True)
     state.join("page", "page")
-    state.files_open("page", [OpenFile(A), OpenFile(B)])
+    state.files_open("page", [OpenTab(A), OpenTab(B)])
     state.focus_on("page", A)
     changed = asyncio.Event()
     state.subscribe(changed.set)

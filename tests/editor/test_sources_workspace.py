@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenTab
 from vaultbridge.editor.sources import WorkspaceSource
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.vault.paths import Root, vault_path
@@ -53,7 +53,7 @@ def app(tmp_path: Path) -> App:
 def test_tabs_and_the_active_one_are_reported(app: App) -> None:
     app.shows("A.md", "B.md", "A.md", front=1, pinned="B.md")
     assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, WORKSPACE)
-    assert app.state.open_files() == (OpenFile(vault_path("A.md")), OpenFile(vault_path("B.md"), pinned=True))
+    assert app.state.open_files() == (OpenTab(vault_path("A.md")), OpenTab(vault_path("B.md"), pinned=True))
     app.shows("A.md")
     assert app.state.focus() == Focus(vault_path("A.md"), TOP_OF_NOTE, WORKSPACE)
 
@@ -94,7 +94,7 @@ def test_the_companion_outranks_it(app: App) -> None:
 def test_a_private_tab_is_not_reported(app: App) -> None:
     app.shows("Private/Diary.md", "A.md")
     assert app.state.focus() is None
-    assert app.state.open_files() == (OpenFile(vault_path("A.md")),)
+    assert app.state.open_files() == (OpenTab(vault_path("A.md")),)
 
 
 async def test_the_file_is_followed_live(app: App) -> None:

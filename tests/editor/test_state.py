@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile, Point, Selection
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenTab, Point, Selection
 from vaultbridge.editor.state import OBSIDIAN, OPEN_FILES_PER_SOURCE, SELECTION_CHARS, WORKSPACE, EditorState
 from vaultbridge.vault.paths import VaultPath, vault_path
 
@@ -71,7 +71,7 @@ def test_the_workspace_file_is_ignored_while_obsidian_itself_reports() -> None:
     state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", OBSIDIAN))
     state.focus_on("editor-1", A, WORDS)
     state.focus_on(WORKSPACE, B)
-    state.files_open(WORKSPACE, [OpenFile(B)])
+    state.files_open(WORKSPACE, [OpenTab(B)])
     assert state.focus() == Focus(A, WORDS, "editor-1")
     assert [file.path for file in state.open_files()] == [A]
     state.leave("editor-1")
@@ -87,9 +87,9 @@ def test_the_workspace_file_counts_beside_a_page() -> None:
 
 def test_open_files_of_all_sources_are_joined() -> None:
     state = state_with(("one", "page"), ("two", "page"))
-    state.files_open("one", [OpenFile(A, lines=3), OpenFile(B, preview=True)])
-    state.files_open("two", [OpenFile(B, dirty=True, pinned=True)])
-    assert state.open_files() == (OpenFile(A, lines=3), OpenFile(B, dirty=True, pinned=True))
+    state.files_open("one", [OpenTab(A, lines=3), OpenTab(B, preview=True)])
+    state.files_open("two", [OpenTab(B, dirty=True, pinned=True)])
+    assert state.open_files() == (OpenTab(A, lines=3), OpenTab(B, dirty=True, pinned=True))
     assert state.is_dirty(B)
     assert not state.is_dirty(A)
 
@@ -97,26 +97,26 @@ def test_open_files_of_all_sources_are_joined() -> None:
 def test_the_active_note_counts_as_open() -> None:
     state = state_with(("one", "page"))
     state.focus_on("one", A)
-    assert state.open_files() == (OpenFile(A),)
+    assert state.open_files() == (OpenTab(A),)
 
 
 def test_a_renamed_note_is_followed() -> None:
     state = state_with(("one", "page"))
-    state.files_open("one", [OpenFile(A, dirty=True)])
+    state.files_open("one", [OpenTab(A, dirty=True)])
     state.focus_on("one", A, WORDS)
     state.moved(A, B)
     assert state.focus() == Focus(B, WORDS, "one")
-    assert state.open_files() == (OpenFile(B, dirty=True),)
+    assert state.open_files() == (OpenTab(B, dirty=True),)
 
 
 def test_a_deleted_note_loses_the_focus() -> None:
     state = state_with(("one", "page"))
-    state.files_open("one", [OpenFile(A), OpenFile(B)])
+    state.files_open("one", [OpenTab(A), OpenTab(B)])
     state.focus_on("one", A, WORDS)
     state.removed(A)
     assert state.focus() is None
     assert state.latest() is None
-    assert state.open_files() == (OpenFile(B),)
+    assert state.open_files() == (OpenTab(B),)
 
 
 # privacy
@@ -124,11 +124,11 @@ def test_a_deleted_note_loses_the_focus() -> None:
 
 def test_nothing_about_a_private_note_gets_out() -> None:
     state = state_with(("one", "page"))
-    state.files_open("one", [OpenFile(SECRET, dirty=True), OpenFile(A)])
+    state.files_open("one", [OpenTab(SECRET, dirty=True), OpenTab(A)])
     state.focus_on("one", SECRET, WORDS)
     assert state.focus() is None
     assert state.latest() is None
-    assert state.open_files() == (OpenFile(A),)
+    assert state.open_files() == (OpenTab(A),)
     assert not state.is_dirty(SECRET)
 
 
@@ -164,7 +164,7 @@ def test_the_switch_hides_everything() -> None:
 
 def test_the_reports_of_a_source_are_limited() -> None:
     state = state_with(("one", "page"))
-    state.files_open("one", [OpenFile(vault_path(f"{n}.md")) for n in range(OPEN_FILES_PER_SOURCE + 5)])
+    state.files_open("one", [OpenTab(vault_path(f"{n}.md")) for n in range(OPEN_FILES_PER_SOURCE + 5)])
     assert len(state.open_files()) == OPEN_FILES_PER_SOURCE
     state.focus_on("one", A, Selection(Point(1, 0), Point(99, 0), "x" * (SELECTION_CHARS + 1)))
     focus = state.focus()
@@ -179,8 +179,8 @@ def test_listeners_are_called_for_changes_only_and_can_unsubscribe() -> None:
     stop = state.subscribe(lambda: heard.append(1))
     state.focus_on("one", A)
     state.focus_on("one", A)
-    state.files_open("one", [OpenFile(A)])
-    state.files_open("one", [OpenFile(A)])
+    state.files_open("one", [OpenTab(A)])
+    state.files_open("one", [OpenTab(A)])
     assert len(heard) == 2
     stop()
     state.focus_on("one", B)
@@ -211,7 +211,7 @@ def test_whatever_happens_no_private_path_gets_out(steps: list[tuple[str, str, V
         if what == "focus":
             state.focus_on(source, path, WORDS)
         elif what == "open" and path is not None:
-            state.files_open(source, [OpenFile(path)])
+            state.files_open(source, [OpenTab(path)])
         paths = [focus.path for focus in (state.focus(), state.latest()) if focus is not None]
         paths += [file.path for file in state.open_files()]
         assert SECRET not in paths

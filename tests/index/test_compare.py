@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from vaultbridge.index.compare import Snapshot, StoredFile, compare, scan_path, scan_vault
+from vaultbridge.index.compare import DiskSnapshot, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
@@ -23,9 +23,9 @@ def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEnt
     return FileEntry(VaultPath(path), size, mtime, ino, kind_of(path))
 
 
-def seen(*entries: FileEntry, unreadable: str | None = None) -> Snapshot:
+def seen(*entries: FileEntry, unreadable: str | None = None) -> DiskSnapshot:
     places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
-    return Snapshot({one.path: one for one in entries}, places)
+    return DiskSnapshot({one.path: one for one in entries}, places)
 
 
 def test_a_file_with_the_same_stat_is_unchanged() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from support.index import Vault
 from vaultbridge.index.graph import LinkGraph
-from vaultbridge.links.graph import Path, both_ways, neighbourhood, shortest_path
+from vaultbridge.links.graph import LinkPath, both_ways, neighbourhood, shortest_path
 from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
@@ -112,4 +112,4 @@ def test_walks_use_the_neighbours_of_one_transaction(make_vault: MakeVault) -> N
     with vault.index.reading() as db:
         ways = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
         assert neighbourhood("a.md", ways, depth=2).distances == {"a.md": 0, "b.md": 1, "c.md": 2}
-        assert shortest_path("c.md", "a.md", ways, ways) == Path(("c.md", "b.md", "a.md"))
+        assert shortest_path("c.md", "a.md", ways, ways) == LinkPath(("c.md", "b.md", "a.md"))

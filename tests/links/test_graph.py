@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.links.graph import NEIGHBOURHOOD_DEPTH, NoPath, Path, both_ways, neighbourhood, shortest_path
+from vaultbridge.links.graph import (
+    NEIGHBOURHOOD_DEPTH,
+    LinkPath,
+    NoPath,
+    both_ways,
+    neighbourhood,
+    shortest_path,
+)
 
 NODES = "abcdefgh"
 EDGES = st.sets(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=20)
@@ -49,7 +56,7 @@ def test_a_neighbourhood_has_exactly_the_notes_within_its_depth(
 def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str]]) -> None:
     way = shortest_path("a", "h", lambda n: outgoing(edges, n), lambda n: incoming(edges, n))
     reach = distances(edges, "a")
-    if isinstance(way, Path):
+    if isinstance(way, LinkPath):
         assert way.steps == reach["h"]
         assert way.notes[0] == "a" and way.notes[-1] == "h"
         assert all(pair in edges for pair in zip(way.notes, way.notes[1:], strict=False))
@@ -60,12 +67,12 @@ def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str
 def test_both_ways_ignores_the_direction() -> None:
     edges = {("b", "a"), ("b", "c")}
     either = both_ways(lambda n: outgoing(edges, n), lambda n: incoming(edges, n))
-    assert shortest_path("a", "c", either, either) == Path(("a", "b", "c"))
+    assert shortest_path("a", "c", either, either) == LinkPath(("a", "b", "c"))
     assert shortest_path("a", "c", lambda n: outgoing(edges, n), lambda n: incoming(edges, n)) == NoPath()
 
 
 def test_a_note_is_at_no_distance_from_itself() -> None:
-    assert shortest_path("a", "a", lambda _: [], lambda _: []) == Path(("a",))
+    assert shortest_path("a", "a", lambda _: [], lambda _: []) == LinkPath(("a",))
 
 
 def test_a_limit_cuts_a_neighbourhood_short_and_says_so() -> None:

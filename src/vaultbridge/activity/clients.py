@@ -91,13 +91,13 @@ PAUSED: Final = "PAUSED"
 """The error in the record of a call that was refused because a person paused its client."""
 
 
-class Gate(Protocol):
+class PauseGate(Protocol):
     """Tells whether a person has paused an assistant (`pauses.Pauses`)."""
 
     def is_paused(self, identity: str) -> bool: ...
 
 
-class NoGate:
+class NothingPaused:
     def is_paused(self, identity: str) -> bool:
         return False
 
@@ -270,11 +270,11 @@ class Activity:
     def __init__(
         self,
         *,
-        gate: Gate | None = None,
+        gate: PauseGate | None = None,
         counters: Counters | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.gate: Gate = gate or NoGate()
+        self.gate: PauseGate = gate or NothingPaused()
         self.counters = counters
         self.clock = clock
         self.since = clock()

@@ -50,7 +50,7 @@ class Touched(Struct, gc=False, eq=False):
 CURRENT: Final[ContextVar[Touched | None]] = ContextVar("vaultbridge_touched", default=None)
 
 
-class ChangedFile(Protocol):
+class RecordedChange(Protocol):
     """A file of a change (`engine.outcome.ChangedFile`)."""
 
     @property
@@ -73,7 +73,7 @@ def record_read(folder: Path, path: str) -> None:
         touched.more_reads += 1
 
 
-def record_change(folder: Path, number: int | None, files: Sequence[ChangedFile]) -> None:
+def record_change(folder: Path, number: int | None, files: Sequence[RecordedChange]) -> None:
     """`number` is the change's id in the journal, None or 0 if nothing was written."""
     touched = CURRENT.get()
     if touched is not None and number and len(touched.changes) < PATHS_RECORDED:

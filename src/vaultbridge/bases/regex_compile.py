@@ -22,7 +22,7 @@ from vaultbridge.bases.regex_match import (
     Jump,
     Look,
     Mark,
-    Progress,
+    RequireProgress,
     Save,
     Split,
     Test,
@@ -151,7 +151,7 @@ class _Compiler:
             raise self._wrong("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
-        memoryless = not any(isinstance(one, BackReference | Progress) for one in program)
+        memoryless = not any(isinstance(one, BackReference | RequireProgress) for one in program)
         return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, memoryless)
 
     def _wrong(self, reason: str) -> InvalidPattern:
@@ -242,7 +242,7 @@ class _Compiler:
         self._loops += 1
         after = len(atom) + 4
         split = Split(after, 1) if lazy else Split(1, after)
-        return [split, Mark(slot), *_shift(atom, 2), Progress(slot), Jump(0)]
+        return [split, Mark(slot), *_shift(atom, 2), RequireProgress(slot), Jump(0)]
 
     def _atom(self) -> list[Instruction]:
         char = self._peek()

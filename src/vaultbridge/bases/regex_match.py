@@ -22,7 +22,7 @@ class RegexTooCostly(Exception):
 
 
 Instruction: TypeAlias = (
-    "Char | Test | Split | Jump | Save | Mark | Progress | At | Look | BackReference | Accept"
+    "Char | Test | Split | Jump | Save | Mark | RequireProgress | At | Look | BackReference | Accept"
 )
 
 
@@ -61,7 +61,7 @@ class Mark(Struct, frozen=True):
     slot: int
 
 
-class Progress(Struct, frozen=True):
+class RequireProgress(Struct, frozen=True):
     """Fail if the iteration since `Mark` consumed nothing: otherwise `(a*)*` would loop forever."""
 
     slot: int
@@ -103,8 +103,9 @@ class RegexMatch(Struct, frozen=True):
 
 class CompiledRegex(Struct, frozen=True):
     """A compiled pattern. `names` maps a group's name to its number. `memoryless` is true if the rest of a
-    match depends only on the position in the program and in the text (no back reference, no `Progress`): then
-    a position that failed once is not tried again, and the search is linear in the text."""
+    match depends only on the position in the program and in the text (no back reference, no
+    `RequireProgress`): then a position that failed once is not tried again, and the search is linear in the
+    text."""
 
     source: str
     flags: str
@@ -195,7 +196,7 @@ class _Run:
                 return (at + 1, slots) if at < len(text) and accepts(text[at]) else None
             case Save(slot) | Mark(slot):
                 return at, (*slots[:slot], at, *slots[slot + 1 :])
-            case Progress(slot):
+            case RequireProgress(slot):
                 return (at, slots) if slots[slot] != at else None
             case At(holds):
                 return (at, slots) if holds(text, at) else None

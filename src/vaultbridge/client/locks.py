@@ -16,7 +16,7 @@ from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, read_lo
 from vaultbridge.system import is_process_alive
 
 
-class IdeServer(msgspec.Struct, frozen=True):
+class RunningIdeServer(msgspec.Struct, frozen=True):
     port: int
     token: str
     folders: tuple[str, ...]
@@ -25,7 +25,7 @@ class IdeServer(msgspec.Struct, frozen=True):
     """When the file was last written: of two equal matches, the newer is more likely to be alive."""
 
 
-def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> IdeServer:
+def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> RunningIdeServer:
     """The lock whose folder holds `workspace` (default: the current folder), the closest one first.
 
     Without `workspace`, the only running server is taken even if its folder does not match. Raises
@@ -47,7 +47,7 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     raise ConnectFailed(f"No Claude Code IDE server has this folder open; running: {names}.")
 
 
-def _living(folder: Path) -> Iterator[IdeServer]:
+def _living(folder: Path) -> Iterator[RunningIdeServer]:
     for file in list_lock_files(folder):
         lock, port = read_lock(file), int(file.stem)
         if lock is None or not lock.auth_token or lock.transport not in ("", "ws") or not 0 < port < 65536:
@@ -58,9 +58,9 @@ def _living(folder: Path) -> Iterator[IdeServer]:
             written = file.stat().st_mtime
         except OSError:
             continue  # removed meanwhile
-        yield IdeServer(port, lock.auth_token, lock.workspace_folders, lock.ide_name, written)
+        yield RunningIdeServer(port, lock.auth_token, lock.workspace_folders, lock.ide_name, written)
 
 
-def _depth(lock: IdeServer, here: PurePath) -> int:
+def _depth(lock: RunningIdeServer, here: PurePath) -> int:
     """How deep the closest folder of `lock` that contains `here` is; -1 when none does."""
     return max((len(PurePath(f).parts) for f in lock.folders if here.is_relative_to(f)), default=-1)

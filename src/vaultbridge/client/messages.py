@@ -36,7 +36,7 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 
-class Kind(enum.Enum):
+class MessageKind(enum.Enum):
     REQUEST = "request"
     NOTIFICATION = "notification"
     RESPONSE = "response"
@@ -48,7 +48,7 @@ class _IdOnly(msgspec.Struct):
     method: str | None = None
 
 
-def classify(message: object) -> Kind:
+def classify(message: object) -> MessageKind:
     """Tell the kind of `message`. Raises InvalidMessage, which names the broken rule."""
     if not isinstance(message, dict):
         if isinstance(message, list):
@@ -61,7 +61,7 @@ def classify(message: object) -> Kind:
     return _classify_answer(message)
 
 
-def _classify_call(message: dict[Any, Any]) -> Kind:
+def _classify_call(message: dict[Any, Any]) -> MessageKind:
     if "result" in message or "error" in message:
         raise InvalidMessage('Invalid JSON-RPC message: "method" together with "result" or "error".')
     if not isinstance(message["method"], str):
@@ -69,13 +69,13 @@ def _classify_call(message: dict[Any, Any]) -> Kind:
     if "params" in message and not isinstance(message["params"], dict | list):
         raise InvalidMessage('Invalid JSON-RPC message: "params" must be an object or an array.')
     if "id" not in message:
-        return Kind.NOTIFICATION
+        return MessageKind.NOTIFICATION
     if not _is_id(message["id"]):
         raise InvalidMessage('Invalid JSON-RPC message: a request\'s "id" must be a string or an integer.')
-    return Kind.REQUEST
+    return MessageKind.REQUEST
 
 
-def _classify_answer(message: dict[Any, Any]) -> Kind:
+def _classify_answer(message: dict[Any, Any]) -> MessageKind:
     has_result, has_error = "result" in message, "error" in message
     if has_result and has_error:
         raise InvalidMessage('Invalid JSON-RPC message: both "result" and "error".')
@@ -86,7 +86,7 @@ def _classify_answer(message: dict[Any, Any]) -> Kind:
     if has_result:
         if not _is_id(message["id"]):
             raise InvalidMessage('Invalid JSON-RPC message: a result\'s "id" must be a string or an integer.')
-        return Kind.RESPONSE
+        return MessageKind.RESPONSE
     # JSON-RPC 2.0 section 5: null is the id of an answer to a request whose id could not be read.
     if message["id"] is not None and not _is_id(message["id"]):
         raise InvalidMessage('Invalid JSON-RPC message: "id" must be a string, an integer or null.')
@@ -98,7 +98,7 @@ def _classify_answer(message: dict[Any, Any]) -> Kind:
         raise InvalidMessage('Invalid JSON-RPC message: "error.code" must be an integer.')
     if not isinstance(error.get("message"), str):
         raise InvalidMessage('Invalid JSON-RPC message: "error.message" must be a string.')
-    return Kind.ERROR
+    return MessageKind.ERROR
 
 
 def _is_id(value: object) -> bool:
@@ -109,7 +109,7 @@ def _name(value: object) -> str:
     return "null" if value is None else type(value).__name__
 
 
-def decode(data: str | bytes) -> tuple[Kind, Message]:
+def decode(data: str | bytes) -> tuple[MessageKind, Message]:
     """Read one message. Bytes must be UTF-8. Raises InvalidMessage, and nothing else."""
     try:
         message = _decoder.decode(data)

@@ -26,7 +26,7 @@ class Latency(msgspec.Struct, frozen=True):
         return self.total / self.count if self.count else 0.0
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class MetricsSnapshot(msgspec.Struct, frozen=True):
     messages_sent: int
     messages_received: int
     bytes_sent: int
@@ -86,8 +86,10 @@ class Metrics:
             cumulative.append(running)
         return Latency(self._count, self._total, self._shortest, self._longest, tuple(cumulative))
 
-    def snapshot(self, *, queue_messages: int, queue_bytes: int, in_flight: int, state: str) -> Snapshot:
-        return Snapshot(
+    def snapshot(
+        self, *, queue_messages: int, queue_bytes: int, in_flight: int, state: str
+    ) -> MetricsSnapshot:
+        return MetricsSnapshot(
             messages_sent=self.messages_sent,
             messages_received=self.messages_received,
             bytes_sent=self.bytes_sent,
@@ -106,7 +108,7 @@ class Metrics:
 PREFIX: Final = "vaultbridge_client_"
 
 
-def render_prometheus(snapshot: Snapshot) -> str:
+def render_prometheus(snapshot: MetricsSnapshot) -> str:
     """Render the snapshot in Prometheus' text exposition format, version 0.0.4."""
     lines: list[str] = []
 

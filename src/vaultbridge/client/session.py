@@ -19,7 +19,7 @@ from typing import Any, Final
 from vaultbridge import __version__
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http.wire import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
-from vaultbridge.client.messages import Kind, Message, RequestId, classify, make_error_answer
+from vaultbridge.client.messages import Message, MessageKind, RequestId, classify, make_error_answer
 from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
@@ -333,10 +333,10 @@ class Session:
 
     def _receive(self, message: Message) -> None:
         match classify(message):
-            case Kind.NOTIFICATION:
+            case MessageKind.NOTIFICATION:
                 if self.on_notification is not None:
                     self.on_notification(message)
-            case Kind.REQUEST:
+            case MessageKind.REQUEST:
                 task = asyncio.create_task(self._answer(message))
                 self._answering.add(task)
                 task.add_done_callback(self._answering.discard)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
 from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
-    Kind,
     Message,
+    MessageKind,
     RequestId,
     classify,
     encode,
@@ -216,7 +216,7 @@ class PendingRequests:
     def __contains__(self, request_id: object) -> bool:
         return request_id in self._open
 
-    def register(self, message: object, now: float) -> tuple[Kind, Message, bytes]:
+    def register(self, message: object, now: float) -> tuple[MessageKind, Message, bytes]:
         """Check and encode a message to send. From here on a request is open. Raises InvalidMessage."""
         value = to_dict(message)
         kind = classify(value)
@@ -225,7 +225,7 @@ class PendingRequests:
             raise InvalidMessage(
                 f"The message has {len(data)} bytes; the limit is {self._max_message_bytes}."
             )
-        if kind is Kind.REQUEST:
+        if kind is MessageKind.REQUEST:
             if value["id"] in self._open:
                 raise InvalidMessage(
                     f"The request id {value['id']!r} is in use by a request without an answer."
@@ -233,10 +233,10 @@ class PendingRequests:
             self._open[value["id"]] = (value["method"], now)
         return kind, value, data
 
-    def match_answer(self, kind: Kind, message: Message) -> float | None:
+    def match_answer(self, kind: MessageKind, message: Message) -> float | None:
         """Return when the request that `message` answers was sent; None for other messages. Raises
         UnknownAnswer."""
-        if kind in (Kind.REQUEST, Kind.NOTIFICATION) or message["id"] is None:
+        if kind in (MessageKind.REQUEST, MessageKind.NOTIFICATION) or message["id"] is None:
             return None
         found = self._open.pop(message["id"], None)
         if found is None:

@@ -48,7 +48,7 @@ class Focus(Struct, frozen=True, gc=False):
     source: str
 
 
-class OpenFile(Struct, frozen=True, gc=False):
+class OpenTab(Struct, frozen=True, gc=False):
     """One tab. `lines` is 0 when the editor did not say."""
 
     path: VaultPath
@@ -69,7 +69,7 @@ class Mention(Struct, frozen=True, gc=False):
 Severity = Literal["error", "warning", "information", "hint"]
 
 
-class Finding(Struct, frozen=True, gc=False):
+class Diagnostic(Struct, frozen=True, gc=False):
     """Something wrong in a note. `start` and `end` are offsets into its text, in code points."""
 
     message: str
@@ -79,12 +79,12 @@ class Finding(Struct, frozen=True, gc=False):
     end: int
 
 
-class NoteFindings(Struct, frozen=True):
+class NoteDiagnostics(Struct, frozen=True):
     """A note's findings, and the text that their offsets count in: both come from one read, so they match."""
 
     path: VaultPath
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnostic, ...]
 
 
 class VaultView(Protocol):
@@ -146,6 +146,6 @@ class VaultView(Protocol):
 
     async def file_count(self) -> int: ...
 
-    async def findings(self, path: VaultPath | None) -> Sequence[NoteFindings]:
+    async def findings(self, path: VaultPath | None) -> Sequence[NoteDiagnostics]:
         """What is wrong in one note, or in the vault (only notes with findings, a bounded number)."""
         ...

@@ -20,8 +20,8 @@ from vaultbridge.editor.diffs import CloseReason, Diff
 from vaultbridge.engine import Engine
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.review.decide import Decider, FileDecision, Result
-from vaultbridge.review.model import Decided, FileRow, Proposal, Status, Version
+from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
+from vaultbridge.review.model import Decided, Proposal, ProposalVersion, ProposedFile, Status
 from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, strictest
 from vaultbridge.review.rebase import Reopen
 from vaultbridge.review.store import ReviewStore, store_of
@@ -60,7 +60,7 @@ class ReviewState(Struct, frozen=True):
 ProposalEvent = Literal["opened", "changed", "closed"]
 
 
-class Watcher(Struct):
+class ReviewWatcher(Struct):
     """An editor that shows proposals."""
 
     proposal: Callable[[ProposalEvent, Proposal], None]
@@ -78,7 +78,7 @@ class Reviews:
         self._store: ReviewStore = store_of(engine.cache)
         self._decider = Decider(engine, self._store, reopen)
         self._loop = asyncio.get_running_loop()
-        self._watchers: dict[str, Watcher] = {}
+        self._watchers: dict[str, ReviewWatcher] = {}
         self._known: dict[int, tuple[str, Proposal]] = {}
         """What the editors last received: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
@@ -89,7 +89,7 @@ class Reviews:
 
     # For editors.
 
-    async def join(self, name: str, watcher: Watcher) -> None:
+    async def join(self, name: str, watcher: ReviewWatcher) -> None:
         """`name` can show proposals from now on, starting with those that wait."""
         await self._compare()
         self._watchers[name] = watcher
@@ -119,18 +119,18 @@ class Reviews:
 
     async def accept(
         self, number: int, *, by: str, seen: str, files: Sequence[FileDecision], reason: str
-    ) -> Result:
+    ) -> DecisionResult:
         """Raises InvalidArgument, and what writing raises."""
         return await self._then_compare(
             lambda: self._decider.accept(number, by=by, seen=seen, files=files, reason=reason)
         )
 
-    async def reject(self, number: int, *, by: str, reason: str) -> Result:
+    async def reject(self, number: int, *, by: str, reason: str) -> DecisionResult:
         return await self._then_compare(lambda: self._decider.reject(number, by=by, reason=reason))
 
     async def preview(
         self, number: int, *, seen: str, files: Sequence[FileDecision]
-    ) -> tuple[Proposal, Version]:
+    ) -> tuple[Proposal, ProposalVersion]:
         """Raises Differs and InvalidArgument as `Decider.preview` does."""
         return await self._then_compare(lambda: self._decider.preview(number, seen, files))
 
@@ -144,7 +144,7 @@ class Reviews:
     # Diffs of Claude Code (`editor.diffs.DiffArchive`).
 
     async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
-        row = FileRow(path, "created" if is_new else "changed")
+        row = ProposedFile(path, "created" if is_new else "changed")
         return await asyncio.to_thread(
             self._store.add_diff, actor=actor[:NAME_CHARS], pid=pid, label=label[:NAME_CHARS], row=row
         )

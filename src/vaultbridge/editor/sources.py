@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
-from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.model import OpenTab
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.engine import Engine
 from vaultbridge.errors import VaultbridgeError
@@ -136,9 +136,9 @@ class WorkspaceSource:
         if not self._joined:
             self._state.join(WORKSPACE, OBSIDIAN)
             self._joined = True
-        open_files: dict[VaultPath, OpenFile] = {}
+        open_files: dict[VaultPath, OpenTab] = {}
         for file in workspace.open_files:
-            open_files.setdefault(file.path, OpenFile(file.path, pinned=file.pinned))
+            open_files.setdefault(file.path, OpenTab(file.path, pinned=file.pinned))
         self._state.files_open(WORKSPACE, open_files.values())
         self._state.focus_on(WORKSPACE, workspace.active)
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile, Selection
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenTab, Selection
 from vaultbridge.vault.paths import VaultPath
 
 WORKSPACE: Final = "workspace"
@@ -36,7 +36,7 @@ class _Report(Struct):
     app: str
     path: VaultPath | None = None
     selection: Selection = TOP_OF_NOTE
-    open_files: tuple[OpenFile, ...] = ()
+    open_files: tuple[OpenTab, ...] = ()
     stamp: int = 0
 
 
@@ -76,7 +76,7 @@ class EditorState:
         report.stamp = self._stamp
         self._changed()
 
-    def files_open(self, source: str, files: Iterable[OpenFile]) -> None:
+    def files_open(self, source: str, files: Iterable[OpenTab]) -> None:
         report = self._reports[source]
         listed = tuple(files)[:OPEN_FILES_PER_SOURCE]
         if listed != report.open_files:
@@ -89,7 +89,7 @@ class EditorState:
             if report.path == old:
                 report.path = new
             report.open_files = tuple(
-                OpenFile(new, f.dirty, f.pinned, f.preview, f.lines) if f.path == old else f
+                OpenTab(new, f.dirty, f.pinned, f.preview, f.lines) if f.path == old else f
                 for f in report.open_files
             )
         self._changed()
@@ -133,17 +133,17 @@ class EditorState:
         latest = self.focus() or self._latest
         return latest if latest is not None and self._share and self._visible(latest.path) else None
 
-    def open_files(self) -> tuple[OpenFile, ...]:
+    def open_files(self) -> tuple[OpenTab, ...]:
         """Each open note once, in the order in which its sources list it; dirty if any source says so."""
         if not self._share:
             return ()
-        found: dict[VaultPath, OpenFile] = {}
+        found: dict[VaultPath, OpenTab] = {}
         for source, report in self._reports.items():
             if not self._heard(source):
                 continue
             listed = report.open_files
             if report.path is not None and all(f.path != report.path for f in listed):
-                listed = (*listed, OpenFile(report.path))
+                listed = (*listed, OpenTab(report.path))
             for file in listed:
                 if not self._visible(file.path):
                     continue
@@ -185,8 +185,8 @@ class EditorState:
             listener()
 
 
-def _merge(one: OpenFile, other: OpenFile) -> OpenFile:
-    return OpenFile(
+def _merge(one: OpenTab, other: OpenTab) -> OpenTab:
+    return OpenTab(
         one.path,
         dirty=one.dirty or other.dirty,
         pinned=one.pinned or other.pinned,

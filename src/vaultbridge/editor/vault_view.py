@@ -16,7 +16,7 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Final
 
-from vaultbridge.editor.model import Finding, NoteFindings, Severity
+from vaultbridge.editor.model import Diagnostic, NoteDiagnostics, Severity
 from vaultbridge.engine import Engine
 from vaultbridge.engine.drafting.naming import is_text_file
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
@@ -61,11 +61,11 @@ def check_note(
     table: FileTable | None,
     visible: Callable[[VaultPath], bool],
     note_of: ReadNote,
-) -> tuple[Finding, ...]:
+) -> tuple[Diagnostic, ...]:
     """All findings of one note, in the order of its text. A target that is not `visible` does not exist.
     Without a table, links are not checked."""
     found = [
-        Finding(
+        Diagnostic(
             problem.message, _SEVERITY.get(problem.code, "warning"), problem.code, problem.start, problem.end
         )
         for problem in note.problems
@@ -87,7 +87,7 @@ def _check_link(
     visible: Callable[[VaultPath], bool],
     note_of: ReadNote,
     known: dict[VaultPath, tuple[str, Note] | None],
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     resolution = resolve(link.target, source, table)
     if isinstance(resolution, Missing) or not visible(VaultPath(resolution.path)):
         yield _finding(link, f"Nothing in the vault is named {link.target!r}.", "warning", "broken-link")
@@ -108,7 +108,7 @@ def _check_link(
         yield from _check_subpath(link, target, *read)
 
 
-def _check_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Finding]:
+def _check_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Diagnostic]:
     block = link.subpath.startswith("#^")
     try:
         if block:
@@ -121,8 +121,8 @@ def _check_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iter
         yield _finding(link, what, "warning", f"broken-{kind}")
 
 
-def _finding(link: Link, message: str, severity: Severity, code: str) -> Finding:
-    return Finding(message, severity, code, link.start, link.end)
+def _finding(link: Link, message: str, severity: Severity, code: str) -> Diagnostic:
+    return Diagnostic(message, severity, code, link.start, link.end)
 
 
 NOTES_WITH_FINDINGS: Final = 100
@@ -256,10 +256,10 @@ class EngineView:
         self._engine.index_sync.ensure_fresh()
         self._engine.index_sync.wait_complete()
 
-    async def findings(self, path: VaultPath | None) -> Sequence[NoteFindings]:
+    async def findings(self, path: VaultPath | None) -> Sequence[NoteDiagnostics]:
         return await asyncio.to_thread(self._findings, path)
 
-    def _findings(self, path: VaultPath | None) -> list[NoteFindings]:
+    def _findings(self, path: VaultPath | None) -> list[NoteDiagnostics]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
         complete = self._engine.queries.fresh_status().complete
@@ -271,7 +271,7 @@ class EngineView:
             if read is not None:
                 found = check_note(one, *read, table, self.visible, self._note_of)
                 if found or path is not None:
-                    found_in.append(NoteFindings(one, read[0], found))
+                    found_in.append(NoteDiagnostics(one, read[0], found))
             if time.monotonic() > deadline:
                 break
         return found_in

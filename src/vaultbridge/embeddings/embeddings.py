@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from vaultbridge.embeddings.client import EmbeddingClient, EndpointFailed
 from vaultbridge.embeddings.nearest import Nearest, NearPassage
-from vaultbridge.embeddings.passages import VERSION, Passage, cut_passages
+from vaultbridge.embeddings.passages import VERSION, EmbeddedPassage, cut_passages
 from vaultbridge.embeddings.sender import (
     CLOSE_SECONDS,
     FIRST_PAUSE,
@@ -190,7 +190,7 @@ class Embeddings:
             rows = db.execute("SELECT path, hash FROM files WHERE kind = 'note' AND hash != ''").fetchall()
         return (Sendable(path, hash_) for path, hash_ in rows if may_send(path))
 
-    def read(self, path: str) -> tuple[str, tuple[Passage, ...]] | None:
+    def read(self, path: str) -> tuple[str, tuple[EmbeddedPassage, ...]] | None:
         """The content hash and the passages of a note; None if it is gone or may not be sent."""
         if not self.may_send()(path):
             return None

@@ -31,7 +31,7 @@ NOTE_PASSAGES: Final = 64
 """The most passages of one note: a book in one file must not take as much as the rest of the vault."""
 
 
-class Passage(Struct, frozen=True):
+class EmbeddedPassage(Struct, frozen=True):
     """`text` is what is embedded, without a prompt; `line` is where it begins, counted from 1."""
 
     line: int
@@ -42,17 +42,17 @@ class Passage(Struct, frozen=True):
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def cut_passages(text: str, note: Note, title: str) -> tuple[Passage, ...]:
+def cut_passages(text: str, note: Note, title: str) -> tuple[EmbeddedPassage, ...]:
     """Cut a note's text, which `note` is parsed from."""
     positions = Positions(text)
-    found: list[Passage] = []
+    found: list[EmbeddedPassage] = []
     for start, end, path in _join_small(text, note):
         head = " > ".join(dict.fromkeys((title, *path)))
         for first, last in _cut(text, start, end):
             body = text[first:last].strip()
             if not is_blank(body):
                 at = first + len(text[first:last]) - len(text[first:last].lstrip())
-                found.append(Passage(positions.line_of(at), f"{head}\n\n{body}"))
+                found.append(EmbeddedPassage(positions.line_of(at), f"{head}\n\n{body}"))
                 if len(found) == NOTE_PASSAGES:
                     return tuple(found)
     return tuple(found)

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from vaultbridge.embeddings.client import EmbeddingClient, EndpointFailed
 from vaultbridge.embeddings.nearest import signs_of
-from vaultbridge.embeddings.passages import VERSION, Passage
+from vaultbridge.embeddings.passages import VERSION, EmbeddedPassage
 from vaultbridge.embeddings.settings import EmbeddingSettings
 from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
 from vaultbridge.errors import VaultbridgeError
@@ -76,7 +76,7 @@ class Source(Protocol):
         """The notes that exist and may be sent."""
         ...
 
-    def read(self, path: str) -> tuple[str, tuple[Passage, ...]] | None:
+    def read(self, path: str) -> tuple[str, tuple[EmbeddedPassage, ...]] | None:
         """The content hash and the passages of a note; None if it is gone or may not be sent."""
         ...
 
@@ -86,8 +86,8 @@ class _Waiting(Struct, frozen=True):
 
     path: str
     hash: str
-    passages: tuple[Passage, ...]
-    lacking: tuple[Passage, ...]
+    passages: tuple[EmbeddedPassage, ...]
+    lacking: tuple[EmbeddedPassage, ...]
 
 
 class SendStatus(Struct, frozen=True):
@@ -272,9 +272,9 @@ class Sender:
                 self._store.put_note(note.path, note.hash, rows)
             self._left = max(0, self._left - 1)
 
-    def _take(self, waiting: Iterable[Passage]) -> list[Passage]:
+    def _take(self, waiting: Iterable[EmbeddedPassage]) -> list[EmbeddedPassage]:
         """As many as fit into a request."""
-        taken: list[Passage] = []
+        taken: list[EmbeddedPassage] = []
         chars = 0
         for passage in waiting:
             chars += len(passage.text)
@@ -283,7 +283,7 @@ class Sender:
             taken.append(passage)
         return taken
 
-    def _embed(self, passages: list[Passage]) -> list[Quantised]:
+    def _embed(self, passages: list[EmbeddedPassage]) -> list[Quantised]:
         """One vector for each passage. A passage that the endpoint refuses even alone and cut in half has an
         empty one, so that it is not sent for ever."""
         try:

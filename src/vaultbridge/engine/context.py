@@ -84,7 +84,7 @@ _ENDING: Final = 90
 """Room for the last line."""
 
 
-class Passage(Struct, frozen=True):
+class ContextPassage(Struct, frozen=True):
     """A stretch of a note, exactly as it stands there. `heading` is the section's own, "" before the first;
     `line` and `end_line` are the lines of the stretch."""
 
@@ -114,7 +114,7 @@ class Gathered(Struct, frozen=True):
     that they link to most. `notes` have a word of the question, `with_all_words` have them all. During a
     first build `complete` is False, and `indexed` of `searchable` notes were searched."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[ContextPassage, ...]
     linked: tuple[LinkedNote, ...]
     hub: Hub | None
     notes: int
@@ -224,7 +224,7 @@ def _matched_words(section: RankedSection) -> set[str]:
     }
 
 
-def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[Passage]:
+def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[ContextPassage]:
     """Passages for the best candidates, in reading order."""
     said = Said()
     spans: list[tuple[_Candidate, Span]] = []
@@ -275,14 +275,14 @@ def _head_chars(candidate: _Candidate) -> int:
     return len(_render_place(candidate.path, candidate.heading, 10**4)) + 2
 
 
-def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[Passage]:
+def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[ContextPassage]:
     """A section that was widened to what is below it may contain another one."""
-    passages: list[Passage] = []
+    passages: list[ContextPassage] = []
     ends: dict[str, int] = {}
     for one, (start, end) in spans:
         if start < end and start >= ends.get(one.path, 0):
             first, last = line_of(one.starts, start), line_of(one.starts, end - 1)
-            passages.append(Passage(one.path, one.heading, first, last, one.text[start:end]))
+            passages.append(ContextPassage(one.path, one.heading, first, last, one.text[start:end]))
             ends[one.path] = end
     return passages
 
@@ -313,7 +313,9 @@ def _is_map(engine: Engine, path: VaultPath) -> bool:
         return False
 
 
-def _describe_hub(path: VaultPath, passages: list[Passage], links: list[OutgoingLink], most: int) -> Hub:
+def _describe_hub(
+    path: VaultPath, passages: list[ContextPassage], links: list[OutgoingLink], most: int
+) -> Hub:
     """The links that no passage shows, as many as `most` characters hold."""
     shown = [range(one.line, one.end_line + 1) for one in passages if one.path == path]
     named: dict[str, str] = {}
@@ -336,7 +338,7 @@ def _is_attachment(link: OutgoingLink) -> bool:
 
 
 def _find_linked(
-    passages: list[Passage], links: dict[VaultPath, list[OutgoingLink]]
+    passages: list[ContextPassage], links: dict[VaultPath, list[OutgoingLink]]
 ) -> tuple[LinkedNote, ...]:
     shown = {passage.path for passage in passages}
     counts: Counter[VaultPath] = Counter()

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
-    from vaultbridge.engine.outcome import Gate, Planned
+    from vaultbridge.engine.outcome import ChangeGate, Planned
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -120,7 +120,7 @@ class Engine:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
-        self._gate: Gate | None = None
+        self._gate: ChangeGate | None = None
         self._passing: TemporaryDirectory[str] | None = None
         self.cache_problem = ""
         """Why there is no permanent cache folder; "" when there is one."""
@@ -321,7 +321,7 @@ class Engine:
 
     # Changing.
 
-    def gated(self, gate: Gate) -> Engine:
+    def gated(self, gate: ChangeGate) -> Engine:
         """The same open vault, except that `gate` decides on every change but a dry run or an undo."""
         engine = copy(self)
         engine._gate = gate

@@ -127,7 +127,7 @@ CONTENT_BYTES: Final = 32 * MIB
 """The most content that a plan holds in all, before and after; files beyond it are named without content."""
 
 
-class Gate(Protocol):
+class ChangeGate(Protocol):
     """Decides on the changes of a gated engine. `engine` has no gate, and the gate applies to it what may be
     applied."""
 

@@ -17,10 +17,10 @@ from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
+    LinkPath,
     Neighbourhood,
     Neighbours,
     NoPath,
-    Path,
     both_ways,
     neighbourhood,
     shortest_path,
@@ -290,7 +290,7 @@ class Queries:
             around = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
             return neighbourhood(path, around, depth, limit=limit)
 
-    def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> Path | NoPath:
+    def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> LinkPath | NoPath:
         """The shortest path by links; unless `directed`, a link may be followed in either direction."""
         graph = self._graph(self._shown())
         with self._sync.index.reading() as db:

@@ -48,7 +48,7 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
 STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash"
 
 
-class Snapshot(Struct):
+class DiskSnapshot(Struct):
     """What a scan of the disk found: files, places that could not be read, and temporary files that one of
     our writers may have left behind."""
 
@@ -116,7 +116,7 @@ def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]
     return (StoredFile(*row) for row in rows)
 
 
-def compare(rows: Iterable[StoredFile], seen: Snapshot) -> Difference:
+def compare(rows: Iterable[StoredFile], seen: DiskSnapshot) -> Difference:
     """Compares the rows of everything that was scanned with the scan. Consumes `seen.entries`."""
     difference = Difference()
     entries = seen.entries
@@ -134,15 +134,15 @@ def compare(rows: Iterable[StoredFile], seen: Snapshot) -> Difference:
     return difference
 
 
-def scan_vault(root: Root) -> Snapshot:
-    seen = Snapshot()
+def scan_vault(root: Root) -> DiskSnapshot:
+    seen = DiskSnapshot()
     seen.add(walk(root))
     return seen
 
 
-def scan_path(root: Root, path: VaultPath) -> Snapshot:
+def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     """Scans one path, whether it is a file, a folder or no longer there."""
-    seen = Snapshot()
+    seen = DiskSnapshot()
     if not path:
         return scan_vault(root)
     try:

@@ -122,12 +122,12 @@ class Synchroniser:
                 entries |= seen.entries
                 beneath = compare.read_rows_beneath(db, path) if path else compare.read_rows(db)
                 rows |= {row.path: row for row in beneath}
-        everything = compare.Snapshot(entries, unreadable)
+        everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # An index that was never built stays so: its leader builds it, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
-    def _store_time(self, started: int, seen: compare.Snapshot) -> None:
+    def _store_time(self, started: int, seen: compare.DiskSnapshot) -> None:
         try:
             with self.index.writing(silently=True) as db:
                 write_meta(db, checked_ns=started, left_out=_encode_left_out(seen))
@@ -137,7 +137,7 @@ class Synchroniser:
             # The disk is full: the comparison is right all the same, only its time is not stored.
             log.warning("The time of a comparison could not be stored: %s", error)
 
-    def _finish(self, started: int, seen: compare.Snapshot) -> None:
+    def _finish(self, started: int, seen: compare.DiskSnapshot) -> None:
         with self.index.writing() as db:
             write.end_bulk(db)
             (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
@@ -154,7 +154,7 @@ class Synchroniser:
     def _apply(
         self,
         difference: compare.Difference,
-        seen: compare.Snapshot,
+        seen: compare.DiskSnapshot,
         started: int,
         progress: Progress | None,
         cancel: Cancelled | None,
@@ -212,7 +212,7 @@ class Synchroniser:
             return {id_: Known(*row) for id_, row in rows if row is not None}
 
 
-def _encode_left_out(seen: compare.Snapshot) -> str:
+def _encode_left_out(seen: compare.DiskSnapshot) -> str:
     """Returns how many files and folders are left out, and the first of them, as JSON for `meta`."""
     first = sorted((one.path, one.why) for one in seen.left_out)[:LEFT_OUT_STORED]
     return msgspec.json.encode([len(seen.left_out), first]).decode()
@@ -247,7 +247,7 @@ class _Change:
         self.version = -1
         self.terms = write.TermWriter()
 
-    def report(self, seen: compare.Snapshot, *, cancelled: bool = False) -> SyncReport:
+    def report(self, seen: compare.DiskSnapshot, *, cancelled: bool = False) -> SyncReport:
         return SyncReport(
             added=len(self.difference.added),
             changed=self.changed,

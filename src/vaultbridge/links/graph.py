@@ -36,7 +36,7 @@ class Neighbourhood(Struct, frozen=True):
     truncated: bool = False
 
 
-class Path(Struct, frozen=True):
+class LinkPath(Struct, frozen=True):
     """The notes from start to goal, both included."""
 
     notes: tuple[str, ...]
@@ -97,14 +97,14 @@ def neighbourhood(
 
 def shortest_path(
     start: str, goal: str, forward: Neighbours, backward: Neighbours, *, limit: int = PATH_NOTES
-) -> Path | NoPath:
+) -> LinkPath | NoPath:
     """Find a shortest path from `start` to `goal` along `forward`; `backward` gives the same edges in the
     opposite direction (for an undirected search both are the same callable).
 
     Searches from both ends and always expands the smaller side, which visits far less of a vault than one
     search would. Of several shortest paths the same one is returned each time."""
     if start == goal:
-        return Path((start,))
+        return LinkPath((start,))
     came: tuple[dict[str, str | None], dict[str, str | None]] = ({start: None}, {goal: None})
     rings = ([start], [goal])
     steps = (forward, backward)
@@ -112,7 +112,7 @@ def shortest_path(
         side = 0 if len(rings[0]) <= len(rings[1]) else 1
         meeting, ring = _widen(rings[side], steps[side], came[side], came[1 - side])
         if meeting is not None:
-            return Path(_join_paths(meeting, *came))
+            return LinkPath(_join_paths(meeting, *came))
         rings = (ring, rings[1]) if side == 0 else (rings[0], ring)
         if len(came[0]) + len(came[1]) > limit:
             return NoPath(exhausted=True)

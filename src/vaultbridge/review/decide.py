@@ -26,11 +26,11 @@ from vaultbridge.markdown.edits.merge import (
 )
 from vaultbridge.markdown.text import decode, encode
 from vaultbridge.review.model import (
-    Body,
     Decided,
     Proposal,
+    ProposalBody,
+    ProposalVersion,
     Status,
-    Version,
     has_text,
     hash_of,
     raw_texts_of,
@@ -66,7 +66,7 @@ class FileDecision(Struct, frozen=True, kw_only=True):
     skip: bool = False
 
 
-class Result(Struct, frozen=True):
+class DecisionResult(Struct, frozen=True):
     """`shown-again`: nothing was written, and `proposal` is what it would do now."""
 
     outcome: Literal["accepted", "rejected", "shown-again"]
@@ -99,10 +99,10 @@ class Decider:
         visible = self._engine.scope.visible
         return all(visible(row.path.rstrip("/")) and visible(row.was or "x") for row in proposal.rows)
 
-    def reject(self, number: int, *, by: str, reason: str = "") -> Result:
+    def reject(self, number: int, *, by: str, reason: str = "") -> DecisionResult:
         self._claim(number)
         self._store.settle(number, "rejected", Decided(self._now(), by, reason))
-        return Result("rejected", "Rejected: nothing was changed.", self._store.get(number))
+        return DecisionResult("rejected", "Rejected: nothing was changed.", self._store.get(number))
 
     def accept(
         self,
@@ -112,7 +112,7 @@ class Decider:
         seen: str = "",
         files: Sequence[FileDecision] = (),
         reason: str = "",
-    ) -> Result:
+    ) -> DecisionResult:
         """Write the change. `seen` is the hash of the version that the person saw; without one it is the
         present version. Raises InvalidArgument when the decision makes no sense, or was made before."""
         self._claim(number)
@@ -122,7 +122,9 @@ class Decider:
             self._store.release(number)
             raise
 
-    def _accept(self, number: int, by: str, seen: str, files: Sequence[FileDecision], reason: str) -> Result:
+    def _accept(
+        self, number: int, by: str, seen: str, files: Sequence[FileDecision], reason: str
+    ) -> DecisionResult:
         proposal = self._rebaser.refresh(self._store.get(number))
         body = proposal.body
         assert body is not None
@@ -141,7 +143,7 @@ class Decider:
         self._store.settle(number, status, Decided(self._now(), by, reason, change), outcome)
         text = f"Accepted{' with your changes' if status == 'edited' else ''}: "
         text += f"written as change {change}." if change else "the notes are like this already."
-        return Result("accepted", text, self._store.get(number), change)
+        return DecisionResult("accepted", text, self._store.get(number), change)
 
     def undo(self, number: int, *, by: str, diff: bool = False) -> Outcome:
         """Undo an accepted change. Raises EditRefused when there is nothing to undo, or the notes have
@@ -154,7 +156,9 @@ class Decider:
             raise EditRefused(f"{proposal.id} has changed nothing, so there is nothing to undo.")
         return self._engine.undo(decided.change, actor=by)
 
-    def preview(self, number: int, seen: str, files: Sequence[FileDecision]) -> tuple[Proposal, Version]:
+    def preview(
+        self, number: int, seen: str, files: Sequence[FileDecision]
+    ) -> tuple[Proposal, ProposalVersion]:
         """What an acceptance would write now. Raises Differs when that is not what the person saw, and
         InvalidArgument as `accept` does."""
         proposal = self.show(number)
@@ -174,14 +178,14 @@ class Decider:
             said = "being decided by somebody else" if now.waits else f"over: {describe_decision(now)}"
             raise InvalidArgument(f"{proposal.id} is {said}.", argument="id")
 
-    def _show_again(self, number: int) -> Result:
+    def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
         proposal = self.show(number)
         conflict = proposal.body.version.conflict if proposal.body is not None else ""
         text = conflict or "The notes have changed since you looked."
-        return Result("shown-again", f"Nothing was written. {text} Look again.", proposal)
+        return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
 
-    def _write(self, proposal: Proposal, body: Body, wanted: tuple[PlannedFile, ...]) -> Outcome:
+    def _write(self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...]) -> Outcome:
         if not wanted and is_plain(body.version.files):
             return Outcome(files=())
 
@@ -227,14 +231,18 @@ def describe_decision(proposal: Proposal) -> str:
     return f"{said} by a person ({decided.by}){change}{reason}"
 
 
-def choose_version(version: Version, shown: Version, files: Sequence[FileDecision]) -> Version:
+def choose_version(
+    version: ProposalVersion, shown: ProposalVersion, files: Sequence[FileDecision]
+) -> ProposalVersion:
     """The version with what the person wants of it. Raises as `choose_files` does."""
     chosen = choose_files(version, shown, files)
     left = {path: why for path, why in version.conflicts.items() if path not in {one.path for one in files}}
-    return Version(chosen, version.more, version.notices, version.conflict if left else "", left)
+    return ProposalVersion(chosen, version.more, version.notices, version.conflict if left else "", left)
 
 
-def choose_files(version: Version, shown: Version, files: Sequence[FileDecision]) -> tuple[PlannedFile, ...]:
+def choose_files(
+    version: ProposalVersion, shown: ProposalVersion, files: Sequence[FileDecision]
+) -> tuple[PlannedFile, ...]:
     """What to write: the version that is current now, as far as the person wants it. Raises Differs when that
     is not what was shown, InvalidArgument when the decision does not fit what was shown."""
     if not files:
@@ -261,7 +269,7 @@ def choose_files(version: Version, shown: Version, files: Sequence[FileDecision]
     return left
 
 
-def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: Version) -> None:
+def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: ProposalVersion) -> None:
     where = f"files ({decision.path})"
     if seen is None:
         raise InvalidArgument(f"The proposal has no file {decision.path!r}.", argument="files")

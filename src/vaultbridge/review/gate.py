@@ -20,7 +20,7 @@ from vaultbridge.engine.vocabulary import label_operations
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
-from vaultbridge.review.model import Body, Proposal, Version, has_text, make_rows, texts_of
+from vaultbridge.review.model import Proposal, ProposalBody, ProposalVersion, has_text, make_rows, texts_of
 from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, strictest
 from vaultbridge.review.rebase import describe_scope, encode_operations
 from vaultbridge.review.store import ReviewStore, store_of
@@ -160,8 +160,8 @@ class ReviewGate:
         token: str,
     ) -> Proposal:
         """Store the proposal. A client that repeats a call which is still waiting gets the same one."""
-        version = Version(planned.files, planned.more, planned.outcome.notices)
-        body = Body(encode_operations(operations), describe_scope(engine.scope), version, version)
+        version = ProposalVersion(planned.files, planned.more, planned.outcome.notices)
+        body = ProposalBody(encode_operations(operations), describe_scope(engine.scope), version, version)
         who = actor or engine.actor
         for waiting in store.waiting():
             same = waiting.body is not None and waiting.body.operations == body.operations

@@ -42,7 +42,7 @@ class ScopePart(Struct, frozen=True):
     max_note_bytes: int
 
 
-class Version(Struct, frozen=True):
+class ProposalVersion(Struct, frozen=True):
     """`conflict` says for a person why it cannot be written as it is; `conflicts` by path."""
 
     files: tuple[PlannedFile, ...]
@@ -80,25 +80,25 @@ class Elsewhere(Struct, frozen=True):
     by: str
 
 
-class Body(Struct, frozen=True):
+class ProposalBody(Struct, frozen=True):
     """What a decision needs. It is dropped when the proposal is decided: the journal has the content then."""
 
     operations: bytes
     """The operations, encoded by `decide.encode_operations`."""
     scope: tuple[ScopePart, ...]
-    original: Version
+    original: ProposalVersion
     """What was asked for; every later version is made from it."""
-    version: Version
-    older: tuple[Version, ...] = ()
+    version: ProposalVersion
+    older: tuple[ProposalVersion, ...] = ()
     rebased: int = 0
     elsewhere: tuple[Elsewhere, ...] = ()
 
-    def seen(self, hash_: str) -> Version | None:
+    def seen(self, hash_: str) -> ProposalVersion | None:
         """The version that a person saw. Without a hash it is the present one."""
         return next((one for one in (self.version, *self.older) if hash_ in ("", one.hash)), None)
 
 
-class FileRow(Struct, frozen=True):
+class ProposedFile(Struct, frozen=True):
     """A file of a proposal without its content."""
 
     path: str
@@ -130,9 +130,9 @@ class Proposal(Struct, frozen=True, kw_only=True):
     tool: str
     label: str
     why: Reason
-    rows: tuple[FileRow, ...]
+    rows: tuple[ProposedFile, ...]
     more: int = 0
-    body: Body | None = None
+    body: ProposalBody | None = None
     decided: Decided | None = None
 
     @property
@@ -149,8 +149,8 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return self.status in ("waiting", "deciding")
 
 
-def make_rows(files: Iterable[PlannedFile]) -> tuple[FileRow, ...]:
-    return tuple(FileRow(file.path, file.change, file.was) for file in files)
+def make_rows(files: Iterable[PlannedFile]) -> tuple[ProposedFile, ...]:
+    return tuple(ProposedFile(file.path, file.change, file.was) for file in files)
 
 
 def hash_of(data: bytes | None) -> str:

@@ -25,11 +25,11 @@ from vaultbridge.markdown.text import decode, encode, is_text
 from vaultbridge.review.model import (
     ELSEWHERE_KEPT,
     VERSIONS_KEPT,
-    Body,
     Elsewhere,
     Proposal,
+    ProposalBody,
+    ProposalVersion,
     ScopePart,
-    Version,
     has_text,
     hash_of,
     make_rows,
@@ -138,7 +138,7 @@ class Rebaser:
             return self._store.get(proposal.number)
         return replace(proposal, body=after, rows=make_rows(version.files), more=version.more)
 
-    def _find_changed(self, version: Version) -> list[tuple[PlannedFile, bytes | None]]:
+    def _find_changed(self, version: ProposalVersion) -> list[tuple[PlannedFile, bytes | None]]:
         """The files that are not what the version was made from, with what they are now."""
         found = []
         for file in version.files:
@@ -161,7 +161,7 @@ class Rebaser:
             by = tell_writer(self._engine, path, file.before, now, since=since)
             yield Elsewhere(path, self._engine.now().timestamp(), by)
 
-    def _rebase(self, proposal: Proposal, body: Body) -> Version:
+    def _rebase(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
         if not is_plain(body.original.files):
             return self._draft_again(proposal, body)
         merged = self._merge(body.original)
@@ -174,7 +174,7 @@ class Rebaser:
                 return again
         return merged
 
-    def _merge(self, original: Version) -> Version:
+    def _merge(self, original: ProposalVersion) -> ProposalVersion:
         files: list[PlannedFile] = []
         conflicts: dict[str, str] = {}
         for file in original.files:
@@ -193,14 +193,14 @@ class Rebaser:
             original, files=tuple(files), conflict=" ".join(conflicts.values()), conflicts=conflicts
         )
 
-    def _draft_again(self, proposal: Proposal, body: Body) -> Version:
+    def _draft_again(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
         before = body.version
         try:
             planned = self.plan(proposal, decode_operations(body.operations))
         except VaultbridgeError as error:
             return replace(before, conflict=str(error))
         files = [_keep_shown(file, before.file(file.path)) for file in planned.files]
-        return Version(tuple(files), planned.more, planned.outcome.notices)
+        return ProposalVersion(tuple(files), planned.more, planned.outcome.notices)
 
     def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> Planned:
         """What operations would do now. Nothing is written."""
@@ -256,7 +256,7 @@ def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]
     return replace(file, before=now, after=encode(merged, bom=current.bom)), ""
 
 
-def _keep_recent(versions: tuple[Version, ...]) -> tuple[Version, ...]:
+def _keep_recent(versions: tuple[ProposalVersion, ...]) -> tuple[ProposalVersion, ...]:
     """The newest versions, as many as there is room for."""
     left = OLDER_BYTES
     kept = []

@@ -22,7 +22,7 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.review.model import Body, Decided, FileRow, Proposal, Status
+from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposedFile, Status
 from vaultbridge.review.policy import REVIEWS, Reason, Review
 from vaultbridge.system import is_process_alive
 
@@ -68,8 +68,8 @@ _COLUMNS: Final = (
 
 log = logging.getLogger("vaultbridge.review")
 
-_rows = msgspec.json.Decoder(tuple[FileRow, ...])
-_body = msgspec.msgpack.Decoder(Body)
+_rows = msgspec.json.Decoder(tuple[ProposedFile, ...])
+_body = msgspec.msgpack.Decoder(ProposalBody)
 _decided = msgspec.json.Decoder(Decided)
 _outcome = msgspec.json.Decoder(Outcome)
 
@@ -107,9 +107,9 @@ class ReviewStore:
         tool: str,
         label: str,
         why: Reason,
-        rows: tuple[FileRow, ...],
+        rows: tuple[ProposedFile, ...],
         more: int,
-        body: Body,
+        body: ProposalBody,
     ) -> Proposal:
         """Store a new proposal. Raises InvalidArgument when too much waits already."""
         now = self._clock()
@@ -139,7 +139,7 @@ class ReviewStore:
             self._prune(db)
         return self.get(number)
 
-    def add_diff(self, *, actor: str, pid: int, label: str, row: FileRow) -> int:
+    def add_diff(self, *, actor: str, pid: int, label: str, row: ProposedFile) -> int:
         """Give a diff of Claude Code its number; `settle` records what became of it. Until then it counts as
         withdrawn, which is what becomes of it when this process ends."""
         now = self._clock()
@@ -184,7 +184,9 @@ class ReviewStore:
         """All, newest first."""
         return self._select("1 ORDER BY number DESC LIMIT ?", (limit,)) if self.exists else ()
 
-    def replace_body(self, number: int, before: Body, after: Body, rows: tuple[FileRow, ...]) -> bool:
+    def replace_body(
+        self, number: int, before: ProposalBody, after: ProposalBody, rows: tuple[ProposedFile, ...]
+    ) -> bool:
         """Store a new version, unless another process has been quicker. Returns whether it did."""
         with self._writing() as db:
             changed = db.execute(

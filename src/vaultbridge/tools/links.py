@@ -152,14 +152,14 @@ def _render_unresolved(found: UnresolvedTarget) -> str:
 
 
 def _find_path(context: VaultContext, arguments: Links) -> list[str]:
-    from vaultbridge.links.graph import Path
+    from vaultbridge.links.graph import LinkPath
 
     start = _find_note(context, arguments)
     if not arguments.to:
         raise InvalidArgument("to is missing: path needs two notes.", argument="to")
     goal = context.engine.find(arguments.to)
     match context.engine.queries.path_between(start, goal):
-        case Path(notes=notes):
+        case LinkPath(notes=notes):
             return [*notes, f"({len(notes) - 1} steps)"]
         case none:
             why = "none within the limits of the search" if none.exhausted else "no links lead there"

@@ -18,7 +18,7 @@ import pytest
 from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
 from support.vault_view import VaultView
 from vaultbridge.editor.hub import EditorHub, Timing
-from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
+from vaultbridge.editor.model import Mention, OpenTab, Point, Selection
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer
 from vaultbridge.protocols.mcp.server import McpServer
@@ -209,7 +209,7 @@ async def test_workspace_info_has_the_seeds_shape(client: Client, vault: Path) -
 async def test_open_files_and_the_current_one_are_returned(client: Client, bridge: Bridge) -> None:
     assert await client.request("getOpenFiles") == []
     assert await client.request("getCurrentFile") is None
-    bridge.hub.state.files_open("here", [OpenFile(NOTE), OpenFile(SPACED)])
+    bridge.hub.state.files_open("here", [OpenTab(NOTE), OpenTab(SPACED)])
     bridge.hub.state.focus_on("here", SPACED)
     assert await client.request("getOpenFiles") == ["Note.md", "My Folder/A Note.md"]
     assert await client.request("getCurrentFile") == "My Folder/A Note.md"
@@ -451,7 +451,7 @@ async def _until(condition: Any) -> None:
 async def test_nothing_about_a_private_note_is_ever_sent(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
         state = bridge.hub.state
-        state.files_open("here", [OpenFile(SECRET), OpenFile(NOTE)])
+        state.files_open("here", [OpenTab(SECRET), OpenTab(NOTE)])
         state.focus_on("here", SECRET, Selection(Point(1, 0), Point(1, 5), SECRET_TEXT))
         with pytest.raises(Exception, match="private"):
             bridge.hub.mention(Mention(SECRET))

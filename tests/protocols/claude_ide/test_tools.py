@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.editor import Bridge, Client, running
-from vaultbridge.editor.model import OpenFile, Point, Selection
+from vaultbridge.editor.model import OpenTab, Point, Selection
 from vaultbridge.protocols.claude_ide.tools import TOOLS
 from vaultbridge.vault.paths import vault_path
 
@@ -104,7 +104,7 @@ async def test_the_latest_selection_before_there_was_one(client: Client) -> None
 async def test_open_editors(client: Client, bridge: Bridge, vault: Path) -> None:
     assert await answer(client, "getOpenEditors") == {"tabs": []}
     bridge.hub.state.files_open(
-        "here", [OpenFile(NOTE, pinned=True), OpenFile(vault_path("Board.canvas"), dirty=True, lines=7)]
+        "here", [OpenTab(NOTE, pinned=True), OpenTab(vault_path("Board.canvas"), dirty=True, lines=7)]
     )
     bridge.hub.state.focus_on("here", NOTE)
     tabs = (await answer(client, "getOpenEditors"))["tabs"]
@@ -143,7 +143,7 @@ async def test_whether_a_document_is_dirty(client: Client, bridge: Bridge, vault
     path = str(vault / NOTE)
     closed = await answer(client, "checkDocumentDirty", filePath=path)
     assert closed == {"success": False, "message": f"Document not open: {path}"}
-    bridge.hub.state.files_open("here", [OpenFile(NOTE, dirty=True)])
+    bridge.hub.state.files_open("here", [OpenTab(NOTE, dirty=True)])
     assert await answer(client, "checkDocumentDirty", filePath=path) == {
         "success": True,
         "filePath": path,
@@ -155,10 +155,10 @@ async def test_whether_a_document_is_dirty(client: Client, bridge: Bridge, vault
 async def test_saving_a_document(client: Client, bridge: Bridge, vault: Path) -> None:
     path = str(vault / NOTE)
     assert (await answer(client, "saveDocument", filePath=path))["success"] is False
-    bridge.hub.state.files_open("here", [OpenFile(NOTE)])
+    bridge.hub.state.files_open("here", [OpenTab(NOTE)])
     saved = await answer(client, "saveDocument", filePath=path)
     assert (saved["success"], saved["filePath"], saved["saved"]) == (True, path, True)
-    bridge.hub.state.files_open("here", [OpenFile(NOTE, dirty=True)])
+    bridge.hub.state.files_open("here", [OpenTab(NOTE, dirty=True)])
     unsaved = await answer(client, "saveDocument", filePath=path)
     assert (unsaved["success"], unsaved["saved"]) == (False, False)
     assert unsaved["message"]

@@ -14,7 +14,7 @@ import websockets
 
 from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
 from support.vault_view import VaultView
-from vaultbridge.editor.model import Focus, Mention, OpenFile, Point, Selection
+from vaultbridge.editor.model import Focus, Mention, OpenTab, Point, Selection
 from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
@@ -187,8 +187,8 @@ async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None
     files = [{"path": "Note.md", "dirty": True, "pinned": True, "lines": 3}, {"path": "/Other.md"}]
     await page.request("openFiles", files=files)
     assert bridge.hub.state.open_files() == (
-        OpenFile(NOTE, dirty=True, pinned=True, lines=3),
-        OpenFile(vault_path("Other.md")),
+        OpenTab(NOTE, dirty=True, pinned=True, lines=3),
+        OpenTab(vault_path("Other.md")),
     )
 
 

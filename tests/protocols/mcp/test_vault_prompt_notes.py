@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.mcp.vault.prompt_notes import (
     ARGUMENTS,
-    Argument,
+    PromptField,
     check_arguments,
     fill,
     parse_prompt,
@@ -28,9 +28,9 @@ def test_description_arguments_and_placeholders_make_the_prompt() -> None:
     )
     assert prompt.description == "Plans a night"
     assert prompt.arguments == (
-        Argument("when", "The night", required=True),
-        Argument("who"),
-        Argument("method", required=True),
+        PromptField("when", "The night", required=True),
+        PromptField("who"),
+        PromptField("method", required=True),
     )
     assert prompt.body == "Plan {{when}} for {{ who }}, by {{method}}."
 
@@ -38,18 +38,21 @@ def test_description_arguments_and_placeholders_make_the_prompt() -> None:
 @pytest.mark.parametrize(
     ("yaml", "found"),
     [
-        ("[note, style]", (Argument("note", complete="note"), Argument("style"))),
-        ("tag", (Argument("tag", complete="tag"),)),
-        ("{folder: Where, size: 3}", (Argument("folder", "Where", complete="folder"), Argument("size"))),
-        ("{a: {description: An a, required: true}}", (Argument("a", "An a", required=True),)),
-        ("[{name: topic, complete: tag}]", (Argument("topic", complete="tag"),)),
-        ("[{name: topic, complete: nonsense}]", (Argument("topic"),)),
+        ("[note, style]", (PromptField("note", complete="note"), PromptField("style"))),
+        ("tag", (PromptField("tag", complete="tag"),)),
+        (
+            "{folder: Where, size: 3}",
+            (PromptField("folder", "Where", complete="folder"), PromptField("size")),
+        ),
+        ("{a: {description: An a, required: true}}", (PromptField("a", "An a", required=True),)),
+        ("[{name: topic, complete: tag}]", (PromptField("topic", complete="tag"),)),
+        ("[{name: topic, complete: nonsense}]", (PromptField("topic"),)),
         ("[3, {description: nameless}, {name: ''}, null]", ()),
         ("12", ()),
     ],
 )
 def test_arguments_may_be_written_in_several_ways_and_nonsense_is_left_out(
-    yaml: str, found: tuple[Argument, ...]
+    yaml: str, found: tuple[PromptField, ...]
 ) -> None:
     assert parse_prompt("P", f"---\narguments: {yaml}\n---\nText").arguments == found
 

@@ -91,9 +91,9 @@ def _links(args: argparse.Namespace) -> int:
 
 def _show_path(args: argparse.Namespace, way: object) -> int:
     from vaultbridge.cli.common import FAILED
-    from vaultbridge.links.graph import Path
+    from vaultbridge.links.graph import LinkPath
 
-    if isinstance(way, Path):
+    if isinstance(way, LinkPath):
         _show_row(args, {"path": way.notes, "steps": way.steps}, " -> ".join(way.notes))
         return OK
     _show_row(args, {"path": None}, "No links lead from one to the other.")

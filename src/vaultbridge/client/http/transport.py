@@ -27,7 +27,7 @@ from vaultbridge.client.errors import (
 )
 from vaultbridge.client.http import wire
 from vaultbridge.client.http.wire import SESSION_HEADER, VERSION_HEADER, EventReader, Marked
-from vaultbridge.client.messages import Kind, Message, RequestId, decode, read_answered_id
+from vaultbridge.client.messages import Message, MessageKind, RequestId, decode, read_answered_id
 from vaultbridge.client.settings import (
     CLOSE_SECONDS,
     CONNECT_SECONDS,
@@ -139,7 +139,7 @@ class StreamableHttpTransport(Callbacks):
             if not self.is_connected:
                 raise TransportClosed("The transport is not open.")
             kind, value, data = self._requests.register(message, asyncio.get_running_loop().time())
-            if kind is Kind.REQUEST:
+            if kind is MessageKind.REQUEST:
                 # Only requests are limited: a message that cancels one must get through.
                 if len(self._posts) >= POSTS:
                     self._requests.forget(value["id"])
@@ -290,7 +290,7 @@ class StreamableHttpTransport(Callbacks):
             return
         with contextlib.suppress(InvalidMessage):
             kind, message = decode(await self._read_body(response))
-            if kind is Kind.ERROR:
+            if kind is MessageKind.ERROR:
                 await self._receive_message(kind, {**message, "id": request_id})
 
     async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
@@ -385,7 +385,7 @@ class StreamableHttpTransport(Callbacks):
         kind, message = decode(data)
         await self._receive_message(kind, message)
 
-    async def _receive_message(self, kind: Kind, message: Message) -> None:
+    async def _receive_message(self, kind: MessageKind, message: Message) -> None:
         try:
             sent_at = self._requests.match_answer(kind, message)
         except UnknownAnswer as error:

@@ -175,7 +175,7 @@ def _make_argument_headers(marked: Marked, arguments: object) -> dict[str, str]:
     return headers
 
 
-class Event(msgspec.Struct, frozen=True):
+class ServerSentEvent(msgspec.Struct, frozen=True):
     name: str
     data: str
     id: str | None
@@ -194,7 +194,7 @@ class EventReader:
         self._name = ""
         self._id: str | None = None
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Return the events that `chunk` completes. Raises InvalidMessage when an event exceeds the size
         limit; the stream cannot be read further then."""
         text = (self._rest + chunk).replace(b"\r\n", b"\n")
@@ -207,7 +207,7 @@ class EventReader:
             raise InvalidMessage(f"An event exceeded the limit of {self._max_bytes} bytes.")
         return events
 
-    def _line(self, line: bytes) -> Event | None:
+    def _line(self, line: bytes) -> ServerSentEvent | None:
         if not line:
             return self._dispatch()
         self._held += len(line)
@@ -224,9 +224,13 @@ class EventReader:
                 self.retry = int(text)
         return None
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> ServerSentEvent | None:
         if self._id is not None:
             self.last_id = self._id
-        event = Event(self._name or "message", "\n".join(self._data), self.last_id) if self._data else None
+        event = (
+            ServerSentEvent(self._name or "message", "\n".join(self._data), self.last_id)
+            if self._data
+            else None
+        )
         self._data, self._name, self._id, self._held = [], "", None, 0
         return event

@@ -5,7 +5,7 @@ ConnectionLost, so the transport needs to watch nothing else.
 
 `AiohttpConnection` is the real one; no other module of the client knows aiohttp's WebSocket. aiohttp writes
 an uncompressed frame to the socket's buffer before it first waits, and finishes a compressed one even if the
-caller is cancelled. `Connection.send` relies on that for what it promises about cancellation.
+caller is cancelled. `WebSocketConnection.send` relies on that for what it promises about cancellation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Frame = str | bytes | Pong
 """A text message, a binary message, or a pong. Implementations answer pings themselves."""
 
 
-class Connection(Protocol):
+class WebSocketConnection(Protocol):
     @property
     def subprotocol(self) -> str | None: ...
 
@@ -70,7 +70,7 @@ class Connection(Protocol):
         """Cut it at once, without a close frame. Never raises; may be called at any time and repeatedly."""
 
 
-Dial = Callable[[], Awaitable[Connection]]
+Dial = Callable[[], Awaitable[WebSocketConnection]]
 """Opens a connection. Raises ConnectFailed. The caller limits the time; if cancelled, nothing stays open."""
 
 
@@ -160,7 +160,7 @@ def make_aiohttp_dial(settings: WebSocketSettings) -> Dial:
     """Make a dial for `settings`. Certificates are read here, once, so that a wrong file fails early."""
     context = _load_tls(settings)
 
-    async def dial() -> Connection:
+    async def dial() -> WebSocketConnection:
         import aiohttp
 
         host = _format_host(settings.url)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.messages import encode
 from vaultbridge.client.settings import WebSocketSettings, backoff_delays
-from vaultbridge.client.websocket.connection import Connection, Dial
+from vaultbridge.client.websocket.connection import Dial, WebSocketConnection
 from vaultbridge.client.websocket.inbox import Inbox
 from vaultbridge.client.websocket.outbox import Outbox
 from vaultbridge.client.websocket.unacknowledged import NOTHING_UNCONFIRMED, report_lost_connection
@@ -19,7 +19,7 @@ from vaultbridge.errors import TimedOut
 
 
 async def watch_silence(
-    connection: Connection,
+    connection: WebSocketConnection,
     *,
     interval: float,
     patience: float,
@@ -67,7 +67,7 @@ class Connector:
         self._report = report
         self._delays = self._fresh_delays()
 
-    async def open(self) -> Connection:
+    async def open(self) -> WebSocketConnection:
         """Try once. Raises ConnectFailed or TimedOut; if cancelled, nothing stays open."""
         if self._dial is None:
             from vaultbridge.client.websocket.connection import make_aiohttp_dial
@@ -80,7 +80,7 @@ class Connector:
         except TimeoutError:
             raise TimedOut(f"WebSocket error: no connection within {seconds:g} s.") from None
 
-    async def reopen(self, *, held_for: float) -> Connection | None:
+    async def reopen(self, *, held_for: float) -> WebSocketConnection | None:
         """Open a new connection and renew the session; None when no attempts are left. Failures are reported.
 
         `held_for` is how long the lost connection had lasted: after a stable one the attempts start afresh.
@@ -111,7 +111,7 @@ class Connector:
             return connection
         return None
 
-    async def _renew_session(self, connection: Connection) -> None:
+    async def _renew_session(self, connection: WebSocketConnection) -> None:
         """If the session has a handshake, repeat it, and then the subscriptions, before anything else is
         sent."""
         if not self._handshake.is_established:
@@ -143,13 +143,13 @@ class Connector:
         )
 
 
-async def discard(connection: Connection) -> None:
+async def discard(connection: WebSocketConnection) -> None:
     """Release a connection that is no longer used."""
     connection.abort()
     await connection.close()
 
 
-async def cancel_dialing(dialing: asyncio.Task[Connection]) -> None:
+async def cancel_dialing(dialing: asyncio.Task[WebSocketConnection]) -> None:
     """Stop dialing, and release the connection if it was opened all the same."""
     dialing.cancel()
     await asyncio.wait([dialing])

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge.client.errors import ConnectFailed, NotRenewed
-from vaultbridge.client.messages import Kind, Message, RequestId
+from vaultbridge.client.messages import Message, MessageKind, RequestId
 
 FIRST_OWN_ID: Final = 2_000_000_000
 """Below 2**31 for peers with 32-bit ids, and far above what a session counts up to."""
@@ -60,9 +60,9 @@ class ServerState:
         if self._asked:
             self._asked.pop(request_id, None)
 
-    def note_received(self, kind: Kind, message: Message) -> None:
+    def note_received(self, kind: MessageKind, message: Message) -> None:
         request = self._asked.pop(message["id"], None) if self._asked else None
-        if request is None or kind is not Kind.RESPONSE:
+        if request is None or kind is not MessageKind.RESPONSE:
             return
         params = request.get("params")
         uri = params.get("uri") if isinstance(params, dict) else None
@@ -122,34 +122,34 @@ class Handshake:
     def is_established(self) -> bool:
         return self._request is not None
 
-    def note_sent(self, kind: Kind, message: Message) -> None:
+    def note_sent(self, kind: MessageKind, message: Message) -> None:
         """Note that one of `WATCHED` is being sent.
 
         Not when it is queued: a queued confirmation would be repeated with the handshake, and then sent again
         from the queue.
         """
         method = message.get("method")
-        if kind is Kind.REQUEST:
+        if kind is MessageKind.REQUEST:
             self._server_state.note_sent(message)
             if method == "initialize":
                 self._asked, self._asked_id = message, message["id"]
-        elif kind is Kind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
+        elif kind is MessageKind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
             self._confirmation = message
 
     def note_reused(self, request_id: RequestId) -> None:
         """Note that another request is sent under an id that one of `WATCHED` may have had."""
         self._server_state.note_reused(request_id)
 
-    def note_received(self, kind: Kind, message: Message) -> None:
+    def note_received(self, kind: MessageKind, message: Message) -> None:
         """Note an answer of the server."""
         self._server_state.note_received(kind, message)
         if self._asked is None or message.get("id") != self._asked_id:
             return
-        if kind is Kind.RESPONSE:
+        if kind is MessageKind.RESPONSE:
             result = message["result"]
             self._request, self._version = self._asked, read_version(result)
             self._asked = self._asked_id = None
-        elif kind is Kind.ERROR:
+        elif kind is MessageKind.ERROR:
             self._asked = self._asked_id = None
 
     def note_lost(self) -> None:
@@ -163,10 +163,10 @@ class Handshake:
         self._replayed = self._ids.next()
         return {**self._request, "id": self._replayed}
 
-    def check_replay(self, kind: Kind, message: Message) -> None:
+    def check_replay(self, kind: MessageKind, message: Message) -> None:
         """Check the answer to `make_replay()`. Raises ConnectFailed when the session cannot continue."""
         self._replayed = None
-        if kind is Kind.ERROR:
+        if kind is MessageKind.ERROR:
             error = message["error"]
             raise ConnectFailed(
                 f"The server refused to initialise the session again: {error['message']} ({error['code']})."
@@ -193,10 +193,10 @@ class Handshake:
             return False
         return request_id == self._replayed or request_id in self._renewing
 
-    def take_renewal(self, kind: Kind, message: Message) -> NotRenewed | None:
+    def take_renewal(self, kind: MessageKind, message: Message) -> NotRenewed | None:
         """Take the answer to one of `make_renewals()`. Returns the error when the server refused it."""
         request = self._renewing.pop(message["id"], None)
-        if request is None or kind is not Kind.ERROR:
+        if request is None or kind is not MessageKind.ERROR:
             return None
         self._server_state.forget(request)
         return NotRenewed(request, message["error"]["message"])

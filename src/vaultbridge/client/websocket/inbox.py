@@ -14,8 +14,8 @@ from typing import Final
 from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
-    Kind,
     Message,
+    MessageKind,
     RequestId,
     decode,
     make_error_answer,
@@ -169,12 +169,12 @@ class Inbox:
             self._delivering = False
             self.last_received = asyncio.get_running_loop().time()
 
-    def _match(self, kind: Kind, message: Message) -> bool:
+    def _match(self, kind: MessageKind, message: Message) -> bool:
         """Match an answer with its request; False for an answer that nobody waits for."""
-        if kind is Kind.NOTIFICATION:
+        if kind is MessageKind.NOTIFICATION:
             return True
         request_id = message["id"]
-        if kind is Kind.REQUEST:
+        if kind is MessageKind.REQUEST:
             self._outbox.note_server_request(request_id)
         elif self._outbox.handshake.is_repeated(request_id):
             if (refusal := self._outbox.handshake.take_renewal(kind, message)) is not None:

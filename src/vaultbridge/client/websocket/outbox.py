@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from vaultbridge.client.errors import ConnectionLost, InvalidMessage
-from vaultbridge.client.messages import Kind, Message, RequestId, classify, decode, encode, to_dict
+from vaultbridge.client.messages import Message, MessageKind, RequestId, classify, decode, encode, to_dict
 from vaultbridge.client.metrics import Metrics
 from vaultbridge.client.settings import WebSocketSettings
-from vaultbridge.client.websocket.connection import Connection
+from vaultbridge.client.websocket.connection import WebSocketConnection
 from vaultbridge.client.websocket.handshake import OPENING, WATCHED, Handshake, OwnIds
 from vaultbridge.client.websocket.queue import QueuedMessage, SendQueue
 from vaultbridge.client.websocket.queue_file import QueueFile
@@ -46,7 +46,7 @@ class Outbox:
         self._metrics = metrics
         self._file = file
         self._report = report
-        self._connection: Connection | None = None
+        self._connection: WebSocketConnection | None = None
         self._sending = False
         self._wake = asyncio.Event()
         self._empty = asyncio.Event()
@@ -81,9 +81,9 @@ class Outbox:
                 f"The message has {len(data)} bytes; the limit is {self._settings.max_message_bytes}."
             )
         item = QueuedMessage(kind, value.get("id"), value.get("method", ""), data)
-        if kind is Kind.REQUEST and item.id in self:
+        if kind is MessageKind.REQUEST and item.id in self:
             raise InvalidMessage(f"The request id {item.id!r} is in use by a request without an answer.")
-        if kind in (Kind.RESPONSE, Kind.ERROR) and item.id is not None:
+        if kind in (MessageKind.RESPONSE, MessageKind.ERROR) and item.id is not None:
             self._server_requests.pop(item.id, None)
             if item.id in self._orphaned:
                 raise ConnectionLost(
@@ -121,7 +121,7 @@ class Outbox:
             self.unacknowledged.cancel(request_id)
             self._wake.set()
 
-    def attach(self, connection: Connection) -> None:
+    def attach(self, connection: WebSocketConnection) -> None:
         """The connection is ready for ordinary messages: start to send the queue."""
         self._connection = connection
         self._wake.set()
@@ -189,7 +189,9 @@ class Outbox:
         items = (*self._restored_items, *self.queue.clear())
         self._restored_items.clear()
         self._empty.set()
-        self._remove_rows(i for i in items if not (requests_kept if i.kind is Kind.REQUEST else others_kept))
+        self._remove_rows(
+            i for i in items if not (requests_kept if i.kind is MessageKind.REQUEST else others_kept)
+        )
         return items
 
     def _restore(self, file: QueueFile) -> None:
@@ -202,12 +204,12 @@ class Outbox:
             kind, message = decode(data)
             if message.get("method") in OPENING:
                 file.mark_handed(row)  # its session has ended: only to be reported
-            elif kind is Kind.REQUEST:
+            elif kind is MessageKind.REQUEST:
                 new_id = self._ids.next()  # the new session may use the old one
                 self.restored[new_id] = message
                 data = encode({**message, "id": new_id})
                 self._restored_items.append(QueuedMessage(kind, new_id, message["method"], data, row))
-            elif kind is Kind.NOTIFICATION:
+            elif kind is MessageKind.NOTIFICATION:
                 self._restored_items.append(QueuedMessage(kind, None, message["method"], data, row))
             else:
                 file.mark_handed(row)  # its connection has ended: only to be reported
@@ -244,7 +246,7 @@ class Outbox:
             if connection is not None and not self._sending:
                 await self._send_exclusively(connection, self._flush(connection, now))
 
-    async def _flush(self, connection: Connection, now: Callable[[], float]) -> None:
+    async def _flush(self, connection: WebSocketConnection, now: Callable[[], float]) -> None:
         while self._connection is connection:
             head = self.queue.head()
             if head is None:
@@ -277,9 +279,11 @@ class Outbox:
             self.release()
 
     def _has_slot(self, item: QueuedMessage) -> bool:
-        return item.kind is not Kind.REQUEST or self.unacknowledged.awaited < self._settings.max_in_flight
+        return (
+            item.kind is not MessageKind.REQUEST or self.unacknowledged.awaited < self._settings.max_in_flight
+        )
 
-    async def _send_exclusively(self, connection: Connection, work: Awaitable[None]) -> None:
+    async def _send_exclusively(self, connection: WebSocketConnection, work: Awaitable[None]) -> None:
         """Let one sender at a time use the connection, so that the order is kept."""
         self._sending = True
         try:
@@ -292,13 +296,13 @@ class Outbox:
         finally:
             self._sending = False
 
-    async def _transmit(self, connection: Connection, item: QueuedMessage, now: float) -> None:
+    async def _transmit(self, connection: WebSocketConnection, item: QueuedMessage, now: float) -> None:
         forgotten = self.unacknowledged.record(item, now)
         if forgotten:
             self._remove_rows(forgotten)
         if item.method in WATCHED:
             self.handshake.note_sent(item.kind, item.message())
-        elif item.kind is Kind.REQUEST and item.id is not None:
+        elif item.kind is MessageKind.REQUEST and item.id is not None:
             self.handshake.note_reused(item.id)
         self._metrics.messages_sent += 1
         self._metrics.bytes_sent += len(item.data)

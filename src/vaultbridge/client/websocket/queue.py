@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from vaultbridge.client.errors import QueueFull
-from vaultbridge.client.messages import Kind, Message, RequestId, decode
+from vaultbridge.client.messages import Message, MessageKind, RequestId, decode
 from vaultbridge.limits import MIB
 
 QUEUE_MESSAGES: Final = 10_000
@@ -22,7 +22,7 @@ QUEUE_BYTES: Final = 32 * MIB
 class QueuedMessage(msgspec.Struct, frozen=True, gc=False):
     """An accepted message, encoded once, with what must be known about it."""
 
-    kind: Kind
+    kind: MessageKind
     id: RequestId | None
     method: str
     data: bytes
@@ -76,7 +76,7 @@ class SendQueue:
         """Append a message that an earlier process accepted: its limits were checked then."""
         self._items.append(item)
         self.bytes += len(item.data)
-        if item.kind is Kind.REQUEST and item.id is not None:
+        if item.kind is MessageKind.REQUEST and item.id is not None:
             self._requests[item.id] = item
 
     def head(self) -> QueuedMessage | None:
@@ -98,9 +98,11 @@ class SendQueue:
 
     def take_answers(self) -> tuple[QueuedMessage, ...]:
         """Remove and return the waiting answers: their requests came over a connection that is gone."""
-        taken = tuple(item for item in self._items if item.kind in (Kind.RESPONSE, Kind.ERROR))
+        taken = tuple(item for item in self._items if item.kind in (MessageKind.RESPONSE, MessageKind.ERROR))
         if taken:
-            rest = [item for item in self._items if item.kind not in (Kind.RESPONSE, Kind.ERROR)]
+            rest = [
+                item for item in self._items if item.kind not in (MessageKind.RESPONSE, MessageKind.ERROR)
+            ]
             self._items = deque(rest)
             self.bytes -= sum(len(item.data) for item in taken)
         return taken
@@ -114,5 +116,5 @@ class SendQueue:
 
     def _forget(self, item: QueuedMessage) -> None:
         self.bytes -= len(item.data)
-        if item.kind is Kind.REQUEST and item.id is not None:
+        if item.kind is MessageKind.REQUEST and item.id is not None:
             del self._requests[item.id]

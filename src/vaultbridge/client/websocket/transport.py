@@ -15,11 +15,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Unpack
 
 from vaultbridge.client.errors import ConnectionLost, MessagesUnconfirmed, QueueFull, TransportClosed
-from vaultbridge.client.messages import Kind, Message, RequestId
-from vaultbridge.client.metrics import Snapshot, render_prometheus
+from vaultbridge.client.messages import Message, MessageKind, RequestId
+from vaultbridge.client.metrics import MetricsSnapshot, render_prometheus
 from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, make_settings, read_settings
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, State
-from vaultbridge.client.websocket.connection import Connection, Dial
+from vaultbridge.client.websocket.connection import Dial, WebSocketConnection
 from vaultbridge.client.websocket.connector import Connector, cancel_dialing, discard, watch_silence
 from vaultbridge.client.websocket.inbox import Deadlines, Inbox
 from vaultbridge.client.websocket.outbox import Outbox
@@ -68,10 +68,10 @@ class WebSocketTransport(Callbacks):
         self._undelivered: deque[Message] = deque()
         self._ending = False
         """Nothing more is accepted: the rest is being reported."""
-        self._connection: Connection | None = None
+        self._connection: WebSocketConnection | None = None
         self._connected_at = 0.0
         self._cut_because: ConnectionLost | None = None
-        self._dialing: asyncio.Task[Connection] | None = None
+        self._dialing: asyncio.Task[WebSocketConnection] | None = None
         self._beating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -113,7 +113,7 @@ class WebSocketTransport(Callbacks):
         """What the server accepted on the current connection."""
         return self._connection.subprotocol if self._connection is not None else None
 
-    def metrics(self) -> Snapshot:
+    def metrics(self) -> MetricsSnapshot:
         return self._metrics.snapshot(
             queue_messages=self._outbox.size,
             queue_bytes=self._outbox.queue.bytes,
@@ -165,7 +165,11 @@ class WebSocketTransport(Callbacks):
                 raise TransportClosed("The transport is closed.")
             item = self._outbox.prepare(message)
             now = asyncio.get_running_loop().time()
-            if self._deadlines.seconds is not None and item.kind is Kind.REQUEST and item.id is not None:
+            if (
+                self._deadlines.seconds is not None
+                and item.kind is MessageKind.REQUEST
+                and item.id is not None
+            ):
                 self._deadlines.add(item.id, now)
                 self._deadline_set.set()
             await self._outbox.post(item, now)
@@ -224,7 +228,7 @@ class WebSocketTransport(Callbacks):
             self._move("closed")
             self._end()
 
-    async def _supervise(self, connection: Connection) -> None:
+    async def _supervise(self, connection: WebSocketConnection) -> None:
         """Read the connection; when it is lost, report and reconnect, until no attempts are left."""
         now = asyncio.get_running_loop().time
         while True:
@@ -242,7 +246,7 @@ class WebSocketTransport(Callbacks):
             self._use(new_connection)
             connection = new_connection
 
-    def _use(self, connection: Connection) -> None:
+    def _use(self, connection: WebSocketConnection) -> None:
         self._connection = connection
         self._cut_because = None
         self._connected_at = self._inbox.last_received = asyncio.get_running_loop().time()
@@ -253,7 +257,7 @@ class WebSocketTransport(Callbacks):
         self._move("opened")
         self._outbox.attach(connection)
 
-    async def _read(self, connection: Connection) -> ConnectionLost:
+    async def _read(self, connection: WebSocketConnection) -> ConnectionLost:
         while self._is(State.CONNECTED):
             try:
                 frame = await connection.receive()
@@ -262,7 +266,7 @@ class WebSocketTransport(Callbacks):
             await self._inbox.take(frame)
         return ConnectionLost("The transport was closed.")
 
-    async def _drop(self, connection: Connection, lost: ConnectionLost) -> None:
+    async def _drop(self, connection: WebSocketConnection, lost: ConnectionLost) -> None:
         """The connection is lost: report everything that failed, at once."""
         connection.abort()
         if self._beating is not None:
@@ -331,14 +335,14 @@ class WebSocketTransport(Callbacks):
             # With a timeout: the user's callback may refuse to be cancelled.
             await asyncio.wait(mine, timeout=self.settings.close_timeout)
 
-    async def _close_connection(self, connection: Connection) -> bool:
+    async def _close_connection(self, connection: WebSocketConnection) -> bool:
         try:
             async with asyncio.timeout(self.settings.close_timeout):
                 return await connection.close()
         except TimeoutError:
             return False
 
-    async def _watch_silence(self, connection: Connection, interval: float) -> None:
+    async def _watch_silence(self, connection: WebSocketConnection, interval: float) -> None:
         self._cut_because = await watch_silence(
             connection,
             interval=interval,

@@ -21,8 +21,8 @@ from vaultbridge.client.errors import MessagesDiscarded, MessagesUnconfirmed, Tr
 from vaultbridge.client.messages import (
     CONNECTION_LOST,
     REQUEST_TIMED_OUT,
-    Kind,
     Message,
+    MessageKind,
     RequestId,
     make_error_answer,
 )
@@ -94,7 +94,7 @@ class Unacknowledged:
     def record(self, item: QueuedMessage, now: float) -> tuple[QueuedMessage, ...]:
         """Record `item` just before it is sent. Returns older messages that were dropped to make room."""
         self._sequence = sequence = self._sequence + 1
-        if item.kind is Kind.REQUEST and item.id is not None:
+        if item.kind is MessageKind.REQUEST and item.id is not None:
             self.open[item.id] = AwaitingAnswer(item, sequence, now)
             return ()
         self._others.append((sequence, item))
@@ -193,9 +193,9 @@ def report_unsent(
 ) -> FailureReport:
     """The transport ended with `queued` messages unsent; those that are `…_kept` stay in the queue file."""
     items = tuple(queued)
-    others = decode_messages(item for item in items if item.kind is not Kind.REQUEST)
+    others = decode_messages(item for item in items if item.kind is not MessageKind.REQUEST)
     errors = () if others_kept or not others else (MessagesDiscarded(others, f"{why[0].lower()}{why[1:]}."),)
-    requests = (item for item in items if item.kind is Kind.REQUEST)
+    requests = (item for item in items if item.kind is MessageKind.REQUEST)
     return FailureReport(errors, tuple(_make_unsent(item, why, kept=requests_kept) for item in requests))
 
 

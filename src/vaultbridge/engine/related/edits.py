@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.engine.operations import Append, Operation, ReplaceText
-from vaultbridge.engine.related.mentions import Mention, split_units
+from vaultbridge.engine.related.mentions import UnlinkedMention, split_units
 from vaultbridge.engine.vocabulary import convert_operation
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
@@ -54,7 +54,7 @@ _RELATED_HEADINGS: Final = frozenset(
 """Headings under which people keep such links already."""
 
 
-class Place(Struct, frozen=True):
+class EditableNote(Struct, frozen=True):
     """A note that may be edited: its path, its text as it is on disk, and the hash of that."""
 
     path: str
@@ -64,7 +64,7 @@ class Place(Struct, frozen=True):
 
 
 def link_mention(
-    place: Place, dest: str, mention: Mention, table: FileTable, settings: LinkSettings
+    place: EditableNote, dest: str, mention: UnlinkedMention, table: FileTable, settings: LinkSettings
 ) -> dict[str, Any] | None:
     """Return the arguments that turn a mention into a link; None if no such edit is certain."""
     shown = place.text[mention.start : mention.end]
@@ -81,7 +81,9 @@ def link_mention(
     return None
 
 
-def link_at_end(place: Place, dest: str, table: FileTable, settings: LinkSettings) -> dict[str, Any] | None:
+def link_at_end(
+    place: EditableNote, dest: str, table: FileTable, settings: LinkSettings
+) -> dict[str, Any] | None:
     """Return the arguments that add a link to the note's list of related ones; None if no such edit is
     certain."""
     try:
@@ -103,7 +105,12 @@ def make_operation(edit: dict[str, Any]) -> Operation:
 
 
 def _spellings(
-    place: Place, dest: str, shown: str, mention: Mention, table: FileTable, settings: LinkSettings
+    place: EditableNote,
+    dest: str,
+    shown: str,
+    mention: UnlinkedMention,
+    table: FileTable,
+    settings: LinkSettings,
 ) -> Iterator[str]:
     """Ways to write the link, the shortest first. In a row of a table `|` is escaped."""
     try:
@@ -134,7 +141,7 @@ def _is_in_table(text: str, offset: int) -> bool:
     return any(_DASHES.fullmatch(line.strip().lstrip("> \t")) for line in lines)
 
 
-def _contexts(text: str, mention: Mention) -> Iterator[tuple[int, int]]:
+def _contexts(text: str, mention: UnlinkedMention) -> Iterator[tuple[int, int]]:
     """The mention with as many of the words around it in its line as make it unique in the text."""
     first, last = start_of_line(text, mention.start), end_of_line(text, mention.end)
     units = [(first + a, first + b) for line in split_units(text[first:last]) for a, b in line]
@@ -156,7 +163,7 @@ def _contexts(text: str, mention: Mention) -> Iterator[tuple[int, int]]:
 
 
 def _proves(
-    place: Place, edit: ReplaceText | Append, dest: str, table: FileTable, *, shown: str | None = None
+    place: EditableNote, edit: ReplaceText | Append, dest: str, table: FileTable, *, shown: str | None = None
 ) -> bool:
     try:
         after = parse(apply_changes(place.text, edit.changes(place.text, place.note, {})))

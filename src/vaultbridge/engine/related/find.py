@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.related.edits import Place, link_at_end, link_mention
-from vaultbridge.engine.related.mentions import Mention, find_mentions
+from vaultbridge.engine.related.edits import EditableNote, link_at_end, link_mention
+from vaultbridge.engine.related.mentions import UnlinkedMention, find_mentions
 from vaultbridge.engine.related.shared import (
     COMMON_NOTES,
     SharedNeighbours,
@@ -79,8 +79,8 @@ class Evidence(Struct):
     it."""
 
     score: float = 0.0
-    mentions: list[Mention] = []
-    mentioned: list[Mention] = []
+    mentions: list[UnlinkedMention] = []
+    mentioned: list[UnlinkedMention] = []
     words: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
     meaning: float = 0.0
@@ -108,9 +108,9 @@ def find_related(engine: Engine, path: VaultPath, *, limit: int = 10, offset: in
     NoteNotFound."""
     view = engine.view(path)
     asked = Asked(path, note_name(path), (note_name(path), *view.note.aliases), view.text, view.note)
-    with Finding.open(engine) as finding:
+    with RelatedSearch.open(engine) as finding:
         ranked = finding.rank(asked)
-    place = Place(path, view.text, view.note, view.hash)
+    place = EditableNote(path, view.text, view.note, view.hash)
     page = ranked[offset : offset + limit]
     return RelatedPage(tuple(finding.offer(place, asked, *one) for one in page), len(ranked))
 
@@ -120,13 +120,13 @@ def find_related_to_text(engine: Engine, text: str, *, limit: int = 10, offset: 
     replace and nothing else."""
     note = parse(text)
     asked = Asked("", "", (), text, note)
-    with Finding.open(engine) as finding:
+    with RelatedSearch.open(engine) as finding:
         ranked = finding.rank(asked)
     page = ranked[offset : offset + limit]
     return RelatedPage(tuple(finding.offer_for_text(asked, *one) for one in page), len(ranked))
 
 
-class Finding:
+class RelatedSearch:
     """One look at the vault, within one reading transaction of the index."""
 
     def __init__(self, engine: Engine, index: Index, db: sqlite3.Connection) -> None:
@@ -148,7 +148,7 @@ class Finding:
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, engine: Engine) -> Iterator[Finding]:
+    def open(cls, engine: Engine) -> Iterator[RelatedSearch]:
         index = engine.queries.index()
         with index.reading() as db:
             yield cls(engine, index, db)
@@ -266,7 +266,7 @@ class Finding:
         notes.sort(key=lambda path: (-found[path].score if path in found else 0.0, path))
         return notes[:MENTIONING]
 
-    def _mentions_of(self, wanted: str, keys: Collection[str], path: str) -> list[Mention]:
+    def _mentions_of(self, wanted: str, keys: Collection[str], path: str) -> list[UnlinkedMention]:
         text, blob = self.db.execute(
             "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (self.ids[path],)
         ).fetchone()
@@ -297,7 +297,7 @@ class Finding:
 
     # What is offered.
 
-    def offer(self, place: Place, asked: Asked, path: str, evidence: Evidence) -> Related:
+    def offer(self, place: EditableNote, asked: Asked, path: str, evidence: Evidence) -> Related:
         settings = self.engine.settings.links
         edit: dict[str, Any] | None = None
         for mention in evidence.mentions:
@@ -309,7 +309,7 @@ class Finding:
             edit = link_at_end(place, path, self.table, settings)
         return Related(VaultPath(path), round(evidence.score, 3), tuple(explain(asked, path, evidence)), edit)
 
-    def offer_there(self, asked: Asked, there: Place) -> dict[str, Any] | None:
+    def offer_there(self, asked: Asked, there: EditableNote) -> dict[str, Any] | None:
         """The edit of another note, where it mentions the asked one."""
         keys = {name_key(name) for name in asked.names}
         for mention in _find_names(there.text, there.note, asked.path, keys):
@@ -319,22 +319,22 @@ class Finding:
         return None
 
     def offer_for_text(self, asked: Asked, path: str, evidence: Evidence) -> Related:
-        place = Place("", asked.text, asked.note, "")
+        place = EditableNote("", asked.text, asked.note, "")
         edit: dict[str, Any] | None = None
         for mention in evidence.mentions:
             made = edit or link_mention(place, path, mention, self.table, self.engine.settings.links)
             edit = made and {"old": made["old"], "new": made["new"]}
         return Related(VaultPath(path), round(evidence.score, 3), tuple(explain(asked, path, evidence)), edit)
 
-    def read(self, path: str) -> Place | None:
+    def read(self, path: str) -> EditableNote | None:
         try:
             view = self.engine.view(path)
         except VaultbridgeError:
             return None
-        return Place(view.path, view.text, view.note, view.hash) if view.path == path else None
+        return EditableNote(view.path, view.text, view.note, view.hash) if view.path == path else None
 
 
-def _find_names(text: str, note: Note, path: str, keys: Collection[str]) -> list[Mention]:
+def _find_names(text: str, note: Note, path: str, keys: Collection[str]) -> list[UnlinkedMention]:
     """The mentions of one note, whose names have these keys."""
     named = (path,)
     return find_mentions(text, note, lambda key: named if key in keys else (), only=keys).get(path, [])
@@ -357,7 +357,7 @@ def explain(asked: Asked, path: str, evidence: Evidence) -> Iterator[str]:
         yield f"similar meaning: {evidence.meaning:.2f}"
 
 
-def _snippet(text: str, mention: Mention) -> str:
+def _snippet(text: str, mention: UnlinkedMention) -> str:
     """The mention within its line."""
     first = max(start_of_line(text, mention.start), mention.start - SNIPPET_CHARS)
     last = min(end_of_line(text, mention.end), mention.end + SNIPPET_CHARS)

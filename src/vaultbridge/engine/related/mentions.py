@@ -58,7 +58,7 @@ Lookup = Callable[[str], Sequence[str]]
 """The paths of the notes that have a name or alias with this key (`links.resolve.name_key`)."""
 
 
-class Mention(Struct, frozen=True):
+class UnlinkedMention(Struct, frozen=True):
     start: int
     end: int
     line: int
@@ -122,13 +122,13 @@ def split_units(text: str) -> list[list[tuple[int, int]]]:
 
 def find_mentions(
     text: str, note: Note, lookup: Lookup, *, only: Collection[str] = ()
-) -> dict[str, list[Mention]]:
+) -> dict[str, list[UnlinkedMention]]:
     """Return the mentions of each note, in the order of the text. A name that several notes have mentions
     none of them. `only` are the keys that are looked for; none: whatever `lookup` knows."""
     text = text[:TEXT_CHARS]
     blocked = _Blocked(text, note)
     positions = Positions(text)
-    found: list[tuple[str, Mention]] = []
+    found: list[tuple[str, UnlinkedMention]] = []
     looked = 0
     for units in split_units(text):
         looked += len(units)
@@ -137,10 +137,12 @@ def find_mentions(
         line = _Line(text, units)
         if not only or any(key in line.key for key in only):
             places = line.find(lookup)
-            found += [(path, Mention(start, end, positions.line_of(start))) for path, start, end in places]
+            found += [
+                (path, UnlinkedMention(start, end, positions.line_of(start))) for path, start, end in places
+            ]
     free = [(path, one) for path, one in found if path and not blocked.touches(one.start, one.end)]
     good = set(_linkable(text, [one for _, one in free]))
-    mentions: dict[str, list[Mention]] = {}
+    mentions: dict[str, list[UnlinkedMention]] = {}
     for path, one in free:
         if one in good and len(kept := mentions.setdefault(path, [])) < MENTIONS_EACH:
             kept.append(one)
@@ -200,7 +202,7 @@ class _Line:
         return None
 
 
-def _linkable(text: str, mentions: Collection[Mention]) -> list[Mention]:
+def _linkable(text: str, mentions: Collection[UnlinkedMention]) -> list[UnlinkedMention]:
     """Those that would be links if they were written as such: the parser knows what is code."""
     ordered = sorted(mentions, key=lambda one: one.start)
     ordered = [one for one in ordered if fits_wiki(text[one.start : one.end])]

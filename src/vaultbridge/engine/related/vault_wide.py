@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.engine.related.edits import link_at_end
-from vaultbridge.engine.related.find import Asked, Evidence, Finding, explain
+from vaultbridge.engine.related.find import Asked, Evidence, RelatedSearch, explain
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.syntax import note_name
@@ -89,7 +89,7 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
     links: dict[tuple[str, str], tuple[str, str, Evidence, Asked]] = {}
     alike: dict[tuple[str, str], Duplicate] = {}
     looked = 0
-    with Finding.open(engine) as finding:
+    with RelatedSearch.open(engine) as finding:
         # From now on: comparing a large vault with the disk may have taken a while.
         ends = time.monotonic() + LOOK_SECONDS
         for file in notes.rows:
@@ -120,7 +120,7 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
     )
 
 
-def _ask(finding: Finding, path: str) -> Asked | None:
+def _ask(finding: RelatedSearch, path: str) -> Asked | None:
     row = finding.db.execute(
         "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (finding.ids.get(path, 0),)
     ).fetchone()
@@ -131,7 +131,7 @@ def _ask(finding: Finding, path: str) -> Asked | None:
 
 
 def _offers(
-    finding: Finding, found: list[tuple[str, str, Evidence, Asked]], limit: int
+    finding: RelatedSearch, found: list[tuple[str, str, Evidence, Asked]], limit: int
 ) -> Iterator[MissingLink]:
     """The best links with an edit. Where the disk has changed since, the next one takes the place."""
     left = limit
@@ -148,7 +148,7 @@ def _offers(
 
 
 def _place_orphans(
-    engine: Engine, finding: Finding, *, limit: int, offset: int, ends: float
+    engine: Engine, finding: RelatedSearch, *, limit: int, offset: int, ends: float
 ) -> tuple[tuple[MissingLink, ...], tuple[VaultPath, ...]]:
     """For each orphan the note that it could hang on, with the edit of that note."""
     settings = engine.settings.links
@@ -176,7 +176,7 @@ def _place_orphans(
     return tuple(placed), tuple(homeless[:limit])
 
 
-def _find_alike(finding: Finding, asked: Asked) -> Iterator[Duplicate]:
+def _find_alike(finding: RelatedSearch, asked: Asked) -> Iterator[Duplicate]:
     """Notes that say the same as this one, among those that share most of its words; linked ones too."""
     own = _shingles(asked.text)
     if not own:

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 from vaultbridge.editor.model import (
     Focus,
     Mention,
-    NoteFindings,
-    OpenFile,
+    NoteDiagnostics,
+    OpenTab,
     Point,
     Selection,
     Severity,
@@ -116,7 +116,7 @@ def current_selection(focus: Focus | None, paths: IdePaths, otherwise: str) -> d
     return {"success": True, **selection_changed(focus, paths)}
 
 
-def editor_tab(file: OpenFile, paths: IdePaths, *, active: bool, lines: int) -> dict[str, Any]:
+def editor_tab(file: OpenTab, paths: IdePaths, *, active: bool, lines: int) -> dict[str, Any]:
     """One entry of `getOpenEditors`."""
     return {
         "uri": paths.url(file.path),
@@ -135,7 +135,7 @@ def editor_tab(file: OpenFile, paths: IdePaths, *, active: bool, lines: int) -> 
     }
 
 
-def diagnostics(found: NoteFindings, uri: str) -> dict[str, Any]:
+def diagnostics(found: NoteDiagnostics, uri: str) -> dict[str, Any]:
     """One note's entry of `getDiagnostics`."""
     positions = Positions(found.text)
     return {

@@ -11,13 +11,13 @@ from typing import Any
 
 from vaultbridge.editor.diffs import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.hub import EditorHub
-from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, Watcher
+from vaultbridge.editor.reviews import LISTED, ProposalEvent, Reviews, ReviewState, ReviewWatcher
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.protocols.dialect import Call, Handler, Peer
 from vaultbridge.protocols.editor import review_wire, wire
 from vaultbridge.review.decide import Differs, choose_files, choose_version
 from vaultbridge.review.gate import parse_id
-from vaultbridge.review.model import Proposal, Version
+from vaultbridge.review.model import Proposal, ProposalVersion
 
 PLACES = {"cli": "terminal"}
 """What people call an app in which they decide; others are called as they call themselves."""
@@ -47,7 +47,7 @@ class ReviewMethods:
         front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
         self._hub.diffs.join(self._name, front_end)
         if self._hub.reviews is not None:
-            await self._hub.reviews.join(self._name, Watcher(self._tell, self._policy_changed))
+            await self._hub.reviews.join(self._name, ReviewWatcher(self._tell, self._policy_changed))
 
     def leave(self) -> None:
         self._hub.diffs.leave(self._name)
@@ -222,7 +222,7 @@ class ReviewMethods:
         self._peer.notify("proposalClosed", closed)
 
 
-def _describe_preview(proposal: dict[str, Any], chosen: Version | None) -> dict[str, Any]:
+def _describe_preview(proposal: dict[str, Any], chosen: ProposalVersion | None) -> dict[str, Any]:
     """`proposal` is how it is now; `chosen` what would be written, None when that was not seen."""
     if chosen is None:
         return {"outcome": "shown-again", "proposal": proposal}

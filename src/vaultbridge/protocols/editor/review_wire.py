@@ -15,7 +15,7 @@ from vaultbridge.engine.outcome import PlannedFile
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.editor.wire import EditorParams
 from vaultbridge.review.decide import Differs, FileDecision, describe_decision
-from vaultbridge.review.model import Proposal, Version, has_text, hash_of, hunks_of, texts_of
+from vaultbridge.review.model import Proposal, ProposalVersion, has_text, hash_of, hunks_of, texts_of
 
 TEXT_CHARS: Final = 2 * MIB
 """The most text in one proposal that is sent unasked; the texts of further files come when they are asked
@@ -72,7 +72,7 @@ def encode_proposal(
     proposal: Proposal, vault: str, *, texts: bool = True, limit: int = TEXT_CHARS, undone: bool = False
 ) -> dict[str, Any]:
     body = proposal.body
-    version = Version(()) if body is None else body.version
+    version = ProposalVersion(()) if body is None else body.version
     files: list[dict[str, Any]]
     if texts and body is not None:
         files = encode_files(version, limit)
@@ -114,7 +114,7 @@ def encode_proposal(
     }
 
 
-def encode_files(version: Version, limit: int) -> list[dict[str, Any]]:
+def encode_files(version: ProposalVersion, limit: int) -> list[dict[str, Any]]:
     left = limit
     encoded = []
     for file in version.files:
@@ -186,16 +186,16 @@ def encode_review(state: ReviewState) -> dict[str, Any]:
 # Diffs of Claude Code in the same form.
 
 
-def diff_version(diff: Diff) -> Version:
+def diff_version(diff: Diff) -> ProposalVersion:
     before = None if diff.is_new else diff.old_text.encode("utf-8", "surrogatepass")
     after = diff.new_text.encode("utf-8", "surrogatepass")
     change: Literal["created", "changed"] = "created" if diff.is_new else "changed"
     file = PlannedFile(diff.path, change, before=before, after=after)
     conflicts = {str(diff.path): diff.conflict} if diff.conflict else {}
-    return Version((file,), conflict=diff.conflict, conflicts=conflicts)
+    return ProposalVersion((file,), conflict=diff.conflict, conflicts=conflicts)
 
 
-def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[Version, Version]:
+def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[ProposalVersion, ProposalVersion]:
     """The diff as it is now, and as the person saw it. Raises Differs when that is not remembered."""
     version = diff_version(diff)
     versions = (version, *map(diff_version, shown))

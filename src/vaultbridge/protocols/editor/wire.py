@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
+from vaultbridge.editor.model import Mention, OpenTab, Point, Selection
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.text import Positions
@@ -78,8 +78,8 @@ class WireFile(EditorParams, frozen=True):
     preview: bool = False
     lines: int = 0
 
-    def file(self) -> OpenFile:
-        return OpenFile(vault_path(self.path), self.dirty, self.pinned, self.preview, max(self.lines, 0))
+    def file(self) -> OpenTab:
+        return OpenTab(vault_path(self.path), self.dirty, self.pinned, self.preview, max(self.lines, 0))
 
 
 class OpenFiles(EditorParams, frozen=True):

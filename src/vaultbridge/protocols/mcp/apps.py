@@ -33,7 +33,7 @@ VIEW_META: Final[dict[str, Any]] = {
 }
 
 
-class View(Struct, frozen=True, kw_only=True):
+class ChatView(Struct, frozen=True, kw_only=True):
     """A page for the chat. `read` returns its HTML."""
 
     uri: str
@@ -50,7 +50,7 @@ class Apps(Struct, frozen=True):
     """`views` by URI; `shown_by` says which view shows the results of a tool. `tools` are for views alone:
     a client must not offer them to its model."""
 
-    views: Mapping[str, View] = {}
+    views: Mapping[str, ChatView] = {}
     shown_by: Mapping[str, str] = {}
     tools: tuple[ToolInfo, ...] = ()
 
@@ -81,7 +81,7 @@ def tool_meta(uri: str, *visible_to: Literal["model", "app"]) -> dict[str, Any]:
     return {"ui": {"resourceUri": uri, **ui} if uri else ui}
 
 
-def view_info(view: View) -> ResourceInfo:
+def view_info(view: ChatView) -> ResourceInfo:
     """A view as a member of a list of resources."""
     return ResourceInfo(
         uri=view.uri,
@@ -93,6 +93,6 @@ def view_info(view: View) -> ResourceInfo:
     )
 
 
-def read_view(view: View) -> TextResource:
+def read_view(view: ChatView) -> TextResource:
     """A view as the content of a resource that was read."""
     return TextResource(uri=view.uri, text=view.read(), mime_type=MEDIA_TYPE, meta=VIEW_META)

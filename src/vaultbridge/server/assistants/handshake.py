@@ -37,7 +37,7 @@ _INITIALIZE: Final = {
 _LIST_TOOLS: Final = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
-class Handshake(Struct, frozen=True):
+class HandshakeResult(Struct, frozen=True):
     """What the server said of itself, and how long it took until its tools were listed."""
 
     server: str
@@ -48,7 +48,7 @@ class Handshake(Struct, frozen=True):
 
 def check_handshake(
     words: Sequence[str], environ: Mapping[str, str] = os.environ, *, seconds: float = HANDSHAKE_SECONDS
-) -> Handshake:
+) -> HandshakeResult:
     """Start the server, list its tools and end it. Raises EngineFailure, which says what went wrong."""
     started = time.monotonic()
     try:
@@ -75,7 +75,7 @@ def check_handshake(
         tools = _ask(process, _LIST_TOOLS).get("tools")
         info = opened.get("serverInfo")
         info = info if isinstance(info, dict) else {}
-        return Handshake(
+        return HandshakeResult(
             server=str(info.get("name", "")),
             version=str(info.get("version", "")),
             tools=len(tools) if isinstance(tools, list) else 0,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.outcome import Gate
+    from vaultbridge.engine.outcome import ChangeGate
 
 Profile = Literal["core", "full", "read-only"]
 
@@ -95,7 +95,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     profile: Profile = "full"
     read_only: bool = False
     index_wait: float = 0.0
-    gate: Gate | None = None
+    gate: ChangeGate | None = None
 
     @property
     def vaults(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
 
 class _GatedEngines(Mapping[str, "Engine"]):
-    def __init__(self, engines: Mapping[str, Engine], gate: Gate) -> None:
+    def __init__(self, engines: Mapping[str, Engine], gate: ChangeGate) -> None:
         self._engines = engines
         self._gate = gate
 

@@ -22,14 +22,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
-from vaultbridge.protocols.mcp.apps import VIEW_KEY, Apps, View
+from vaultbridge.protocols.mcp.apps import VIEW_KEY, Apps, ChatView
 from vaultbridge.protocols.mcp.values import TextContent, ToolAnnotations, ToolInfo, ToolResult
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.outcome import PlannedFile
     from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-    from vaultbridge.review.decide import Result
+    from vaultbridge.review.decide import DecisionResult
     from vaultbridge.review.gate import ReviewGate
     from vaultbridge.review.model import Proposal
     from vaultbridge.review.policy import ReviewRules
@@ -88,8 +88,10 @@ DECIDE: Final = ToolInfo(
 )
 
 
-def _view(uri: str, title: str, description: str) -> View:
-    return View(uri=uri, title=title, description=description, read=lambda: _read(uri.removeprefix(_BASE)))
+def _view(uri: str, title: str, description: str) -> ChatView:
+    return ChatView(
+        uri=uri, title=title, description=description, read=lambda: _read(uri.removeprefix(_BASE))
+    )
 
 
 def _read(name: str) -> str:
@@ -284,7 +286,7 @@ class VaultApps:
         shown = self._describe(issued.engine, number, principal)
         return _render(result.text, {**shown, "outcome": result.outcome, "message": result.text})
 
-    def _carry_out(self, asked: _Arguments, issued: Issued) -> Result:
+    def _carry_out(self, asked: _Arguments, issued: Issued) -> DecisionResult:
         from vaultbridge.review.decide import Decider, FileDecision
         from vaultbridge.review.store import store_of
 

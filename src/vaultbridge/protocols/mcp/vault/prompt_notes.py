@@ -30,7 +30,7 @@ _PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\W_][\w -]{0,63}?)[ \t]*(?::[^{}
 _TEMPLATE_WORDS: Final = frozenset({"date", "time", "title"})
 
 
-class Argument(Struct, frozen=True):
+class PromptField(Struct, frozen=True):
     """`complete` is the kind of value to suggest: note, tag, folder, property or nothing."""
 
     name: str
@@ -42,7 +42,7 @@ class Argument(Struct, frozen=True):
 class NotePrompt(Struct, frozen=True):
     title: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[PromptField, ...]
     body: str
 
 
@@ -56,7 +56,7 @@ def parse_prompt(title: str, text: str) -> NotePrompt:
     for found in _PLACEHOLDER.finditer(body):
         name = found[1]
         if name not in declared and name.lower() not in _TEMPLATE_WORDS:
-            declared[name] = Argument(name, required=True)
+            declared[name] = PromptField(name, required=True)
     description = values.get("description")
     return NotePrompt(
         title=title,
@@ -80,7 +80,7 @@ def fill(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
     return _PLACEHOLDER.sub(value, prompt.body)
 
 
-def check_arguments(prompt: str, known: tuple[Argument, ...], given: Mapping[str, str]) -> None:
+def check_arguments(prompt: str, known: tuple[PromptField, ...], given: Mapping[str, str]) -> None:
     names = [argument.name for argument in known]
     for argument in known:
         if argument.required and not given.get(argument.name, "").strip():
@@ -98,7 +98,7 @@ def check_arguments(prompt: str, known: tuple[Argument, ...], given: Mapping[str
             )
 
 
-def _declared(value: Any) -> Iterator[Argument]:
+def _declared(value: Any) -> Iterator[PromptField]:
     if isinstance(value, str):
         value = [value]
     if isinstance(value, dict):
@@ -110,11 +110,11 @@ def _declared(value: Any) -> Iterator[Argument]:
         return
     for entry in value:
         if isinstance(entry, str) and entry.strip():
-            yield Argument(entry.strip(), complete=_kind(entry.strip(), ""))
+            yield PromptField(entry.strip(), complete=_kind(entry.strip(), ""))
         elif isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
             name = entry["name"].strip()
             about = entry.get("description")
-            yield Argument(
+            yield PromptField(
                 name,
                 about.strip()[:DESCRIPTION_CHARS] if isinstance(about, str) else "",
                 entry.get("required") is True,
@@ -139,7 +139,7 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[PromptField, ...]
     wording: str
     defaults: Mapping[str, str] = {}
     attaches: str = ""
@@ -156,14 +156,14 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
         return text
 
 
-_NOTE: Final = Argument("note", "The note's name or path", required=True, complete="note")
+_NOTE: Final = PromptField("note", "The note's name or path", required=True, complete="note")
 
 BUILT_IN: Final[tuple[BuiltIn, ...]] = (
     BuiltIn(
         name="summarize_note",
         title="Summarize a note",
         description="The gist of a note, its open questions and its tasks",
-        arguments=(_NOTE, Argument("focus", "What the summary should be about")),
+        arguments=(_NOTE, PromptField("focus", "What the summary should be about")),
         attaches="note",
         defaults={"focus": "what matters most in it"},
         wording=(
@@ -177,7 +177,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         name="ask",
         title="Ask the vault",
         description="What the notes say to a question, with where it stands",
-        arguments=(Argument("question", "As you would ask a person", required=True),),
+        arguments=(PromptField("question", "As you would ask a person", required=True),),
         wording=(
             "Answer from this vault: {question}\n\n"
             "Begin with obsidian_context and the question. If a part of the answer is missing, ask again in "
@@ -203,7 +203,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         name="weekly_review",
         title="Weekly review",
         description="What was done, what is open and what is due, from the notes of a week",
-        arguments=(Argument("week", "A day of the week, as YYYY-MM-DD; this week when left out"),),
+        arguments=(PromptField("week", "A day of the week, as YYYY-MM-DD; this week when left out"),),
         defaults={"week": "today"},
         wording=(
             "Review the week of {week} from this vault.\n\n"
@@ -220,7 +220,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         name="tidy_inbox",
         title="Tidy the inbox",
         description="Propose a place, a name, tags and links for each note of a folder, then carry it out",
-        arguments=(Argument("folder", "The folder to tidy; Inbox when left out", complete="folder"),),
+        arguments=(PromptField("folder", "The folder to tidy; Inbox when left out", complete="folder"),),
         defaults={"folder": "Inbox"},
         changes=True,
         wording=(
@@ -237,7 +237,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         name="tag_overview",
         title="Overview of a tag",
         description="What the notes under a tag say together, and where they disagree",
-        arguments=(Argument("tag", "The tag, with or without #", required=True, complete="tag"),),
+        arguments=(PromptField("tag", "The tag, with or without #", required=True, complete="tag"),),
         wording=(
             "Give an overview of the notes tagged {tag}.\n\n"
             "Find them with obsidian_search (tag:{tag}), read the outlines first and then the sections "
@@ -249,7 +249,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
         name="check_property",
         title="Check a property",
         description="Whether a property is used alike in all notes, and what to put right",
-        arguments=(Argument("property", "The property's name", required=True, complete="property"),),
+        arguments=(PromptField("property", "The property's name", required=True, complete="property"),),
         wording=(
             "Check how the property {property} is used in this vault.\n\n"
             "Ask obsidian_properties for its values and types. Tell which notes spell a value in another "

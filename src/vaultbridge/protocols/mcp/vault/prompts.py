@@ -27,9 +27,9 @@ from vaultbridge.protocols.mcp.values import (
 )
 from vaultbridge.protocols.mcp.vault.prompt_notes import (
     BUILT_IN,
-    Argument,
     BuiltIn,
     NotePrompt,
+    PromptField,
     check_arguments,
     fill,
     parse_prompt,
@@ -182,14 +182,14 @@ class Prompts:
                     yield path
 
 
-_VAULT: Final = Argument("vault", "Which vault")
+_VAULT: Final = PromptField("vault", "Which vault")
 
 
 def paginate_prompts(infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
     return paginate(infos, cursor, lambda info: info.name)
 
 
-def arguments_of(prompt: Prompt) -> tuple[Argument, ...]:
+def arguments_of(prompt: Prompt) -> tuple[PromptField, ...]:
     return prompt.arguments if isinstance(prompt, BuiltIn) else prompt.prompt.arguments
 
 

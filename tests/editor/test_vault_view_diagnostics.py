@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.editor.model import Finding
+from vaultbridge.editor.model import Diagnostic
 from vaultbridge.editor.vault_view import FINDINGS_PER_NOTE, check_note
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.model import Note
@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-def found(text: str) -> tuple[Finding, ...]:
+def found(text: str) -> tuple[Diagnostic, ...]:
     def note_of(path: VaultPath) -> tuple[str, Note] | None:
         body = FILES.get(path)
         return None if body is None else (body, parse(body))
