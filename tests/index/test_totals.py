@@ -215,7 +215,7 @@ def test_pages_are_the_same_when_there_are_too_many_rows_to_sort(vaults: Callabl
         for name, answer in ANSWERS.items():
             for page in ((3, 0), (5, listing.FEW_ROWS // 3), (4, 2 * listing.FEW_ROWS)):
                 assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
-        problems = overview.list_problems(vault.index, limit=1)
+        problems = files.list_problems(vault.index, limit=1)
         missing = LinkGraph(vault.index).unresolved(limit=1)
         assert min(problems.total, missing.rows[0].count) >= listing.FEW_ROWS
     finally:
