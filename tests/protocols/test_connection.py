@@ -129,6 +129,18 @@ async def test_a_waiting_request_that_was_cancelled_does_not_run_under_an_id_use
     assert (await wire.until(lambda message: message["id"] == waiting))["result"] == {}
 
 
+async def test_requests_cancelled_before_they_begin_let_those_that_wait_begin() -> None:
+    gate, wire = gated()
+    ids = [await wire.start("gate") for _ in range(MAX_RUNNING)]
+    # No turn of the event loop between: none of them has begun.
+    waiting = [await wire.start("gate") for _ in range(3)]
+    for id_ in ids:
+        await wire.notify("notifications/cancelled", requestId=id_)
+    gate.opened.set()
+    await asyncio.wait_for(wire.connection.drain(), BOUND)
+    assert [message["id"] for message in wire.messages] == waiting
+
+
 async def test_a_handler_beyond_its_time_is_stopped_and_answered() -> None:
     gate = Gate()
     wire = Wire(lambda _: MethodTable({"gate": gate}), call_seconds=0.02)

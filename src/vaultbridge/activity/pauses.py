@@ -40,10 +40,14 @@ class VaultPauses:
 
     def __init__(self, cache: Path) -> None:
         self._file = cache / FILE_NAME
+        self._place = str(self._file)
         self._stat: FileStat | None = None
         self._list = NOBODY
 
     def read(self) -> PauseList:
+        if self._stat is None and not os.access(self._place, os.F_OK):
+            # The usual case: nobody was paused, and nobody is. An error would take longer to raise.
+            return self._list
         stat = stat_file(self._file)
         if stat != self._stat:
             self._stat = stat

@@ -387,15 +387,22 @@ class Connection:
             return _raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
 
     def _start(self, request: Request, handler: Handler, size: int) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(request, handler, size))
+        task = asyncio.get_running_loop().create_task(self._run(request, handler, size))
         self._running[request.id] = task
-        task.add_done_callback(lambda _: self._done(request.id, task))
 
-    def _done(self, id_: RequestId, task: asyncio.Task[None]) -> None:
-        if self._running.get(id_) is task:
-            del self._running[id_]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("answering request %r failed", id_, exc_info=error)
+    async def _run(self, request: Request, handler: Handler, size: int) -> None:
+        # Not a callback of the task, which would be one more turn of the event loop for each request.
+        try:
+            await self._answer(request, handler, size)
+        except Exception:
+            log.exception("answering request %r failed", request.id)
+        finally:
+            if self._running.get(request.id) is asyncio.current_task():
+                del self._running[request.id]
+            self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        """Called when a request has ended."""
         while self._waiting and len(self._running) < MAX_RUNNING:
             request, handler, size = self._waiting.popleft()
             if self._session.is_in_flight(request.id):
@@ -462,6 +469,8 @@ class Connection:
         task = self._running.pop(id_, None)
         if task is not None:
             task.cancel()
+            # One that has not begun ends without a word.
+            task.add_done_callback(lambda _: self._start_waiting())
             return
         self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
 

@@ -152,7 +152,7 @@ class InputRequired(BaseException):
 class Client:
     """What we know of the client, from the handshake or, in 2026-07-28, from the request."""
 
-    __slots__ = ("capabilities", "info", "log_level", "name", "version")
+    __slots__ = ("_shows_views", "capabilities", "info", "log_level", "name", "version")
 
     def __init__(
         self, version: Version, capabilities: dict[str, Any], name: str, log_level: str | None
@@ -164,10 +164,14 @@ class Client:
         """What it says about itself in the handshake."""
         self.log_level = log_level
         """The least severe level that it wants; None for no messages at all."""
+        self._shows_views: bool | None = None
 
     @property
     def shows_views(self) -> bool:
-        return mcp_apps.can_show(self.capabilities)
+        # Every call of a tool asks, several times.
+        if self._shows_views is None:
+            self._shows_views = mcp_apps.can_show(self.capabilities)
+        return self._shows_views
 
 
 class McpContext:
