@@ -1,7 +1,7 @@
 """The time limits of the calls of one connection.
 
-A call that waits for a person has its limit lifted (`Call.lift_time_limit`); every other one is cancelled when
-it takes too long. Nearly all end long before, so what counts is what a limit costs a call that keeps it.
+A call that waits for a person has its limit lifted (`Call.lift_time_limit`); every other one is cancelled
+when it takes too long. Nearly all end long before, so what counts is what a limit costs a call that keeps it.
 """
 
 from __future__ import annotations
