@@ -7,23 +7,29 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 
 class Assistant:
-    """`home` holds the cache and the server's log; `environ` adds to the server's environment."""
+    """`home` holds the cache and the server's log; `environ` adds to the server's environment; `launcher` is
+    a command that runs the server's."""
 
     def __init__(
-        self, vault: Path, home: Path, *options: str, environ: Mapping[str, str] | None = None
+        self,
+        vault: Path,
+        home: Path,
+        *options: str,
+        environ: Mapping[str, str] | None = None,
+        launcher: Sequence[str] = (),
     ) -> None:
         home.mkdir(exist_ok=True)
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
         with (home / "stderr.txt").open("a") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "vaultbridge", "stdio", str(vault), *options],
+                [*launcher, sys.executable, "-m", "vaultbridge", "stdio", str(vault), *options],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

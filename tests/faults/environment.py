@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import time
 from pathlib import Path
 
 from faults.assistant import Assistant
@@ -13,6 +14,9 @@ from faults.injections import PUBLIC, SECRET, Result
 from vaultbridge.vault.write.journal import Journal
 
 DENY = ("--deny", "Private/")
+
+SAID_SECONDS = 30.0
+"""How long the server may take to notice that it cannot watch, and what other programs wrote."""
 
 
 def link_to_denied(folder: Path, count: int) -> Result:
@@ -227,3 +231,40 @@ def cut_shared_memory(folder: Path, count: int) -> Result:
     lines = note.read_text().splitlines()
     lost += [f"v-{number}-end" for number in range(count) if lines.count(f"v-{number}-end") != 1]
     return Result(injected, calls, done, lost)
+
+
+LIMITED = 'echo "$1" > "/proc/sys/user/max_inotify_$0"; shift; exec "$@"'
+"""Runs a command with a limit on this user's inotify watches or instances."""
+
+
+def use_up_watches(folder: Path, count: int, limit: str, allowed: int) -> Result:
+    """The system lets the server watch only some of the folders, or none. Another program's notes must be
+    found in all of them, and the server must say that it does not watch. The limit applies in a namespace
+    of the server's own. Raises CalledProcessError where that is not allowed."""
+    launcher = ("unshare", "-Ur", "sh", "-c", LIMITED, limit, str(allowed))
+    subprocess.run([*launcher, "true"], check=True, capture_output=True)
+    vault = folder / "vault"
+    folders = [vault / f"old {number}" for number in range(count)]
+    for each in folders:
+        each.mkdir(parents=True)
+    done, lost = 0, []
+    with Assistant(vault, folder / "home", launcher=launcher) as assistant:
+        assistant.call("search", query="nothing")
+        for number in range(count):
+            folders.append(vault / f"new {number}")
+            folders[-1].mkdir()
+
+        def says(tool: str, wanted: str, **arguments: str) -> bool:
+            until = time.monotonic() + SAID_SECONDS
+            while wanted not in assistant.call(tool, **arguments)[1]:
+                if time.monotonic() > until:
+                    lost.append(f"{tool} never says: {wanted}")
+                    return False
+            return True
+
+        says("vault_info", "not being watched")
+        for number, each in enumerate(folders):
+            (each / "note.md").write_text(f"word{number}\n")
+        for number, each in enumerate(folders):
+            done += says("search", f"{each.name}/note.md", query=f"word{number}")
+    return Result(len(folders), len(folders), done, lost)

@@ -26,6 +26,7 @@ from faults.environment import (
     link_to_denied,
     pin_to_hidden,
     shift_clock,
+    use_up_watches,
 )
 from faults.injections import Result, kill_server, save_outside, swap_for_link
 
@@ -49,6 +50,8 @@ FAULTS: dict[str, Fault] = {
     "disk-full": fill_disk,
     "clock": lambda folder, count: shift_clock(folder, max(3, count // 30)),
     "cut-shm": cut_shared_memory,
+    "watches": lambda folder, count: use_up_watches(folder, count, "watches", count * 3 // 2),
+    "watchers": lambda folder, count: use_up_watches(folder, count, "instances", 0),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from faults.environment import (
     link_to_denied,
     pin_to_hidden,
     shift_clock,
+    use_up_watches,
 )
 from faults.injections import Result, kill_server, save_outside, swap_for_link
 
@@ -63,6 +65,20 @@ def test_a_fault_of_the_system_loses_and_reveals_nothing(
     assert result.lost == []
     assert result.injected >= count
     assert result.done
+
+
+@pytest.mark.parametrize(("limit", "allowed"), [("watches", 9), ("watches", 3), ("instances", 0)])
+def test_what_cannot_be_watched_is_compared_instead_and_said(
+    tmp_path: Path, limit: str, allowed: int
+) -> None:
+    """Folders beyond the limit were left unwatched without a word, and what other programs wrote there was
+    found minutes later."""
+    try:
+        result = use_up_watches(tmp_path, 6, limit, allowed)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("user namespaces are not allowed here")
+    assert result.lost == []
+    assert result.done == 12
 
 
 def test_a_folder_in_the_journals_place_stops_changes_but_not_reading(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ everything once, then handle the batches.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -53,6 +55,11 @@ compared."""
 
 RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 """How long we wait before trying again to watch a vault that cannot be watched; the last value repeats."""
+
+
+CROWDED_SECONDS: Final = 60.0
+"""The same when the system allows no more watches. An attempt takes up all that are left, if only for a
+moment, and other programs need them too."""
 
 
 class Changed(Struct, frozen=True):
@@ -98,6 +105,7 @@ class VaultWatcher:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
+        self._has_new_folders = False
 
     def start(self) -> None:
         thread = threading.Thread(target=self._run, name="vault-watch", daemon=True)
@@ -123,11 +131,15 @@ class VaultWatcher:
                     identity, notices = self._identity(), self._open()
                 except (OSError, RuntimeError) as error:
                     lost = _reason(error)
+                else:
+                    if lost := self._find_limit():
+                        notices.close()
             if lost:
                 if not reported_lost:
                     self._deliver(VaultLost(lost))
                     reported_lost = True
-                self._stopping.wait(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
+                pause = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
+                self._stopping.wait(CROWDED_SECONDS if lost == NO_MORE_WATCHES else pause)
                 attempt += 1
                 continue
             attempt, reported_lost = 0, False
@@ -150,6 +162,12 @@ class VaultWatcher:
     def _identity(self) -> tuple[int, int]:
         status = self._root.folder.stat()
         return status.st_dev, status.st_ino
+
+    def _find_limit(self) -> str:
+        """Why folders may be unwatched; empty when all are watched. watchfiles adds a watch for each folder,
+        and silently leaves out those for which the system has none left."""
+        self._has_new_folders = False
+        return "" if _may_watch_one_more(self._root.folder) else NO_MORE_WATCHES
 
     def _follow(self, notices: RustNotify, identity: tuple[int, int], looked: float) -> str:
         """Reports batches until the vault is lost, and returns why; empty when asked to stop. `looked` is
@@ -176,6 +194,8 @@ class VaultWatcher:
             if isinstance(batch, set):
                 for event in self._events(place for _, place in batch):
                     self._deliver(event)
+                if self._has_new_folders and (limit := self._find_limit()):
+                    return limit
 
     def _events(self, places: Iterable[str]) -> list[WatchEvent]:
         paths: set[VaultPath] = set()
@@ -198,6 +218,7 @@ class VaultWatcher:
         if workspace:
             events.append(WorkspaceChanged())
         if len(paths) > self._batch_paths:
+            self._has_new_folders = True  # Perhaps: we did not look at all of them.
             events.append(Rescan("many-changes"))
         elif paths:
             events.append(Changed(tuple(sorted(paths))))
@@ -210,6 +231,7 @@ class VaultWatcher:
         found: list[VaultPath] = []
         if folder.is_symlink() or not folder.is_dir():
             return found
+        self._has_new_folders = True
         # A folder that vanishes again meanwhile is reported by its own path, like any deleted one.
         with contextlib.suppress(VaultbridgeError):
             for item in walk(self._root, path):
@@ -231,10 +253,38 @@ def _to_vault_path(relative: str) -> VaultPath | None:
     return VaultPath("/".join(parts))
 
 
+_INSTEAD: Final = "Searches compare the vault with the disk instead, which takes longer."
+NO_MORE_WATCHES: Final = f"you may watch no more folders (fs.inotify.max_user_watches). {_INSTEAD}"
+NO_MORE_WATCHERS: Final = f"you may have no more watchers (fs.inotify.max_user_instances). {_INSTEAD}"
+
+_TOO_MANY_FILES: Final = f"(os error {errno.EMFILE})"
+"""How the message of watchfiles ends when it gets no inotify instance."""
+
+
+def _may_watch_one_more(folder: Path) -> bool:
+    """Whether the system lets this user watch one more folder; true when that cannot be found out."""
+    if sys.platform != "linux":
+        return True
+    import ctypes
+
+    attributes_changed = 4
+    library = ctypes.CDLL(None, use_errno=True)
+    descriptor = library.inotify_init1(os.O_CLOEXEC)
+    if descriptor < 0:
+        return True
+    try:
+        watch = library.inotify_add_watch(descriptor, os.fsencode(folder), attributes_changed)
+        return watch >= 0 or ctypes.get_errno() != errno.ENOSPC
+    finally:
+        os.close(descriptor)
+
+
 def _reason(error: BaseException) -> str:
     """The error without the path that the system's text contains."""
     if isinstance(error, FileNotFoundError):
         return "its folder is gone"
+    if sys.platform == "linux" and str(error).endswith(_TOO_MANY_FILES):
+        return NO_MORE_WATCHERS
     return (
         os.strerror(error.errno) if isinstance(error, OSError) and error.errno else ""
     ) or "it cannot be watched"
