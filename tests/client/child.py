@@ -1,18 +1,21 @@
 """A small MCP server as a process, with the faults that a child process can have. Standard library only.
 
-    python child.py MODE
+    python child.py MODE [FILE]
 
 MODE is `good`, or how it misbehaves: `dies` (on a call), `noise` (prints what is no JSON), `stubborn`
 (ignores the end of its input and SIGTERM), `mute` (never answers), `endless` (answers a call with a line that
-does not end), `crash` (ends at once), `deaf` (reads nothing more after the handshake).
+does not end), `crash` (ends at once), `deaf` (reads nothing more after the handshake). It writes its process
+id into FILE, and `ended` when its input has ended.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 
 def say(message: object) -> None:
@@ -61,11 +64,13 @@ def answer(mode: str, message: dict) -> None:  # type: ignore[type-arg]
     say({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
-def main(mode: str) -> None:
+def main(mode: str, report: Path | None) -> None:
     if mode == "crash":
         sys.exit("cannot find the vault")
     if mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if report is not None:
+        report.write_text(f"{os.getpid()}\n")
     sys.stderr.write("ready\n")
     sys.stderr.flush()
     if mode == "noise":
@@ -78,6 +83,8 @@ def main(mode: str) -> None:
             signal.pause()
     while mode == "stubborn":
         time.sleep(60)
+    if report is not None:
+        report.write_text("ended\n")
 
 
-main(sys.argv[1])
+main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)

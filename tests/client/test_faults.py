@@ -6,6 +6,7 @@ Each schedule is made from its number alone, so that a failing one can be run ag
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections import Counter
 from collections.abc import Awaitable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from client.virtual import Hang, VirtualLoop, World, run_virtually
+from client.virtual import Hang, VirtualLoop, World, copy_database, run_virtually
 from vaultbridge.client.errors import (
     ConnectionLost,
     InvalidMessage,
@@ -25,6 +26,7 @@ from vaultbridge.client.errors import (
     QueueFull,
     TransportClosed,
 )
+from vaultbridge.client.websocket.queue_file import QueueFile
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import VaultbridgeError
 
@@ -281,19 +283,20 @@ async def crash(seed: int, queue_file: str) -> None:
         asyncio.get_running_loop().call_later(rng.random() * 0.3, befall, rng, world, 0)
     sender = asyncio.create_task(use(rng.randrange(1 << 30), books, 0))
     await asyncio.sleep(rng.random())
-    # The process dies: its tasks, its memory and its sockets are gone; only the file stays.
-    dead = [*first._tasks, sender, *books.replies, *([first._beating] if first._beating else [])]
+    # The process dies: its tasks, its memory and its sockets are gone; only the file stays as it is now.
+    after_death = copy_database(queue_file)
+    dead = asyncio.all_tasks() - {asyncio.current_task()}
+    assert sender in dead or sender.done()
     for task in dead:
         task.cancel()
     await asyncio.gather(*dead, return_exceptions=True)
     for connection in world.connections:
         connection.break_off()
         connection.released = True
-    first._outbox.close_file()
     answered = set(books.answers)
 
     world.refusals = 0
-    second = WebSocketTransport("ws://memory", dial=world.dial, queue_file=queue_file)
+    second = WebSocketTransport("ws://memory", dial=world.dial, queue_file=after_death)
     after = Books(second, rng)
     after.closes_at = -1
     await second.start()
@@ -334,9 +337,9 @@ def test_schedules_hold_with_a_queue_file_too(folder: Path) -> None:
     for seed in range(200):
         world, books = run_virtually(schedule(seed, queue_file=str(folder / f"{seed}.sqlite")))
         # What a server that stays away leaves in the file is neither lost nor sent: the file says so.
-        kept = WebSocketTransport("ws://memory", queue_file=str(folder / f"{seed}.sqlite"))
-        books.discarded.extend(item.message() for item in kept._outbox._restored_items)
-        kept._outbox.close_file()
+        kept = QueueFile(str(folder / f"{seed}.sqlite"), "ws://memory")
+        books.discarded.extend(json.loads(data) for _, data in kept.list_waiting())
+        kept.close()
         check(world, books)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import resource
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -97,8 +97,13 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
 
 def test_a_failing_disk_is_reported_as_such(tmp_path: Path) -> None:
     file = QueueFile(str(tmp_path / "q"), "ws://x")
-    file._db.close()
-    with pytest.raises(EngineFailure):
-        file.add(b"x", handed=False)
-    with pytest.raises(sqlite3.Error):
-        file._db.execute("SELECT 1")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        with pytest.raises(EngineFailure, match="cannot be used"):
+            file.add(b"x", handed=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    file.add(b"y", handed=False)
+    assert [data for _, data in file.list_waiting()] == [b"y"]
+    file.close()

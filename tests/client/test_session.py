@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from client.servers import core_server, running, sdk_server, serve_sdk, until
 from client.test_stdio import command
@@ -187,14 +189,22 @@ async def test_a_result_that_asks_for_input_is_refused_with_a_reason() -> None:
             await session.call_tool("test_input_required_result_elicitation")
 
 
+async def open_and_say_no_more(ws: web.WebSocketResponse, request: web.Request) -> None:
+    async for frame in ws:
+        message = json.loads(frame.data)
+        if message["method"] == "initialize":
+            info = {"name": "silent", "version": "1"}
+            version = message["params"]["protocolVersion"]
+            result = {"protocolVersion": version, "capabilities": {}, "serverInfo": info}
+            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+
+
 async def test_the_end_of_the_transport_ends_what_waits() -> None:
-    async with running() as server:
-        session = Session(WebSocketTransport(server.url, reconnect_attempts=0), version="2025-11-25")
-        await session.transport.start()
-        session.transport.on_message = session._receive
-        waiting = asyncio.create_task(session.request("silence"))
-        await until(lambda: session.transport.metrics().in_flight == 1)  # type: ignore[attr-defined]
-        await session.close()
+    async with running(open_and_say_no_more) as server:
+        transport = WebSocketTransport(server.url, reconnect_attempts=0)
+        async with Session(transport, version="2025-11-25") as session:
+            waiting = asyncio.create_task(session.request("x"))
+            await until(lambda: transport.metrics().in_flight == 1)
         with pytest.raises(RpcError, match="closed"):
             await waiting
         with pytest.raises(TransportClosed):

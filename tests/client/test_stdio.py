@@ -25,13 +25,13 @@ from vaultbridge.client.stdio import StdioTransport
 CHILD = str(Path(__file__).with_name("child.py"))
 
 
-def command(mode: str) -> list[str]:
-    return [sys.executable, CHILD, mode]
+def command(mode: str, *report: Path) -> list[str]:
+    return [sys.executable, CHILD, mode, *map(str, report)]
 
 
 class User:
-    def __init__(self, mode: str, **options: Any) -> None:
-        self.transport = StdioTransport(command(mode), **options)
+    def __init__(self, mode: str, *report: Path, **options: Any) -> None:
+        self.transport = StdioTransport(command(mode, *report), **options)
         self.messages: list[dict[str, Any]] = []
         self.errors: list[Exception] = []
         self.states: list[str] = []
@@ -62,17 +62,18 @@ def is_running(pid: int) -> bool:
     return True
 
 
-async def test_messages_pass_both_ways_and_the_process_ends_with_the_transport() -> None:
-    user = User("good")
+async def test_messages_pass_both_ways_and_the_process_ends_with_the_transport(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    user = User("good", report)
     await user.transport.start()
     assert (await user.call(1))["result"]["content"][0]["text"] == "hello"
     assert user.messages[0]["method"] == "notifications/message"
     assert user.transport.is_connected and await user.transport.is_alive() and user.transport.queue_size == 0
-    process = user.transport._process
-    assert process is not None
+    process = int(report.read_text())
     await user.transport.close()
     await user.transport.close()
-    assert process.returncode == 0 and user.closed == 1 and user.errors == []
+    assert not is_running(process) and report.read_text() == "ended\n"
+    assert user.closed == 1 and user.errors == []
     assert user.states == ["connecting", "connected", "disconnecting", "disconnected"]
 
 
@@ -150,33 +151,35 @@ async def test_a_line_without_an_end_ends_the_transport_and_fails_what_is_open()
     assert isinstance(lost, ConnectionLost) and "a line of more than 1600 bytes" in str(lost)
 
 
-async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stubborn_server_is_ended_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stdio, "EXIT_SECONDS", 0.2)
-    user = User("stubborn")
+    report = tmp_path / "report"
+    user = User("stubborn", report)
     heard = asyncio.Event()
     user.transport.on_stderr = lambda line: heard.set()
     await user.transport.start()
-    process = user.transport._process
-    assert process is not None
     async with asyncio.timeout(60):
         await heard.wait()
+        process = int(report.read_text())
         await user.transport.close()
-    assert process.returncode is not None and not is_running(process.pid) and user.closed == 1
+    assert not is_running(process) and user.closed == 1
 
 
-async def test_a_close_that_is_cancelled_leaves_no_server_behind() -> None:
+async def test_a_close_that_is_cancelled_leaves_no_server_behind(tmp_path: Path) -> None:
     """Somebody presses Ctrl-C because the server does not end."""
-    user = User("stubborn")
+    report = tmp_path / "report"
+    user = User("stubborn", report)
     await user.transport.start()
     await user.call(1)
-    process = user.transport._process
-    assert process is not None
+    process = int(report.read_text())
     closing = asyncio.create_task(user.transport.close())
     await until(lambda: "disconnecting" in user.states)
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
-    await until(lambda: not is_running(process.pid))
+    await until(lambda: not is_running(process))
     assert user.closed == 1
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import random
 import selectors
+import shutil
 from collections import deque
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -214,3 +216,12 @@ class MemoryConnection:
             result = self.world.answer(self, message)
             if result is not None:
                 self.say({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def copy_database(file: str) -> str:
+    """Copy a SQLite file with all that its owner has written so far, as the disk has it after a crash."""
+    copy = f"{file}.copy"
+    for suffix in ("", "-wal"):
+        if Path(file + suffix).exists():
+            shutil.copyfile(file + suffix, copy + suffix)
+    return copy

@@ -242,9 +242,8 @@ def test_a_slow_endpoint_delays_nothing(opened: Open, model: ModelServer) -> Non
     model.wait_for(asked + 2)
     model.hold.set()
     sent(engine)
-    # The late vector was kept: the question is not sent again.
-    assert of(narrow)._questions.ask("honey", SECONDS) is not None
-    assert of(narrow).rank("honey", limit=5).passages
+    # The late vector is kept when it comes: the question is not sent again.
+    assert any(of(narrow).rank("honey", limit=5).passages for _ in range(3000))
     assert model.texts.count("honey") == 1
 
 

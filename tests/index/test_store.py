@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -165,11 +166,11 @@ def test_a_closed_index_says_so(tmp_path: Path) -> None:
 def test_an_index_that_fails_in_an_unknown_way_is_checked_and_rebuilt(make_vault: MakeVault) -> None:
     """SQLite has many errors for a damaged file, and not all of them say so."""
     vault = make_vault({"A.md": "alpha"})
-    with vault.index.writing() as db:
-        db.execute("DELETE FROM words_config WHERE k = 'version'")
     vault.index.close()
-    vault.index = Index(vault.cache)
-    vault.index._identity = vault.index._stat_identity()
+    vault.index = Index.open(vault.cache)
+    with closing(sqlite3.connect(vault.index.file)) as db:
+        db.execute("DELETE FROM words_config WHERE k = 'version'")
+        db.commit()
     with pytest.raises(EngineFailure, match="failed"):
         search(vault.index, "alpha")
     assert vault.index.status().state == "empty"

@@ -30,6 +30,8 @@ class ModelServer:
         """Texts longer than this many characters are refused; 0: none."""
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.peers: list[tuple[str, int]] = []
+        """The client's end of the connection of each request."""
         self.most_texts = 0
         """A request with more texts is never answered; 0: any number is."""
         self.prompts: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class ModelServer:
         """Answers wait for it."""
         self.hold.set()
         self.arrived = threading.Condition()
+        self._transports: set[asyncio.Transport] = set()
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="model-server", daemon=True)
@@ -61,6 +64,16 @@ class ModelServer:
         with self.arrived:
             found = self.arrived.wait_for(lambda: any(text in one for one in self.texts), SECONDS)
             assert found, self.texts
+
+    def close_connections(self) -> None:
+        async def close() -> None:
+            for transport in self._transports:
+                transport.close()
+            self._transports.clear()
+            # Closed in the next turn of the loop.
+            await asyncio.sleep(0)
+
+        asyncio.run_coroutine_threadsafe(close(), self._loop).result(SECONDS)
 
     def __enter__(self) -> ModelServer:
         self._thread.start()
@@ -97,6 +110,9 @@ class ModelServer:
         with self.arrived:
             self.requests.append(body)
             self.headers.append(dict(request.headers))
+            assert request.transport is not None
+            self.peers.append(request.transport.get_extra_info("peername"))
+            self._transports.add(request.transport)
             self.arrived.notify_all()
         await asyncio.to_thread(self.hold.wait)
         if self.most_texts and len(body["input"]) > self.most_texts:

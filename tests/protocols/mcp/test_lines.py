@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.limits import MIB
 from vaultbridge.protocols.mcp.stdio import TOO_LONG, LineSplitter, TooLong
 
 
@@ -37,9 +40,13 @@ def test_a_line_of_exactly_the_bound_passes_and_one_more_byte_does_not() -> None
 
 def test_a_long_line_in_pieces_is_reported_once_and_not_buffered() -> None:
     splitter = LineSplitter(10)
-    for _ in range(100):
-        assert splitter.feed(b"y" * 7) == []
-        assert sum(map(len, splitter._parts)) <= 10
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            assert splitter.feed(bytes(MIB)) == []
+        assert tracemalloc.get_traced_memory()[0] < 2 * MIB
+    finally:
+        tracemalloc.stop()
     assert splitter.feed(b"z\nnext\n") == [TOO_LONG, b"next"]
 
 

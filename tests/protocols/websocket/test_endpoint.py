@@ -195,28 +195,27 @@ def test_health_checks_come_every_thirty_seconds() -> None:
     assert PING_SECONDS == 30.0
 
 
-async def test_everybody_is_pinged_on_the_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_everybody_is_pinged_on_the_beat() -> None:
     async with served(ping_seconds=0.01) as server:
-        client = await connect(server.port, **AUTH)
-        await server.until_open(1)
-        check, may_go_on = server.endpoint.check_health, asyncio.Event()
-
-        async def beat_and_wait(*, overslept: bool = False) -> None:
-            """A busy machine's client may not answer within so short a beat."""
-            await check(overslept=overslept)
-            await may_go_on.wait()
-            may_go_on.clear()
-
-        monkeypatch.setattr(server.endpoint, "check_health", beat_and_wait)
         beat = asyncio.ensure_future(server.endpoint.run_health_checks())
         for _ in range(3):
+            client = await connect(server.port, **AUTH)
+            assert (await client.receive()).opcode == PING
+            await client.close()
+        beat.cancel()
+
+
+async def test_a_peer_that_answers_stays() -> None:
+    async with served() as server:
+        client = await connect(server.port, **AUTH)
+        await server.until_open(1)
+        for _ in range(3):
+            await server.endpoint.check_health()
             ping = await client.receive()
             assert ping.opcode == PING
             await client.send(frame(PONG, ping.payload) + frame(TEXT, b"heard?"))
             assert (await client.receive()).payload == b"heard?"
-            may_go_on.set()
         assert len(server.endpoint.sockets) == 1
-        beat.cancel()
         await client.close()
 
 
@@ -251,24 +250,22 @@ async def test_silence_while_the_machine_slept_drops_nobody() -> None:
 
 
 async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = asyncio.Queue[bool]()
-
-    async with served(ping_seconds=0.001) as server:
-
-        async def note(*, overslept: bool = False) -> None:
-            seen.put_nowait(overslept)
-
-        monkeypatch.setattr(server.endpoint, "check_health", note)
+    """A silent client is pinged, excused after the sleep, and dropped at the next beat."""
+    async with served(ping_seconds=WAIT) as server:
         loop = asyncio.get_running_loop()
         real, jump = loop.time, 0.0
         monkeypatch.setattr(loop, "time", lambda: real() + jump)
+        client = await connect(server.port, **AUTH)
+        await server.until_open(1)
         beat = asyncio.ensure_future(server.endpoint.run_health_checks())
-        await asyncio.wait_for(seen.get(), WAIT)
-        jump = 3600.0
-        async with asyncio.timeout(WAIT):
-            while not await seen.get():
-                pass
+        await asyncio.sleep(0)
+        for slept in (WAIT, 3600.0):
+            jump += slept
+            assert (await client.receive()).opcode == PING
+        jump += WAIT
+        await client.ended()
         beat.cancel()
+        await client.close()
 
 
 # slow readers
