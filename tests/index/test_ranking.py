@@ -92,6 +92,23 @@ def test_everyday_synonyms_count_a_little(make_vault: Make) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "found"),
+    [
+        ("slideshows", "Make a presentation of it.", True),
+        ("endless", "An infinite one.", True),
+        ("my laptop", "Two devices.", True),
+        ("my devices", "Two laptops.", False),
+    ],
+)
+def test_synonyms_are_found_in_any_form_and_wider_words_for_narrower_ones(
+    make_vault: Make, question: str, text: str, found: bool
+) -> None:
+    english = "The house is of stone and the roof is of straw. "
+    vault = make_vault({"A.md": english + text, "B.md": english})
+    assert paths(rank(vault.index, question)) == (["A.md"] if found else [])
+
+
+@pytest.mark.parametrize(
     ("question", "text"),
     [
         ("who wrote the letter", "He writes a letter."),
@@ -147,6 +164,16 @@ def test_a_hidden_word_keeps_nothing_from_standing_in_for_the_word_asked_for(
     assert page.notes[0].missing == (
         () if shown == "xquokkasauruz" or shown.endswith("zzy") else ("quokkasauruz",)
     )
+
+
+def test_hidden_forms_of_a_word_take_no_place_of_one_that_may_be_seen(make_vault: Make) -> None:
+    english = "The house is of stone and the roof is of straw. "
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    hidden = " ".join(f"decor{one}{two}" for one in letters for two in letters)
+    files: dict[str, str | bytes] = {"A.md": english + "A decoration of it.", "B.md": english}
+    vault = make_vault({**files, "Hidden/C.md": hidden})
+    page = rank(vault.index, "decorating", visible=lambda path: not path.startswith("Hidden/"))
+    assert paths(page) == ["A.md"]
 
 
 @pytest.mark.parametrize("seed", range(6))

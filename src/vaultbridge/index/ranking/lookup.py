@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from heapq import nlargest
 from itertools import islice
 from math import log
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from vaultbridge.index.fold import fold_text
 from vaultbridge.index.ranking.question import Question, Unit
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
-from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.database import Index, read_meta
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 """How much a word counts in each column of the table: in the path as much as several times in the body."""
@@ -35,9 +35,11 @@ COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 FORM_WEIGHT: Final = 0.6
 """How much another form of a word counts against the word itself."""
 
-SYNONYM_WEIGHT: Final = 0.3
+SYNONYM_WEIGHT: Final = 0.15
+ONLY_SYNONYM_WEIGHT: Final = 0.4
 SYNONYMS: Final = 12
-"""How much another word for the same thing counts, and the most of them, with their forms."""
+"""How much another word for the same thing counts beside the word itself, and where no note has that; and the
+most of them, with their forms."""
 
 GRAM_WEIGHT: Final = 0.7
 """How much a piece of a script without spaces counts against a word as rare: the pieces of one word overlap,
@@ -103,16 +105,22 @@ class Concept(Struct, frozen=True):
         needs escaping."""
         if self.unit.is_gram:
             return self.unit.match
-        own = [term for term in self.terms if not term.synonym] or self.terms
-        return " OR ".join(f'"{term.word}"' for term in own)
+        return " OR ".join(f'"{term.word}"' for term in self.own_terms)
+
+    @property
+    def own_terms(self) -> Sequence[Term]:
+        """The terms that are more than synonyms; all if there are no others."""
+        return [term for term in self.terms if not term.synonym] or self.terms
 
 
 class Found(Struct):
     """`scores` holds the first rank of each note; `holding` the notes of each concept, by its place, complete
-    only for the notes in `scores`."""
+    only for the notes in `scores`. `having` says of some words, as they stand in separated text, which notes
+    may have them: no others do."""
 
     scores: dict[int, float]
     holding: list[set[int]]
+    having: dict[str, set[int]]
 
 
 class Vocabulary:
@@ -124,19 +132,44 @@ class Vocabulary:
     ) -> None:
         self.index = index
         self.db = db
-        self._sees = sees
+        self.sees = sees
+        self._notes: dict[str, int] = {}
+        generation = read_meta(db, "generation")
+        if index.forms is None or index.forms[0] != generation:
+            index.forms = (generation, {})
+        self._forms = index.forms[1]
 
     def holds(self, word: str) -> bool:
-        return self.count(f'"{word}"') > 0 if self._sees else count_notes(self.db, word) > 0
+        return self.count(f'"{word}"') > 0 if self.sees else self.count_word(word) > 0
+
+    def count_word(self, word: str) -> int:
+        """Returns how many notes have a word."""
+        notes = self._notes.get(word)
+        if notes is None:
+            notes = self._notes[word] = count_notes(self.db, word)
+        return notes
 
     def count(self, match: str) -> int:
         """Returns how many notes match, 0 if none of them may be seen."""
-        if self._sees is not None:
+        if self.sees is not None:
             rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,))
-            if not any(self._sees(id_) for (id_,) in rows):
+            if not any(self.sees(id_) for (id_,) in rows):
                 return 0
         (notes,) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (match,)).fetchone()
         return int(notes)
+
+    def find_forms(self, word: str, written: str, language: str) -> list[str]:
+        """Returns the words of the notes that may be seen with the same stem, without the word itself, at
+        most FORMS. `written` is the word with its accents."""
+        # Words of hidden notes must not take the places of others.
+        compared = COMPARED_WORDS if self.sees is None else ALL_COMPARED_WORDS
+        key = (language, word, written, compared)
+        forms = self._forms.get(key)
+        if forms is None:
+            forms = find_forms(self.db, word, written, language, compared)
+            if len(self._forms) < CACHED_FORMS:
+                self._forms[key] = forms
+        return list(islice(filter(self.holds, forms), FORMS))
 
 
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
@@ -172,41 +205,46 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, language: str, count: int)
         whole = (Term(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
-    forms = find_forms(db, word, unit.shown, language)
+    forms = vocabulary.find_forms(word, unit.shown, language)
     if language == "english":
-        forms += _find_irregular_forms(db, {word, *forms})
-        forms += sorted(respell(word))
-    terms = [Term(word, 1.0), *(Term(form, FORM_WEIGHT, form=True) for form in forms)]
-    held = [term for term in terms if vocabulary.holds(term.word)] or _find_stand_ins(vocabulary, word)
-    synonyms = _find_synonyms(vocabulary, {word, *forms}, language)
+        forms += _find_irregular_forms(vocabulary, {word, *forms})
+        forms += filter(vocabulary.holds, sorted(respell(word)))
+    held = [Term(word, 1.0)] if vocabulary.holds(word) else []
+    held += [Term(form, FORM_WEIGHT, form=True) for form in forms]
+    held = held or _find_stand_ins(vocabulary, word)
+    weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
+    synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
     concept = Concept(unit, tuple(held), 0, 0.0)
     if len(held) == 1:
-        notes = count_notes(db, held[0].word)
+        notes = vocabulary.count_word(held[0].word)
     elif held:
         (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (concept.match,)).fetchone()
     else:
-        notes = sum(count_notes(db, term.word) for term in synonyms)
+        notes = sum(vocabulary.count_word(term.word) for term in synonyms)
     idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)
     return replace(concept, terms=(*concept.terms, *synonyms), notes=notes, idf=idf)
 
 
-def _find_irregular_forms(db: sqlite3.Connection, words: set[str]) -> list[str]:
+def _find_irregular_forms(vocabulary: Vocabulary, words: set[str]) -> list[str]:
     found = [
         form
         for other in find_irregular_forms(words)
-        for form in (other, *find_forms(db, other, other, "english"))
+        for form in (other, *vocabulary.find_forms(other, other, "english"))
+        if form not in words
     ]
-    return [form for form in dict.fromkeys(found) if form not in words]
+    return list(filter(vocabulary.holds, dict.fromkeys(found)))
 
 
-def _find_synonyms(vocabulary: Vocabulary, words: set[str], language: str) -> list[Term]:
+def _find_synonyms(vocabulary: Vocabulary, words: set[str], language: str, weight: float) -> list[Term]:
     if language != "english":
         return []
     found: dict[str, Term] = {}
-    for synonym in find_synonyms(words):
-        for form in (synonym, *find_forms(vocabulary.db, synonym, synonym, language)):
+    for synonym in find_synonyms(words, partial(_stem, language)):
+        for form in (synonym, *vocabulary.find_forms(synonym, synonym, language)):
             if form not in words and form not in found and vocabulary.holds(form):
-                found[form] = Term(form, SYNONYM_WEIGHT, form=True, synonym=True)
+                found[form] = Term(form, weight, form=True, synonym=True)
+        if len(found) >= SYNONYMS:
+            break
     return list(found.values())[:SYNONYMS]
 
 
@@ -281,6 +319,7 @@ def find_candidates(
     sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
     holding: list[set[int]] = [set() for _ in concepts]
+    having: dict[str, set[int]] = {}
     together: set[int] = set()
     places = sorted(
         (place for place, concept in enumerate(concepts) if concept.terms and concept.unit.looked_up),
@@ -300,14 +339,15 @@ def find_candidates(
             weights, holding[place] = _weigh_common(db, concept, scores, together, most)
         elif concept.notes > FEW_NOTES and _is_settled(scores, left):
             holding[place] = _match(db, concept.match)
+            having |= dict.fromkeys((term.word for term in concept.own_terms), holding[place])
             weights = dict.fromkeys(holding[place] & scores.keys(), 1.0)
         else:
-            weights, holding[place] = _weigh_occurrences(db, concept)
+            weights, holding[place] = _weigh_occurrences(db, concept, having)
         gain = concept.idf * (SATURATION + 1)
         for id_, weight in weights.items():
             scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
         left -= gain
-    return Found(scores, holding)
+    return Found(scores, holding, having)
 
 
 def _weigh_common(
@@ -342,24 +382,28 @@ def _match(db: sqlite3.Connection, match: str, most: int = -1) -> set[int]:
     return {id_ for (id_,) in rows}
 
 
-def _weigh_occurrences(db: sqlite3.Connection, concept: Concept) -> tuple[dict[int, float], set[int]]:
+def _weigh_occurrences(
+    db: sqlite3.Connection, concept: Concept, having: dict[str, set[int]]
+) -> tuple[dict[int, float], set[int]]:
     """Returns how often each note has the concept, weighted by where and by which of its words, and the notes
-    that have it by more than a synonym."""
+    that have it by more than a synonym; adds to `having` which notes have each word."""
     weights: dict[int, float] = {}
     if concept.unit.is_gram:
-        weights = dict.fromkeys(_match(db, concept.match), 1.0)
+        held = having[concept.unit.written] = _match(db, concept.match)
+        weights = dict.fromkeys(held, 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
             weights[id_] += COLUMN_WEIGHTS["path"]
-        return weights, set(weights)
-    held: set[int] = set()
+        return weights, held
+    held = set()
     for term in concept.terms:
         rows = db.execute(
             "SELECT doc, col, count(*) FROM occurrences WHERE term = ? GROUP BY doc, col", (term.word,)
         ).fetchall()
         for id_, column, times in rows:
             weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
+        having[term.word] = {id_ for id_, _, _ in rows}
         if not term.synonym:
-            held.update(id_ for id_, _, _ in rows)
+            held |= having[term.word]
     return weights, held
 
 
@@ -367,7 +411,13 @@ FORMS: Final = 24
 """The most other forms of one word."""
 
 COMPARED_WORDS: Final = 160
-"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs."""
+ALL_COMPARED_WORDS: Final = 1600
+"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs. More for a
+caller who may not see all notes, since many may be words of hidden ones."""
+
+CACHED_FORMS: Final = 4096
+"""The most words whose forms are remembered while the index does not change: people ask with the same words
+again and again. About 1 MB."""
 
 LONGER: Final = 6
 """By how many characters a form may be longer than the stem."""
@@ -412,9 +462,11 @@ def _stems(language: str, word: str) -> set[str]:
     return found
 
 
-def find_forms(db: sqlite3.Connection, word: str, written: str, language: str) -> list[str]:
+def find_forms(
+    db: sqlite3.Connection, word: str, written: str, language: str, compared: int = COMPARED_WORDS
+) -> list[str]:
     """Returns the words of the dictionary with the same stem, without the word itself. `written` is the word
-    with its accents."""
+    with its accents. They may be words of hidden notes: see `Vocabulary.find_forms`."""
     if language in _WITHOUT_STEMMER or word.isdigit():
         return []
     stems = _stems(language, word) | _stems(language, written)
@@ -426,7 +478,6 @@ def find_forms(db: sqlite3.Connection, word: str, written: str, language: str) -
     rows = db.execute(
         "SELECT term FROM terms WHERE term >= ? AND term < ? AND length(term) <= ?"
         " ORDER BY length(term), term LIMIT ?",
-        (start, start + LAST, len(shortest) + LONGER, COMPARED_WORDS),
+        (start, start + LAST, len(shortest) + LONGER, compared),
     ).fetchall()
-    forms = [term for (term,) in rows if term != word and not stems.isdisjoint(_stems(language, term))]
-    return forms[:FORMS]
+    return [term for (term,) in rows if term != word and not stems.isdisjoint(_stems(language, term))]

@@ -45,6 +45,9 @@ _CANVAS_SYNTAX: Final = re.compile(
 CARD_TEXTS: Final = ("text", "label", "file", "url")
 """What a person wrote or chose on a card or an edge."""
 
+_FIELD_END: Final = "\x00"
+"""Between the fields of a note: separating words leaves it as it is, and it is no part of a word."""
+
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _Heading = tuple[int, str, int, int, int]
@@ -104,9 +107,10 @@ class Section:
 
 
 class ReadNote:
-    """What ranking needs of one note. `fields` holds the counts of each field, `places` where each concept
-    stands in the separated text, `lines` on which lines. The body begins after line `properties_end`.
-    `language` is 1 if it is written in the language of the question: see `PassageReader`."""
+    """What ranking needs of one note. `terms` are those it may have. `fields` holds the counts of each field,
+    `places` where each concept stands in the separated text, `lines` on which lines. The body begins
+    after line `properties_end`. `language` is 1 if it is written in the language of the question: see
+    `PassageReader`."""
 
     __slots__ = (
         "fields",
@@ -117,6 +121,7 @@ class ReadNote:
         "places",
         "properties_end",
         "sections",
+        "terms",
         "text",
     )
 
@@ -124,6 +129,7 @@ class ReadNote:
         self.id = id_
         self.text = text
         self.length = len(text.encode()) if not text.isascii() else len(text)
+        self.terms: list[tuple[int, Term]] = []
         self.fields: dict[str, Counts] = {}
         self.language = 0.0
         self.sections: list[Section] = []
@@ -139,21 +145,31 @@ _place_of = itemgetter(0)
 
 
 class PassageReader:
-    """Reads notes for one question within one reading transaction. `language` is that of the question, or ""
-    where it does not matter."""
+    """Reads notes for one question within one reading transaction. `having` is what a lookup knows of the
+    notes that words stand in; `language` is that of the question, or "" where it does not matter."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         concepts: list[Concept],
         paths: dict[int, str],
+        having: dict[str, set[int]],
         language: str = "",
     ) -> None:
         self._db = db
         self._concepts = concepts
         self._paths = paths
         self._language = language
-        self._terms = [(place, term) for place, concept in enumerate(concepts) for term in concept.terms]
+        self._terms = [
+            (place, term, having.get(term.word))
+            for place, concept in enumerate(concepts)
+            for term in concept.terms
+        ]
+
+    def _list_terms(self, id_: int) -> list[tuple[int, Term]]:
+        """Returns the terms that a note may have, with the places of their concepts. Most notes have few, and
+        looking for the others in their texts is what reading them costs."""
+        return [(place, term) for place, term, notes in self._terms if notes is None or id_ in notes]
 
     def read(self, id_: int) -> ReadNote:
         row = self._db.execute(
@@ -162,6 +178,7 @@ class PassageReader:
         blob, text = row or (None, None)
         note = ReadNote(id_, text or "")
         properties, aliases, headings, tags = _decode_head(blob)[:4] if blob is not None else _NO_HEAD
+        note.terms = self._list_terms(id_)
         note.sections = _split(note.text, headings)
         written = note.text
         if self._paths[id_].endswith(".canvas"):
@@ -193,7 +210,7 @@ class PassageReader:
         if self._language:
             words = set(WORD.findall(separated, 0, LANGUAGE_CHARS))
             note.language = float(detect_language(words) == self._language)
-        found = [(at, place, term) for place, term in self._terms for at in find_word(separated, term.word)]
+        found = [(at, place, term) for place, term in note.terms for at in find_word(separated, term.word)]
         found.sort(key=_place_of)
         body = note.fields["body"] = {}
         starts = [section.line for section in note.sections]
@@ -208,17 +225,19 @@ class PassageReader:
             note.lines.add(line)
 
     def _count_fields(self, note: ReadNote, fields: dict[str, str]) -> None:
-        """Count in all fields together: most words stand in none of them."""
+        """Count in all fields together: most words stand in none of them, and one long text is separated
+        sooner than several short ones."""
+        joined = separate_words(
+            _FIELD_END.join([written.replace(_FIELD_END, " ") for written in fields.values()])
+        )
         names = list(fields)
-        starts: list[int] = []
-        joined = ""
-        for written in fields.values():
-            starts.append(len(joined))
-            joined += separate_words(written) + "\n"
-        for place, term in self._terms:
-            for at in find_word(joined, term.word):
-                field = names[bisect_right(starts, at) - 1]
-                _add(note.fields.setdefault(field, {}), place, term)
+        ends: list[int] = []
+        for place, term in note.terms:
+            found = find_word(joined, term.word)
+            if found and not ends:
+                ends = [end.start() for end in re.finditer(_FIELD_END, joined)]
+            for at in found:
+                _add(note.fields.setdefault(names[bisect_right(ends, at)], {}), place, term)
 
     def count_link_contexts(self, note: ReadNote) -> dict[int, Counts]:
         """Returns what the note says around its links, by the file that each leads to. A line with many links
@@ -247,7 +266,7 @@ class PassageReader:
             end = at + LINK_CONTEXT_CHARS if end < 0 else end
             context = separate_words(text[start:end])
             best: dict[int, Term] = {}
-            for place, term in self._terms:
+            for place, term in note.terms:
                 # Once a link: a word that is repeated in the line describes the target no better.
                 if find_word(context, term.word) and (place not in best or best[place].weight < term.weight):
                     best[place] = term

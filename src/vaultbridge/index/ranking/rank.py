@@ -115,10 +115,17 @@ def rank(
     _check("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
         ranking = _Ranking(index, db, question, visible, extra_views)
-        ranked = ranking.order()
-        page = ranked[offset : offset + limit]
+        scored, rest = ranking.order()
+        page = scored[offset : offset + limit]
+        if len(page) < limit:
+            # Notes that were not read follow. There are up to a thousand, so only these few are scored.
+            first = max(0, offset - len(scored))
+            lowest = scored[-1].score if scored else 0.0
+            shown = range(first, min(len(rest), first + limit - len(page)))
+            page += [Scored(rest[place], lowest / (place + 2)) for place in shown]
         notes = tuple(ranking.describe(one, sections_per_note, explain=explain) for one in page)
         status = read_status(db)
+        ranked = [*(one.id for one in scored), *rest]
         return RankedPage(
             notes, len(ranked), ranking.count_complete(ranked), status.complete, status.done, status.total
         )
@@ -156,11 +163,11 @@ class _Ranking:
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         foreign = question.language if sure and question.language != usual else ""
-        self.reader = PassageReader(db, self.concepts, self.paths, foreign)
+        self.reader = PassageReader(db, self.concepts, self.paths, self.found.having, foreign)
         self.views = Views(self.concepts, index.sizes(db)[1])
 
-    def order(self) -> list[Scored]:
-        """Returns the notes that may be shown, best first."""
+    def order(self) -> tuple[list[Scored], list[int]]:
+        """Returns the notes that were read, best first, and those that follow them."""
         exact = self._find_exact_names()
         extra = self._place_extra_views()
         first = {**dict.fromkeys((*extra, *exact), 0.0), **self.found.scores}
@@ -169,14 +176,15 @@ class _Ranking:
         self._read_linked(read)
         scored = self.views.fuse(read, exact, extra)
         scored.sort(key=lambda one: (-one.score, self.paths[one.id]))
-        lowest = scored[-1].score if scored else 0.0
-        rest = (id_ for id_ in chosen if id_ not in read)
-        tail = [Scored(id_, lowest / (place + 2)) for place, id_ in enumerate(rest)]
-        return [*scored, *tail][:RANKED_NOTES]
+        rest = [id_ for id_ in chosen if id_ not in read]
+        return scored, rest[: RANKED_NOTES - len(scored)]
 
     def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
         """Returns the best visible notes by their first rank, those that are `sure` before all others."""
-        order = sorted(first, key=lambda id_: (id_ not in sure, -first[id_], id_))
+        # By number first, so that notes of the same rank have one order.
+        order = sorted(sorted(first), key=first.__getitem__, reverse=True)
+        if sure:
+            order = [*(id_ for id_ in order if id_ in sure), *(id_ for id_ in order if id_ not in sure)]
         if self.visible is None:
             return order[:RANKED_NOTES]
         chosen: list[int] = []
@@ -231,7 +239,7 @@ class _Ranking:
                 given.setdefault(id_, {})[view.name] = (score / highest, line)
         return given
 
-    def count_complete(self, ranked: list[Scored]) -> int:
+    def count_complete(self, ranked: list[int]) -> int:
         """Counts the notes that have every word of the question. Nobody knows the words of a script without
         spaces; there a note has them that has at least half of the pairs of characters."""
         looked_up = [
@@ -239,7 +247,7 @@ class _Ranking:
             for concept, holding in zip(self.concepts, self.found.holding, strict=True)
             if concept.unit.looked_up
         ]
-        held = {one.id for one in ranked} if looked_up else set()
+        held = set(ranked) if looked_up else set()
         for unit, holding in looked_up:
             if not unit.is_gram:
                 held &= holding
@@ -264,7 +272,7 @@ class _Ranking:
                 note.sections[place].line,
                 note.sections[place].end_line,
                 scores[place],
-                find_lines(self.concepts, note.sections[place], lines, note.properties_end),
+                find_lines(self.concepts, note, note.sections[place], lines),
             )
             for place in shown[:sections]
         )
@@ -285,26 +293,23 @@ SHARE_OF_BEST: Final = 0.35
 """A line that tells less than this share of what the best one does is not shown."""
 
 LINES_READ: Final = 2000
-"""The most lines of one section that are looked at."""
+"""The most lines of one section with a word of the question that are looked at."""
 
 
 def find_lines(
-    concepts: list[Concept], section: Section, lines: list[str], properties_end: int
+    concepts: list[Concept], note: ReadNote, section: Section, lines: list[str]
 ) -> tuple[HitMatch, ...]:
     """Returns the best lines of a section in order; none when only the note's name matches. A sentence that
     says as much as a property is shown instead of it."""
     held = [concepts[place] for place in section.counts]
     weights: dict[int, float] = {}
-    last = min(section.end_line, section.line + LINES_READ, len(lines))
-    for number in range(section.line, last + 1):
-        line = lines[number - 1]
-        if not line:
-            continue
-        separated = separate_words(line)
+    last = min(section.end_line, len(lines))
+    for number in sorted(number for number in note.lines if section.line <= number <= last)[:LINES_READ]:
+        separated = separate_words(lines[number - 1])
         weight = sum(concept.idf * _weigh(concept, separated) for concept in held)
         if weight:
             weights[number] = weight
-    body = {number: weight for number, weight in weights.items() if number > properties_end}
+    body = {number: weight for number, weight in weights.items() if number > note.properties_end}
     if body and max(body.values()) >= max(weights.values()):
         weights = body
     least = SHARE_OF_BEST * max(weights.values(), default=0.0)

@@ -121,6 +121,8 @@ class Index:
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
         """The language of most notes, with how many notes there were: see `ranking.rank`."""
+        self.forms: tuple[int, dict[tuple[str, str, str, int], list[str]]] | None = None
+        """The forms of words that were asked for, with the generation: see `ranking.lookup`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -362,6 +364,7 @@ class Index:
             self._times = None
             self._sizes = None
             self.language = None
+            self.forms = None
             self.terms = Terms()
         for db in idle:
             db.close()
