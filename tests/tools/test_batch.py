@@ -10,7 +10,7 @@ import pytest
 from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.schema import load_schema
-from vaultbridge.tools.edit_note import Batch
+from vaultbridge.tools.edit_note import BatchArguments
 from vaultbridge.vault.read import content_hash
 
 Small = Callable[..., ToolHarness]
@@ -120,5 +120,5 @@ def test_the_number_of_operations_is_limited(small: Small) -> None:
 def test_the_schema_lists_what_a_strict_caller_needs_in_an_operation() -> None:
     """A caller that follows the schema strictly can give no other members. For a block it writes
     `[[Note#^id]]` as the name, and for a diff it has edit_note."""
-    listed = load_schema(Batch)["properties"]["operations"]["items"]["properties"]
+    listed = load_schema(BatchArguments)["properties"]["operations"]["items"]["properties"]
     assert {"create", "expected"} <= listed.keys()

@@ -26,14 +26,14 @@ OPENER_SECONDS: Final = 10.0
 """How long the system's opener may take; it only passes a message on."""
 
 
-class Active(Arguments, frozen=True, kw_only=True):
+class ActiveArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"start", "max_chars"})
 
     start: Start = 0
     max_chars: MaxChars = 8_000
 
 
-class Open(Arguments, frozen=True, kw_only=True):
+class OpenArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"block"})
 
     name: NoteName
@@ -41,7 +41,7 @@ class Open(Arguments, frozen=True, kw_only=True):
     block: Block = ""
 
 
-def run_active(context: VaultContext, arguments: Active) -> Answer:
+def run_active(context: VaultContext, arguments: ActiveArguments) -> Answer:
     focus, files = _find_focus(context)
     lines = [f"Active: {focus.path}" if focus is not None else "(no active note is known)"]
     if focus is not None and focus.selected is not None and focus.selected.text:
@@ -80,7 +80,7 @@ def _find_focus(context: VaultContext) -> tuple[ActiveNote | None, Sequence[Open
     return focus, [file for file in files if visible(file.path)]
 
 
-def run_open(context: VaultContext, arguments: Open) -> Answer:
+def run_open(context: VaultContext, arguments: OpenArguments) -> Answer:
     if arguments.heading and arguments.block:
         raise InvalidArgument("Give heading or block, not both.", argument="block")
     path = context.engine.find(arguments.name)
@@ -146,7 +146,7 @@ def build_address(vault: str, path: str, subpath: str) -> str:
 ACTIVE = Tool(
     name="active",
     description="The active note, the selection and the other open files",
-    arguments=Active,
+    arguments=ActiveArguments,
     run=run_active,
     group="app",
 )
@@ -155,7 +155,7 @@ OPEN = Tool(
     name="open",
     title="Open in Obsidian",
     description="Show a note to the user in Obsidian",
-    arguments=Open,
+    arguments=OpenArguments,
     run=run_open,
     group="app",
     note="name",

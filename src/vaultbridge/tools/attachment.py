@@ -33,7 +33,7 @@ FILE_BYTES: Final = 7 * MIB
 transports accept. Assistants accept pictures of up to 5 MB."""
 
 
-class Attachment(Arguments, frozen=True, kw_only=True):
+class AttachmentArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"action", "max_bytes", "max_chars"})
 
     name: Annotated[str, Meta(description="File name or path")]
@@ -43,13 +43,13 @@ class Attachment(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-class AddAttachment(Arguments, frozen=True, kw_only=True):
+class AddAttachmentArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="File name or path")]
     data: Annotated[str, Meta(description="Base64")]
     note: Annotated[str, Meta(description="Note it belongs to; decides the folder")] = ""
 
 
-def run(context: VaultContext, arguments: Attachment) -> Answer:
+def run(context: VaultContext, arguments: AttachmentArguments) -> Answer:
     from vaultbridge.engine.files import get_file_size
     from vaultbridge.vault.file_types import media_type
 
@@ -77,14 +77,14 @@ def run(context: VaultContext, arguments: Attachment) -> Answer:
 _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xml"})
 
 
-def _read_text(context: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
+def _read_text(context: VaultContext, path: VaultPath, arguments: AttachmentArguments) -> Answer:
     from vaultbridge.markdown.text import decode
 
     text = decode(context.engine.read_bytes(path)).text
     return answer_text(f"[{path}]\n{cut_text(text, start=arguments.start, max_chars=arguments.max_chars)}")
 
 
-def run_add(context: VaultContext, arguments: AddAttachment) -> Answer:
+def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:
     from vaultbridge.engine.files import choose_attachment_path, make_link
     from vaultbridge.engine.operations import AddFile
 
@@ -115,7 +115,7 @@ def _decode_base64(text: str) -> bytes:
 ATTACHMENT = Tool(
     name="attachment",
     description="Get an image or other file",
-    arguments=Attachment,
+    arguments=AttachmentArguments,
     run=run,
     group="attachments",
     note="name",
@@ -124,7 +124,7 @@ ATTACHMENT = Tool(
 ADD_ATTACHMENT = Tool(
     name="add_attachment",
     description="Add an image or other file to the vault",
-    arguments=AddAttachment,
+    arguments=AddAttachmentArguments,
     run=run_add,
     group="attachments",
     effect="adds",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
 
 
-class BaseQuery(Arguments, frozen=True, kw_only=True):
+class BaseQueryArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"block", "this", "limit", "max_chars"})
 
     name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
@@ -33,7 +33,7 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: BaseQuery) -> Answer:
+def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
     from vaultbridge.bases.parse import parse_base
     from vaultbridge.engine.base_query import load_base, run_base_query
 
@@ -79,7 +79,7 @@ def find_base(engine: Engine, name: str) -> str:
         raise
 
 
-def _render_table(result: ViewResult, arguments: BaseQuery) -> str:
+def _render_table(result: ViewResult, arguments: BaseQueryArguments) -> str:
     """As many rows as were asked for and fit."""
     from vaultbridge.bases.result import render_view
 
@@ -115,7 +115,7 @@ BASE_QUERY = Tool(
     name="base_query",
     title="Query a base",
     description="Run a view of a base: filtered, sorted, grouped notes as a table",
-    arguments=BaseQuery,
+    arguments=BaseQueryArguments,
     run=run,
     group="find",
     note="name",

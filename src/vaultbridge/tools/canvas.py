@@ -33,7 +33,7 @@ CanvasName = Annotated[str, Meta(description="Canvas")]
 Pixels = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 
 
-class Canvas(Arguments, frozen=True, kw_only=True):
+class CanvasArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"max_chars"})
 
     name: CanvasName
@@ -41,7 +41,7 @@ class Canvas(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-class EditCanvas(Arguments, frozen=True, kw_only=True):
+class EditCanvasArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"around", "x", "y", "width", "height", "expected", "dry_run"})
 
     name: CanvasName
@@ -65,7 +65,7 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_edit(context: VaultContext, arguments: EditCanvas) -> Answer:
+def run_edit(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
     from vaultbridge.engine.files import edit_canvas
 
     arguments = _drop_blanks(arguments)
@@ -82,7 +82,7 @@ def run_edit(context: VaultContext, arguments: EditCanvas) -> Answer:
     return answer_outcome(outcome, view.path, path=view.path, id=edited.id)
 
 
-def run(context: VaultContext, arguments: Canvas) -> Answer:
+def run(context: VaultContext, arguments: CanvasArguments) -> Answer:
     from vaultbridge.canvas.outline import render_outline
     from vaultbridge.canvas.parse import read_canvas
     from vaultbridge.engine.files import view_canvas
@@ -94,7 +94,7 @@ def run(context: VaultContext, arguments: Canvas) -> Answer:
     return answer_text(f"[{view.path} | hash {view.hash}]\n{text}")
 
 
-def _drop_blanks(arguments: EditCanvas) -> EditCanvas:
+def _drop_blanks(arguments: EditCanvasArguments) -> EditCanvasArguments:
     """Drop the blanks of a caller that fills in every argument. An empty text or a 0 can be a real value, but
     no card is 0 pixels wide and no file or url is empty: a call that says so means none of its blanks."""
     impossible = (arguments.width, arguments.height, arguments.file, arguments.url)
@@ -102,13 +102,13 @@ def _drop_blanks(arguments: EditCanvas) -> EditCanvas:
         return arguments
     blank = [
         field.name
-        for field in fields(EditCanvas)
+        for field in fields(EditCanvasArguments)
         if field.default is UNSET and is_blank(getattr(arguments, field.name))
     ]
     return replace(arguments, **dict.fromkeys(blank, UNSET))
 
 
-def _create(context: VaultContext, arguments: EditCanvas) -> Answer:
+def _create(context: VaultContext, arguments: EditCanvasArguments) -> Answer:
     from vaultbridge.engine.operations import Create
 
     name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
@@ -122,7 +122,7 @@ def _create(context: VaultContext, arguments: EditCanvas) -> Answer:
     return answer_data({"path": path, "created": True, **described}, changed=not arguments.dry_run)
 
 
-def _edit(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _edit(context: VaultContext, text: str, arguments: EditCanvasArguments) -> CanvasEdit:
     import os
 
     from vaultbridge.canvas.edit import Placement, add_card, connect
@@ -154,7 +154,7 @@ def _edit(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit
             return _update(context, text, arguments)
 
 
-def _update(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _update(context: VaultContext, text: str, arguments: EditCanvasArguments) -> CanvasEdit:
     from vaultbridge.canvas.edit import remove_card, remove_edge, update_card, update_edge
     from vaultbridge.canvas.parse import read_canvas
 
@@ -183,7 +183,7 @@ def _update(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEd
     return update_edge(text, arguments.id, changes) if is_edge else update_card(text, arguments.id, changes)
 
 
-def _build_card(context: VaultContext, arguments: EditCanvas) -> NewCard:
+def _build_card(context: VaultContext, arguments: EditCanvasArguments) -> NewCard:
     from vaultbridge.canvas.edit import NewFile, NewGroup, NewLink, NewText
 
     asked = [key for key in ("text", "file", "url", "label") if is_given(getattr(arguments, key))]
@@ -210,7 +210,7 @@ def _find_file(context: VaultContext, written: str) -> tuple[str, str]:
     return context.engine.find(name), mark + sub
 
 
-def _check_color(arguments: EditCanvas) -> str:
+def _check_color(arguments: EditCanvasArguments) -> str:
     """The color, or empty for none, which removes a card's color."""
     color = arguments.color if isinstance(arguments.color, str) else ""
     if color and not _COLOR.fullmatch(color):
@@ -222,7 +222,7 @@ def _check_color(arguments: EditCanvas) -> str:
     return color
 
 
-def _check_url(arguments: EditCanvas) -> str:
+def _check_url(arguments: EditCanvasArguments) -> str:
     url = str(arguments.url)
     if not _ADDRESS.match(url):
         raise InvalidArgument(
@@ -240,7 +240,7 @@ def _to_number(value: int | UnsetType) -> int | None:
 CANVAS = Tool(
     name="canvas",
     description="Read a canvas as an outline with ids",
-    arguments=Canvas,
+    arguments=CanvasArguments,
     run=run,
     group="canvases",
     note="name",
@@ -251,7 +251,7 @@ EDIT_CANVAS = Tool(
     description=(
         "Create a canvas; add a card (text, file, url or group label), connect two, update or remove one"
     ),
-    arguments=EditCanvas,
+    arguments=EditCanvasArguments,
     run=run_edit,
     group="canvases",
     effect="changes",

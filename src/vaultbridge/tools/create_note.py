@@ -26,7 +26,7 @@ from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, Pr
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
-class CreateNote(Arguments, frozen=True, kw_only=True):
+class CreateNoteArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Note name (without .md extension) or exact path")]
     content: Annotated[str, Meta(description="Initial note content (markdown)")] = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
@@ -34,7 +34,7 @@ class CreateNote(Arguments, frozen=True, kw_only=True):
     properties: PropertyValues = field(default_factory=dict)
 
 
-def run(context: VaultContext, arguments: CreateNote) -> Answer:
+def run(context: VaultContext, arguments: CreateNoteArguments) -> Answer:
     from vaultbridge.engine.operations import Create
 
     require_whole_note(arguments.name)
@@ -68,7 +68,7 @@ def run(context: VaultContext, arguments: CreateNote) -> Answer:
 CREATE_NOTE = Tool(
     name="create_note",
     description="Create a new note in the vault",
-    arguments=CreateNote,
+    arguments=CreateNoteArguments,
     run=run,
     group="notes",
     effect="changes",
@@ -78,7 +78,7 @@ CREATE_NOTE = Tool(
 )
 
 
-class Template(Arguments, frozen=True, kw_only=True):
+class TemplateArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "offset", "start", "max_chars"})
 
     template: Annotated[str, Meta(description="Default: list all")] = ""
@@ -89,7 +89,7 @@ class Template(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run_template(context: VaultContext, arguments: Template) -> Answer:
+def run_template(context: VaultContext, arguments: TemplateArguments) -> Answer:
     if not arguments.template:
         return _list_templates(context, arguments)
     if arguments.title:
@@ -101,7 +101,7 @@ def run_template(context: VaultContext, arguments: Template) -> Answer:
     return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))
 
 
-def _list_templates(context: VaultContext, arguments: Template) -> Answer:
+def _list_templates(context: VaultContext, arguments: TemplateArguments) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     folder = context.engine.settings.template_folder
@@ -116,7 +116,7 @@ def _list_templates(context: VaultContext, arguments: Template) -> Answer:
 TEMPLATE = Tool(
     name="template",
     description="List templates, show one, or expand it as text",
-    arguments=Template,
+    arguments=TemplateArguments,
     run=run_template,
     group="notes",
 )

@@ -22,7 +22,7 @@ PeriodName = Annotated[
 Day = Annotated[str, Meta(description="YYYY-MM-DD, today, or offset: -1")]
 
 
-class DailyNote(Arguments, frozen=True, kw_only=True):
+class DailyNoteArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"action", "start", "max_chars"})
 
     action: Annotated[Literal["read", "path"], Meta(description="Action")] = "read"
@@ -33,7 +33,7 @@ class DailyNote(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-class WriteDailyNote(Arguments, frozen=True, kw_only=True):
+class WriteDailyNoteArguments(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["append", "prepend", "create"], Meta(description="Action")] = "append"
     content: Annotated[str, Meta(description="Markdown")] = ""
     heading: Heading = ""
@@ -42,7 +42,7 @@ class WriteDailyNote(Arguments, frozen=True, kw_only=True):
     date: Day = "today"
 
 
-def run(context: VaultContext, arguments: DailyNote) -> Answer:
+def run(context: VaultContext, arguments: DailyNoteArguments) -> Answer:
     from vaultbridge.engine.drafting.templates import find_periodic_note
 
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
@@ -51,7 +51,7 @@ def run(context: VaultContext, arguments: DailyNote) -> Answer:
     return _read(context, note, arguments)
 
 
-def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNote) -> Answer:
+def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNoteArguments) -> Answer:
     from vaultbridge.engine.reading import Part
     from vaultbridge.tools.read_note import read_text
 
@@ -63,7 +63,7 @@ def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNote) -> An
     return answer_text(read_text(context, note.path, part))
 
 
-def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
+def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answer:
     from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
 
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
@@ -93,7 +93,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
 DAILY_NOTE = Tool(
     name="daily_note",
     description="Read or locate the daily (weekly, …) note",
-    arguments=DailyNote,
+    arguments=DailyNoteArguments,
     run=run,
     group="notes",
     core=True,
@@ -102,7 +102,7 @@ DAILY_NOTE = Tool(
 WRITE_DAILY_NOTE = Tool(
     name="write_daily_note",
     description="Add to the daily (weekly, …) note; created from its template if missing",
-    arguments=WriteDailyNote,
+    arguments=WriteDailyNoteArguments,
     run=run_write,
     group="notes",
     effect="adds",

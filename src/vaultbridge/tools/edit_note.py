@@ -58,8 +58,8 @@ def _flatten(ops: Iterable[str], known: Iterable[str] = ()) -> list[tuple[str, A
 _EDIT_FIELDS: Final = _flatten(EDIT_OPS)
 _FILE_FIELDS: Final = _flatten(BATCH_OPS, [name for name, _, _ in _EDIT_FIELDS])
 
-EditNote = msgspec.defstruct(
-    "EditNote",
+EditNoteArguments = msgspec.defstruct(
+    "EditNoteArguments",
     [
         *_EDIT_FIELDS,
         ("name", NoteName, ""),
@@ -95,7 +95,7 @@ BatchItem = msgspec.defstruct(
 
 
 class _Edit(Protocol):
-    """What `EditNote` and `BatchItem` have in common."""
+    """What `EditNoteArguments` and `BatchItem` have in common."""
 
     op: str
     name: str
@@ -209,7 +209,7 @@ def _describe_ops() -> str:
 EDIT_NOTE = Tool(
     name="edit_note",
     description=f"Change one note. {_describe_ops()}",
-    arguments=EditNote,
+    arguments=EditNoteArguments,
     run=run,
     group="notes",
     effect="changes",
@@ -219,7 +219,7 @@ EDIT_NOTE = Tool(
 )
 
 
-class Batch(Arguments, frozen=True, kw_only=True):
+class BatchArguments(Arguments, frozen=True, kw_only=True):
     ITEMS: ClassVar = {"operations": BatchItem}
 
     operations: Annotated[
@@ -232,7 +232,7 @@ class Batch(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_batch(context: VaultContext, arguments: Batch) -> Answer:
+def run_batch(context: VaultContext, arguments: BatchArguments) -> Answer:
     if not arguments.operations:
         raise InvalidArgument("operations is empty.", argument="operations", hint="Give at least one.")
     wanted = [_parse_item(item, number) for number, item in enumerate(arguments.operations)]
@@ -244,7 +244,7 @@ def run_batch(context: VaultContext, arguments: Batch) -> Answer:
 BATCH = Tool(
     name="batch",
     description="Several edits as one change: all or none",
-    arguments=Batch,
+    arguments=BatchArguments,
     run=run_batch,
     group="notes",
     effect="changes",

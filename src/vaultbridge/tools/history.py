@@ -31,7 +31,7 @@ DIGITS: Final = 16
 """A number of a change has fewer digits."""
 
 
-class History(Arguments, frozen=True, kw_only=True):
+class HistoryArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "start", "max_chars"})
 
     id: Annotated[str, Meta(description="Show this change")] = ""
@@ -42,12 +42,12 @@ class History(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-class Undo(Arguments, frozen=True, kw_only=True):
+class UndoArguments(Arguments, frozen=True, kw_only=True):
     id: Annotated[int, Meta(ge=0, le=LARGEST_INTEGER, description="Default: the last")] = 0
     force: Annotated[bool, Meta(description="Even if changed since")] = False
 
 
-def run(context: VaultContext, arguments: History) -> Answer:
+def run(context: VaultContext, arguments: HistoryArguments) -> Answer:
     engine = context.engine
     if arguments.id.strip() in ("", "0"):
         return answer_text(_list(context, arguments))
@@ -93,13 +93,13 @@ def _tell_decision(context: VaultContext, wanted: str) -> Answer:
     )
 
 
-def run_undo(context: VaultContext, arguments: Undo) -> Answer:
+def run_undo(context: VaultContext, arguments: UndoArguments) -> Answer:
     number = arguments.id or context.engine.history.newest_to_undo()
     outcome = context.engine.undo(number, force=arguments.force, actor=context.tool_context.actor)
     return answer_outcome(outcome, undone=number)
 
 
-def _list(context: VaultContext, arguments: History) -> str:
+def _list(context: VaultContext, arguments: HistoryArguments) -> str:
     """The history of one file is followed through its earlier names, so an older page is cut from all of
     it."""
     from vaultbridge.vault.write.journal import HISTORY_LIMIT
@@ -134,7 +134,7 @@ def _row(change: HistoryEntry) -> str:
 HISTORY = Tool(
     name="history",
     description="List the changes made here, or show the diff of one",
-    arguments=History,
+    arguments=HistoryArguments,
     run=run,
     group="journal",
     note="name",
@@ -143,7 +143,7 @@ HISTORY = Tool(
 UNDO = Tool(
     name="undo",
     description="Revert a change made here",
-    arguments=Undo,
+    arguments=UndoArguments,
     run=run_undo,
     group="journal",
     effect="changes",

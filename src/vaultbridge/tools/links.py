@@ -38,7 +38,7 @@ FIGURE_NOTES: Final = 120
 """The most notes in the figure of a neighbourhood: more cannot be told apart in a chat."""
 
 
-class Links(Arguments, frozen=True, kw_only=True):
+class LinksArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"depth", "limit", "max_chars"})
 
     kind: Annotated[LinkQuestion, Meta(description="Which question")] = "backlinks"
@@ -50,7 +50,7 @@ class Links(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: Links) -> Answer:
+def run(context: VaultContext, arguments: LinksArguments) -> Answer:
     queries = context.engine.queries
     unfinished = wait_for_index(context)
     limit, offset = arguments.limit, arguments.offset
@@ -131,7 +131,7 @@ def draw_graph(
     }
 
 
-def _find_note(context: VaultContext, arguments: Links) -> VaultPath:
+def _find_note(context: VaultContext, arguments: LinksArguments) -> VaultPath:
     if not arguments.name:
         raise InvalidArgument(
             f"name is missing: {arguments.kind} needs a note.",
@@ -151,7 +151,7 @@ def _render_unresolved(found: UnresolvedTarget) -> str:
     return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
 
 
-def _find_path(context: VaultContext, arguments: Links) -> list[str]:
+def _find_path(context: VaultContext, arguments: LinksArguments) -> list[str]:
     from vaultbridge.links.graph import LinkPath
 
     start = _find_note(context, arguments)
@@ -172,7 +172,7 @@ LINKS = Tool(
         "Backlinks, outgoing links or neighbourhood of a note; path between two; unresolved links, orphans, "
         "dead ends"
     ),
-    arguments=Links,
+    arguments=LinksArguments,
     run=run,
     group="links",
     core=True,

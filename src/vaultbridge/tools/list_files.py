@@ -33,7 +33,7 @@ LEVELS: Final = 100
 """The greatest `depth` that SQLite is asked for, as a pattern with so many stars. No vault is that deep."""
 
 
-class ListFiles(Arguments, frozen=True, kw_only=True):
+class ListFilesArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars"})
 
     folder: Annotated[str, Meta(description="Default: all")] = ""
@@ -46,7 +46,7 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: ListFiles) -> Answer:
+def run(context: VaultContext, arguments: ListFilesArguments) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     notes = wait_for_index(context)
@@ -57,7 +57,9 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
     return answer_page(rows, total, arguments, what, notes=notes)
 
 
-def _find_page(queries: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
+def _find_page(
+    queries: Queries, folder: VaultPath, arguments: ListFilesArguments
+) -> tuple[Sequence[str], int, str]:
     """The rows of one page, the number of all rows, and what they are."""
     what = "folders" if arguments.kind == "folder" else "entries" if arguments.depth else "files"
     if not arguments.pattern:
@@ -82,7 +84,7 @@ def _find_page(queries: Queries, folder: VaultPath, arguments: ListFiles) -> tup
     return _slice(_render_rows(files, folder, arguments), arguments, what)
 
 
-def _slice(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str], int, str]:
+def _slice(rows: list[str], arguments: ListFilesArguments, what: str) -> tuple[Sequence[str], int, str]:
     return slice_rows(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
 
 
@@ -94,7 +96,7 @@ def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> Non
         raise NoteNotFound(written, what="folder", closest=_find_closest(folder, known))
 
 
-def _choose_files(queries: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
+def _choose_files(queries: Queries, folder: VaultPath, arguments: ListFilesArguments) -> list[IndexedFile]:
     """The files of a kind that match a pattern, by path."""
     if arguments.pattern:
         from vaultbridge.vault.scope import compile_file_pattern
@@ -139,7 +141,7 @@ def _render_row(file: IndexedFile, sort: str) -> str:
     return f"{file.path}  {file.size} bytes" if sort == "size" else file.path
 
 
-def _render_rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> list[str]:
+def _render_rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFilesArguments) -> list[str]:
     if arguments.sort == "modified":
         files = sorted(files, key=lambda file: (-file.modified_ns, file.path))
     elif arguments.sort == "size":
@@ -213,7 +215,7 @@ def _format_time(modified_ns: int) -> str:
 LIST_FILES = Tool(
     name="list_files",
     description="List files or folders; sort modified gives the most recent first",
-    arguments=ListFiles,
+    arguments=ListFilesArguments,
     run=run,
     group="find",
     core=True,

@@ -34,7 +34,7 @@ EXAMPLE_VALUES: Final = 5
 """How many values are shown with each property."""
 
 
-class Properties(Arguments, frozen=True, kw_only=True):
+class PropertiesArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars"})
 
     name: NoteName = ""
@@ -44,7 +44,7 @@ class Properties(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run_properties(context: VaultContext, arguments: Properties) -> Answer:
+def run_properties(context: VaultContext, arguments: PropertiesArguments) -> Answer:
     if arguments.name:
         return _list_properties_of_note(context, arguments)
     notes = wait_for_index(context)
@@ -57,7 +57,7 @@ def run_properties(context: VaultContext, arguments: Properties) -> Answer:
     return answer_rows(_list_properties(context), arguments, "properties", notes=notes)
 
 
-def _list_properties_of_note(context: VaultContext, arguments: Properties) -> Answer:
+def _list_properties_of_note(context: VaultContext, arguments: PropertiesArguments) -> Answer:
     view = context.engine.view(arguments.name)
     properties = view.note.properties
     head = f"[{view.path} | hash {view.hash}]"
@@ -95,14 +95,14 @@ def _encode(value: Any) -> str:
 PROPERTIES = Tool(
     name="properties",
     description="Properties of the vault, values of one, or those of a note",
-    arguments=Properties,
+    arguments=PropertiesArguments,
     run=run_properties,
     group="metadata",
     note="name",
 )
 
 
-class Tags(Arguments, frozen=True, kw_only=True):
+class TagsArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars", "name", "sort"})
 
     action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
@@ -114,7 +114,7 @@ class Tags(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run_tags(context: VaultContext, arguments: Tags) -> Answer:
+def run_tags(context: VaultContext, arguments: TagsArguments) -> Answer:
     match arguments.action:
         case "notes":
             return _list_notes(context, arguments)
@@ -125,7 +125,7 @@ def run_tags(context: VaultContext, arguments: Tags) -> Answer:
     return answer_rows(rows, arguments, "tags", notes=notes)
 
 
-def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
+def _list_notes(context: VaultContext, arguments: TagsArguments) -> Answer:
     from vaultbridge.markdown.edits.tags import parse_tag_name
 
     if not arguments.tag.strip("# "):
@@ -142,7 +142,7 @@ def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
     return answer_page(rows, found.total, arguments, "notes", notes=notes)
 
 
-def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
+def _list_tags(context: VaultContext, arguments: TagsArguments) -> list[str]:
     if arguments.name:
         view = context.engine.view(arguments.name)
         return [f"#{name}" for name in dict.fromkeys(tag.name for tag in view.note.tags)]
@@ -166,7 +166,7 @@ def _render_tag(tag: TagCount) -> str:
 TAGS = Tool(
     name="tags",
     description="List tags with how many notes have them, or the notes of one",
-    arguments=Tags,
+    arguments=TagsArguments,
     run=run_tags,
     group="metadata",
     note="name",
@@ -177,7 +177,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STATUS: Final = {"": "any", "todo": "open"}
 
 
-class Tasks(Arguments, frozen=True, kw_only=True):
+class TasksArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars"})
 
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
@@ -191,7 +191,7 @@ class Tasks(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run_tasks(context: VaultContext, arguments: Tasks) -> Answer:
+def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
     check_filters(arguments)
     notes = wait_for_index(context)
     links_to = _find_linked(context.engine, arguments.text)
@@ -215,7 +215,7 @@ def run_tasks(context: VaultContext, arguments: Tasks) -> Answer:
     )
 
 
-def check_filters(arguments: Tasks) -> None:
+def check_filters(arguments: TasksArguments) -> None:
     """Raises InvalidArgument for a date or a status that cannot be."""
     for argument in ("due_before", "due_after"):
         value = getattr(arguments, argument)
@@ -262,7 +262,7 @@ def _render_place(task: FoundTask) -> str:
 TASKS = Tool(
     name="tasks",
     description="List tasks as path:line: [status] text, those due first",
-    arguments=Tasks,
+    arguments=TasksArguments,
     run=run_tasks,
     group="metadata",
     note="name",

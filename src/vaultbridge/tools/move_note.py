@@ -19,7 +19,7 @@ from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
-class MoveNote(Arguments, frozen=True, kw_only=True):
+class MoveNoteArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"expected"})
 
     name: FileName = ""
@@ -29,7 +29,7 @@ class MoveNote(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-class DeleteNote(Arguments, frozen=True, kw_only=True):
+class DeleteNoteArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"dry_run", "expected"})
 
     name: FileName
@@ -37,7 +37,7 @@ class DeleteNote(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_move(context: VaultContext, arguments: MoveNote) -> Answer:
+def run_move(context: VaultContext, arguments: MoveNoteArguments) -> Answer:
     from vaultbridge.engine.operations import Move
 
     if bool(arguments.name) == bool(arguments.query.strip()):
@@ -58,7 +58,7 @@ def run_move(context: VaultContext, arguments: MoveNote) -> Answer:
     return answer_outcome(outcome, moved.path, path=moved.path, was=moved.was)
 
 
-def _move_found(context: VaultContext, arguments: MoveNote, to: str) -> Answer:
+def _move_found(context: VaultContext, arguments: MoveNoteArguments, to: str) -> Answer:
     """Move all notes of a search into a folder, as one change."""
     from vaultbridge.engine.operations import Move
     from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
@@ -85,7 +85,7 @@ def _move_found(context: VaultContext, arguments: MoveNote, to: str) -> Answer:
     return answer_outcome(outcome, matched=found.total)
 
 
-def run_delete(context: VaultContext, arguments: DeleteNote) -> Answer:
+def run_delete(context: VaultContext, arguments: DeleteNoteArguments) -> Answer:
     from vaultbridge.engine.operations import Delete
 
     require_whole_note(arguments.name)
@@ -100,7 +100,7 @@ MOVE_NOTE = Tool(
     name="move_note",
     title="Move or rename",
     description="Move or rename a note, attachment or folder, or what a query finds; links follow",
-    arguments=MoveNote,
+    arguments=MoveNoteArguments,
     run=run_move,
     group="notes",
     effect="changes",
@@ -112,7 +112,7 @@ MOVE_NOTE = Tool(
 DELETE_NOTE = Tool(
     name="delete_note",
     description="Move a note, attachment or folder to the trash",
-    arguments=DeleteNote,
+    arguments=DeleteNoteArguments,
     run=run_delete,
     group="notes",
     effect="changes",

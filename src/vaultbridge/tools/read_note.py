@@ -34,7 +34,7 @@ RAW_CHARS: Final = 1_000_000
 every character is escaped or takes four bytes."""
 
 
-class ReadNote(Arguments, frozen=True, kw_only=True):
+class ReadNoteArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"frontmatter", "raw"})
 
     name: NoteName = ""
@@ -50,7 +50,7 @@ class ReadNote(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run(context: VaultContext, arguments: ReadNote) -> Answer:
+def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
     names = [*([arguments.name] if arguments.name else []), *arguments.names]
     if not names:
         raise InvalidArgument(
@@ -69,7 +69,7 @@ def run(context: VaultContext, arguments: ReadNote) -> Answer:
     return answer_text(_read_several(context, names, _parse_part(arguments)))
 
 
-def _read_raw(context: VaultContext, names: list[str], arguments: ReadNote) -> str:
+def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArguments) -> str:
     """The exact text of the file, for a program that saves it. Never less than what was asked for: text that
     is cut without a mark would be lost when the program saves it."""
     from vaultbridge.engine.reading import exact_part, parse_file
@@ -149,7 +149,7 @@ def _resolve(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, P
     return path, replace(part, heading=named.heading, block=named.block)
 
 
-def run_at_once(context: VaultContext, arguments: ReadNote) -> Answer | None:
+def run_at_once(context: VaultContext, arguments: ReadNoteArguments) -> Answer | None:
     """What `run` would answer, if this part of one note, named by its path, was read before and is
     unchanged."""
     if not arguments.name or arguments.names or arguments.raw:
@@ -178,7 +178,7 @@ def _require_text(path: str) -> None:
         )
 
 
-def _parse_part(arguments: ReadNote) -> Part:
+def _parse_part(arguments: ReadNoteArguments) -> Part:
     from vaultbridge.engine.reading import Part, parse_lines
 
     return Part(
@@ -197,7 +197,7 @@ READ_NOTE = Tool(
     description=(
         "Read notes: whole, or a section, block, lines or outline. The first line gives path, hash, lines"
     ),
-    arguments=ReadNote,
+    arguments=ReadNoteArguments,
     run=run,
     run_at_once=run_at_once,
     group="notes",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
 
-class Related(Arguments, frozen=True, kw_only=True):
+class RelatedArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "offset", "max_chars"})
 
     name: NoteName = ""
@@ -39,7 +39,7 @@ class Related(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: Related) -> Answer:
+def run(context: VaultContext, arguments: RelatedArguments) -> Answer:
     from vaultbridge.engine.related.find import find_related, find_related_to_text
 
     engine = context.engine
@@ -90,7 +90,9 @@ def _render(what: str, reasons: tuple[str, ...], edit: dict[str, Any] | None) ->
     return f"{line}\n  {call} {msgspec.json.encode(edit).decode()}"
 
 
-def _render_look(context: VaultContext, arguments: Related, unfinished: list[str], *, editable: bool) -> str:
+def _render_look(
+    context: VaultContext, arguments: RelatedArguments, unfinished: list[str], *, editable: bool
+) -> str:
     from vaultbridge.engine.related.vault_wide import look_over_vault
 
     look = look_over_vault(context.engine, limit=arguments.limit, offset=arguments.offset)
@@ -133,7 +135,7 @@ RELATED = Tool(
         "What belongs to a note or text but is not linked: why, and the edit_note call that links it. "
         "Without both: the vault's missing links, orphans, duplicates"
     ),
-    arguments=Related,
+    arguments=RelatedArguments,
     run=run,
     group="find",
     note="name",

@@ -53,7 +53,7 @@ UNMARKED: Final = ("", "")
 NO_EXACT: Final = "(no note matches all of it; plain words without operators are answered by rank)"
 
 
-class Search(Arguments, frozen=True, kw_only=True):
+class SearchArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"context", "limit", "max_chars"})
 
     query: Annotated[str, Meta(description="Plain words, or operators")]
@@ -66,7 +66,7 @@ class Search(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: Search) -> Answer:
+def run(context: VaultContext, arguments: SearchArguments) -> Answer:
     from vaultbridge.index.ranking.question import is_plain
 
     # Only to wait: the result itself says whether it is complete.
@@ -88,11 +88,11 @@ def run(context: VaultContext, arguments: Search) -> Answer:
     )
 
 
-def _answer_exact(context: VaultContext, found: SearchPage, arguments: Search) -> Answer:
+def _answer_exact(context: VaultContext, found: SearchPage, arguments: SearchArguments) -> Answer:
     return answer_text(_render_exact(found, arguments), lambda: _draw_exact(context, found, arguments))
 
 
-def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
+def _find_exact(context: VaultContext, arguments: SearchArguments) -> SearchPage:
     return context.engine.queries.search(
         arguments.query,
         limit=arguments.limit or EXACT,
@@ -103,7 +103,7 @@ def _find_exact(context: VaultContext, arguments: Search) -> SearchPage:
     )
 
 
-def _find_ranked(context: VaultContext, arguments: Search) -> RankedPage:
+def _find_ranked(context: VaultContext, arguments: SearchArguments) -> RankedPage:
     return context.engine.queries.rank(
         arguments.query,
         limit=arguments.limit or RANKED,
@@ -112,7 +112,7 @@ def _find_ranked(context: VaultContext, arguments: Search) -> RankedPage:
     )
 
 
-def _render_exact(found: SearchPage, arguments: Search) -> str:
+def _render_exact(found: SearchPage, arguments: SearchArguments) -> str:
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.notes)]
     if not found.total and arguments.match == "rank" and _has_operators(arguments.query):
         notes.append(NO_EXACT)
@@ -127,7 +127,7 @@ def _render_exact(found: SearchPage, arguments: Search) -> str:
     )
 
 
-def _draw_exact(context: VaultContext, found: SearchPage, arguments: Search) -> dict[str, Any]:
+def _draw_exact(context: VaultContext, found: SearchPage, arguments: SearchArguments) -> dict[str, Any]:
     rows = [
         {
             "path": replace_surrogates(hit.path),
@@ -141,7 +141,7 @@ def _draw_exact(context: VaultContext, found: SearchPage, arguments: Search) -> 
     return draw_results(context, arguments.query, rows, found.total)
 
 
-def _draw_ranked(context: VaultContext, found: RankedPage, arguments: Search) -> dict[str, Any]:
+def _draw_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments) -> dict[str, Any]:
     rows = [
         {
             "path": replace_surrogates(note.path),
@@ -205,7 +205,7 @@ def _render_lines(matches: Iterable[HitMatch]) -> Iterator[str]:
     return (lines[number] for number in sorted(lines))
 
 
-def _render_ranked(context: VaultContext, found: RankedPage, arguments: Search) -> str:
+def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchArguments) -> str:
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
     if found.total and not found.with_all_words and not arguments.offset:
         notes.append(NOT_ALL)
@@ -332,19 +332,19 @@ SEARCH = Tool(
         "Search the vault. Plain words are ranked: ask as a person would. Exact with OR, -not, "
         '"phrase", /regex/, file: path: content: tag:#x line:(a b) section:() task-todo:x [property:value]'
     ),
-    arguments=Search,
+    arguments=SearchArguments,
     run=run,
     group="find",
     core=True,
 )
 
 
-class Context(Arguments, frozen=True, kw_only=True):
+class ContextArguments(Arguments, frozen=True, kw_only=True):
     question: Annotated[str, Meta(description="As a person would ask")]
     max_chars: Annotated[int, Meta(ge=200, le=90_000, description="Most characters")] = 4_000
 
 
-def run_context(context: VaultContext, arguments: Context) -> Answer:
+def run_context(context: VaultContext, arguments: ContextArguments) -> Answer:
     from vaultbridge.engine.context import gather, render
 
     if not arguments.question.strip():
@@ -355,7 +355,7 @@ def run_context(context: VaultContext, arguments: Context) -> Answer:
     return answer_text("\n".join([*notes, render(found)]), lambda: _draw_passages(context, arguments, found))
 
 
-def _draw_passages(context: VaultContext, arguments: Context, found: Gathered) -> dict[str, Any]:
+def _draw_passages(context: VaultContext, arguments: ContextArguments, found: Gathered) -> dict[str, Any]:
     rows = [
         {
             "path": replace_surrogates(path),
@@ -379,7 +379,7 @@ CONTEXT = Tool(
         "What the vault says to a question, in one call: the best passages of the best notes as "
         "[path#heading:line], without repeats, and the notes they link to. Use before search and read_note"
     ),
-    arguments=Context,
+    arguments=ContextArguments,
     run=run_context,
     group="find",
     core=True,

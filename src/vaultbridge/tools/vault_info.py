@@ -43,7 +43,7 @@ _DELETED: Final = {
 }
 
 
-class VaultInfo(Arguments, frozen=True, kw_only=True):
+class VaultInfoArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars", "offset"})
 
     section: Annotated[Section, Meta(description="Which part")] = "summary"
@@ -52,7 +52,7 @@ class VaultInfo(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = PAGE_CHARS
 
 
-def run(context: VaultContext, arguments: VaultInfo) -> Answer:
+def run(context: VaultContext, arguments: VaultInfoArguments) -> Answer:
     engine = context.engine
     if arguments.section == "summary":
         return answer_text(clip_text("\n".join(_summarize(context)), arguments.max_chars))
@@ -65,7 +65,7 @@ def run(context: VaultContext, arguments: VaultInfo) -> Answer:
     return answer_page(rows, total, arguments, what, notes=notes)
 
 
-def _list_section(queries: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
+def _list_section(queries: Queries, arguments: VaultInfoArguments) -> tuple[list[str], int, str]:
     """The rows of one page, the number of all rows, and what they are."""
     here = {"limit": arguments.limit, "offset": arguments.offset}
     match arguments.section:
@@ -174,7 +174,7 @@ def _describe_attachment_folder(folder: str) -> str:
 VAULT_INFO = Tool(
     name="vault_info",
     description="Counts, health (broken links, duplicates, conflicts) and settings",
-    arguments=VaultInfo,
+    arguments=VaultInfoArguments,
     run=run,
     group="vault",
     core=True,

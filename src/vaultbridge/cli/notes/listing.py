@@ -156,9 +156,11 @@ def main_tasks(argv: list[str]) -> int:
 def _tasks(args: argparse.Namespace) -> int:
     if args.tick or args.untick:
         return _set_task(args)
-    from vaultbridge.tools.metadata import Tasks, check_filters, find_prefix
+    from vaultbridge.tools.metadata import TasksArguments, check_filters, find_prefix
 
-    filters = Tasks(name=args.name, status=args.status, due_before=args.due_before, due_after=args.due_after)
+    filters = TasksArguments(
+        name=args.name, status=args.status, due_before=args.due_before, due_after=args.due_after
+    )
     check_filters(filters)
     limit = args.limit
     if limit is None:
