@@ -34,13 +34,12 @@ from vaultbridge.embeddings.store import VectorStore
 from vaultbridge.links.syntax import note_name
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.vault.paths import Visible
 from vaultbridge.vault.scope import Scope
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
 
-
-Visible = Callable[[str], bool]
 
 PASSAGES_ASKED: Final = 4
 """Passages of a note that are compared with others: its beginning says what it is about."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import mul
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
+from vaultbridge.vault.paths import Visible
 
 COMPARED: Final = 160
 """Passages compared by their whole vectors: 5 to 8 ms for 768 numbers. Of the twenty nearest, the signs alone
@@ -27,8 +28,6 @@ WIDENED: Final = 4
 
 _SIGNS: Final = bytes(ord("0") if byte >= 128 else ord("1") for byte in range(256))
 """A signed byte to its sign as a digit."""
-
-Visible = Callable[[str], bool]
 
 
 class NearPassage(Struct, frozen=True):

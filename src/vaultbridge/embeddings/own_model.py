@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.vault.paths import Visible
+
 if TYPE_CHECKING:
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 NEAR_PASSAGES: Final = 60
 """Passages that a model's view of a question holds: about as many notes as are read for it."""
-
-Visible = Callable[[str], bool]
 
 
 class OwnModel:

@@ -19,13 +19,13 @@ from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault import beneath
 from vaultbridge.vault.cloud import icloud_placeholder
-from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.paths import Root, VaultPath, Visible, vault_path
 from vaultbridge.vault.read import not_downloaded_error
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.walk import FileEntry, walk
 
 
-def find_unindexed(root: Root, name: str, visible: Callable[[str], bool]) -> VaultPath | None:
+def find_unindexed(root: Root, name: str, visible: Visible) -> VaultPath | None:
     """Returns the file that a wikilink with this text would lead to, None when there is none. Raises
     AmbiguousName when several folders have one."""
     target = name.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].partition("#")[0].strip()

@@ -24,7 +24,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, Visible, vault_path
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
@@ -296,7 +296,7 @@ def _without_links(path: VaultPath, data: bytes) -> list[str]:
     return [*pieces, text[at:]]
 
 
-def changed_files(acts: Iterable[Act], visible: Callable[[str], bool]) -> tuple[ChangedFile, ...]:
+def changed_files(acts: Iterable[Act], visible: Visible) -> tuple[ChangedFile, ...]:
     """One row per visible file, in the order of the changes; folders created or removed on the way are left
     out."""
     rows: list[ChangedFile] = []

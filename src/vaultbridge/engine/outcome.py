@@ -18,7 +18,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, Visible
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
 
@@ -60,9 +60,7 @@ class Outcome(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def describe(
-    draft: Draft, steps: Sequence[Step], visible: Callable[[str], bool], *, dry_run: bool
-) -> Outcome:
+def describe(draft: Draft, steps: Sequence[Step], visible: Visible, *, dry_run: bool) -> Outcome:
     """What a draft did, less what the caller may not see: links in a hidden note follow a rename silently."""
     files: list[ChangedFile] = []
     moved: dict[str, str] = {}
@@ -172,7 +170,7 @@ def describe_plan(
     outcome: Outcome,
     *,
     table: FileTable,
-    visible: Callable[[str], bool],
+    visible: Visible,
     read: Callable[[VaultPath], bytes],
 ) -> Planned:
     """`table` holds the files as they are now, and `read` returns the content of one."""

@@ -26,7 +26,7 @@ from vaultbridge.links.graph import (
     shortest_path,
 )
 from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import Scope, hidden_links
 from vaultbridge.vault.settings import VaultSettings
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from vaultbridge.vault.cloud import Conflict
     from vaultbridge.vault.walk import Skipped
 
-Visible = Callable[[str], bool]
 
 ALL: Final = -1
 """As a limit: every row."""

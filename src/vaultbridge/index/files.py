@@ -9,7 +9,7 @@ two indexes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -22,9 +22,8 @@ from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
 from vaultbridge.markdown.model import Note
 from vaultbridge.vault.cloud import Conflict, detect_conflict
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, Visible
 
-Visible = Callable[[str], bool]
 Order = Literal["path", "modified", "size"]
 
 _ORDERS: Final = {"path": "path", "modified": "mtime_ns DESC, path", "size": "size DESC, path"}

@@ -13,7 +13,7 @@ The functions at the end find sources for moves and ignore what a caller may see
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -28,9 +28,7 @@ from vaultbridge.index.totals import MISSING, Counts, count_missing
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
 from vaultbridge.markdown.model import Link, LinkKind
-from vaultbridge.vault.paths import VaultPath
-
-Visible = Callable[[str], bool]
+from vaultbridge.vault.paths import VaultPath, Visible
 
 _COLUMNS: Final = "line, flags, raw, links.target, subpath"
 

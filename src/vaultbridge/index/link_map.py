@@ -7,15 +7,14 @@ is not a node, and a link to it is not an edge; `index.graph` explains how the o
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.store.database import Index
-
-Visible = Callable[[str], bool]
+from vaultbridge.vault.paths import Visible
 
 NOTE: Final = 0
 DRAWN: Final = 1

@@ -29,9 +29,8 @@ from vaultbridge.index.totals import (
     count_tags,
 )
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, Visible
 
-Visible = Callable[[str], bool]
 TaskStatus = Literal["any", "open", "done"]
 
 T = TypeVar("T")

@@ -21,10 +21,9 @@ from msgspec import Struct
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.store.database import Index
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, Visible
 
 How = Literal["path", "extension", "case", "link", "alias", "title"]
-Visible = Callable[[str], bool]
 
 CLOSEST: Final = 5
 """Names offered when none matches: as many as a person can choose from at a glance."""

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from vaultbridge.errors import InvalidPath
 from vaultbridge.limits import PATH_CHARS
-from vaultbridge.vault.paths import Root, file_identity, vault_path
+from vaultbridge.vault.paths import Root, Visible, file_identity, vault_path
 
 MACHINE_FOLDERS: Final = frozenset(
     ["Users", "Volumes", "etc", "home", "media", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var"]
@@ -58,7 +58,7 @@ def find_innermost(text: str, folders: Iterable[Path]) -> Path | None:
     return max(holding, key=lambda folder: len(folder.parts), default=None)
 
 
-def make_vault_relative(text: str, root: Root, visible: Callable[[str], bool]) -> str:
+def make_vault_relative(text: str, root: Root, visible: Visible) -> str:
     """Turns an absolute path into one from the vault's top; any other path stays as it is. Raises
     `InvalidPath` for a path of the machine that is outside the vault."""
     if not is_absolute(text) or len(text) > PATH_CHARS or "\0" in text:
@@ -82,7 +82,7 @@ def outside_vault_error(text: str) -> InvalidPath:
     )
 
 
-def _lies_outside(text: str, root: Root, visible: Callable[[str], bool]) -> bool:
+def _lies_outside(text: str, root: Root, visible: Visible) -> bool:
     if text.startswith("~/"):
         first, several = "~", True
     else:

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NewType
 
@@ -25,6 +25,9 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
 
 VaultPath = NewType("VaultPath", str)
+
+Visible = Callable[[str], bool]
+"""Whether the file at a path exists for the caller: what a scope hides does not."""
 
 NAME_BYTES: Final = 255
 """The longest file name in UTF-8, as in ext4, APFS and NTFS (which counts units). Only new names are

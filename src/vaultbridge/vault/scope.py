@@ -43,7 +43,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, Permi
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import Root, VaultPath, Visible
 
 
 def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
@@ -344,7 +344,7 @@ def _names(path: str, hidden: Collection[str]) -> bool:
     return any(name_key(other) == key or name_key(other).startswith(f"{key}/") for other in hidden)
 
 
-def hidden_links(root: Root, paths: Iterable[str], visible: Callable[[str], bool]) -> frozenset[str]:
+def hidden_links(root: Root, paths: Iterable[str], visible: Visible) -> frozenset[str]:
     """Those of the vault's files that are links to a hidden one. Costs a look at each file."""
     prefix = f"{root.folder}{os.sep}"
     found: set[str] = set()

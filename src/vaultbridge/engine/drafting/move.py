@@ -10,7 +10,7 @@ hidden note are resolved among all files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.bases.parse import extract_base_blocks
@@ -21,7 +21,7 @@ from vaultbridge.links.syntax import LinkSettings, note_name
 from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.text import has_surrogates
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import redact
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def move(
     sources: LinkSources,
     moves: Mapping[VaultPath, VaultPath],
     settings: LinkSettings,
-    visible: Callable[[str], bool],
+    visible: Visible,
     *,
     folder: tuple[VaultPath, VaultPath] | None = None,
 ) -> None:
@@ -93,7 +93,7 @@ def rewrite_links(
     sources: LinkSources,
     moves: Mapping[VaultPath, VaultPath],
     settings: LinkSettings,
-    visible: Callable[[str], bool],
+    visible: Visible,
     *,
     folder: tuple[VaultPath, VaultPath] | None = None,
     merging: bool = False,

@@ -9,7 +9,6 @@ notes the one modified last comes first."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from heapq import nlargest
 from typing import Final, Literal, TypeVar
 
@@ -23,10 +22,9 @@ from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import Query, parse_query
 from vaultbridge.index.query.regex import PatternMatcher
 from vaultbridge.index.store.database import Index, read_status
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import VaultPath, Visible
 
 Sort = Literal["relevance", "modified", "name", "path"]
-Visible = Callable[[str], bool]
 _Figure = TypeVar("_Figure", int, float)
 
 SINGLE_LOOKUPS: Final = 500

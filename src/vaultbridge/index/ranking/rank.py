@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -39,9 +39,7 @@ from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.vault.paths import VaultPath
-
-Visible = Callable[[str], bool]
+from vaultbridge.vault.paths import VaultPath, Visible
 
 READ_NOTES: Final = 30
 """How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms, and
