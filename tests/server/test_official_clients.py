@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from mcp.client import Client
+from mcp.client.extension import advertise
 from mcp.client.sse import sse_client
+from mcp.types import ToolListChangedNotification
 
 from server.conftest import BOUND, Serving
+from support.reviewer import person
+from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
@@ -44,3 +50,32 @@ async def test_a_whole_session_over_the_old_sse_with_a_token(serving: Serving) -
             assert "some text" in read.content[0].text  # type: ignore[union-attr]
             paths = [resource.name for resource in (await client.list_resources()).resources]
             assert paths == ["Hello.md"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_switch_of_the_review_reaches_a_client_that_shows_views(serving: Serving, mode: str) -> None:
+    """A person switches it at an editor; the tools that have a view of the change are others from then on."""
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            heard.put_nowait(message)
+
+    async def has_view(client: Client) -> bool:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        return bool((tools["obsidian_edit_note"].meta or {}).get("ui"))
+
+    views = advertise(EXTENSION, {"mimeTypes": [MEDIA_TYPE]})
+    async with serving() as served, AsyncExitStack() as stack, asyncio.timeout(BOUND):
+        client = await stack.enter_async_context(
+            Client(f"{served.url}/mcp", mode=mode, extensions=[views], message_handler=hear)
+        )
+        assert not await has_view(client)
+        coming = heard.get
+        if mode != "legacy":
+            listening = await stack.enter_async_context(client.listen(tools_list_changed=True))
+            coming = aiter(listening).__anext__
+        owner = await stack.enter_async_context(person(served.vault))
+        await owner.request("setReview", review="all")
+        await coming()
+        assert await has_view(client)
