@@ -305,7 +305,7 @@ async def test_the_companion_notices_a_bridge_that_ends_cleanly(server: Served, 
         await app.until("status", "it === 'Bridge: not connected'")
         await app.until("why", f"it === {json.dumps(NOT_RUNNING)}")
         await app.do("pressStatus")
-        assert (await app.see("modal")).startswith("Bridgenot connected. No bridge is running")
+        assert (await app.see("modal")).startswith("BridgeNot connected. No bridge is running")
         await server.start(vault, port=server.port)
         await app.do("online")
         await app.connected()

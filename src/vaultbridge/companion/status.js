@@ -8,6 +8,9 @@ const STATE_WORDS = {
   refused: 'refused',
 };
 
+/** As a sentence, with the reason. @param {Connection} connection */
+const describeState = ({ state, why }) => `${STATE_WORDS[state][0].toUpperCase()}${STATE_WORDS[state].slice(1)}. ${why}`.replace(/\. $/, '');
+
 /** Which changes wait for a person. @type {Record<string, string>} */
 const REVIEWS = { off: 'Never', destructive: 'Deleting, overwriting and large changes', all: 'Every change' };
 
@@ -24,7 +27,7 @@ class StatusModal extends obsidian.Modal {
     const { companion } = this;
     const rows = el('dl', { class: 'vaultbridge-status' });
     const row = (/** @type {string} */ name, /** @type {string} */ value) => rows.append(el('dt', {}, name), el('dd', {}, value));
-    row('Bridge', `${STATE_WORDS[companion.connection.state]}. ${companion.connection.why}`.replace(/\. $/, ''));
+    row('Bridge', describeState(companion.connection));
     const again = button('Reconnect', () => {
       companion.connection.connect();
       this.close();
@@ -78,7 +81,7 @@ class SettingsTab extends obsidian.PluginSettingTab {
     containerEl.replaceChildren();
     new obsidian.Setting(containerEl)
       .setName('Bridge')
-      .setDesc(`${STATE_WORDS[connection.state]}. ${connection.why}`.replace(/\. $/, ''))
+      .setDesc(describeState(connection))
       .addButton((button) => button.setButtonText('Reconnect').onClick(() => {
         this.#changed = false;
         connection.connect();
