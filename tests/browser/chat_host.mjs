@@ -38,7 +38,7 @@ globalThis.chat = {
   },
 
   /** The model calls a tool whose result has a view; gives what the model sees, and the view's address. */
-  async show(name, values, theme = 'light') {
+  async show(name, values, theme = 'light', can = { openLinks: {}, serverTools: {}, serverResources: {}, updateModelContext: { text: {} } }) {
     const uri = getToolUiResourceUri(this.tools.find((tool) => tool.name === name));
     const [content] = (await client.readResource({ uri })).contents;
     if (content.mimeType !== RESOURCE_MIME_TYPE) throw new Error(content.mimeType);
@@ -47,7 +47,7 @@ globalThis.chat = {
     frame.sandbox = 'allow-scripts';
     frame.title = name;
     document.body.append(frame);
-    const bridge = new AppBridge(client, info, { openLinks: {}, serverTools: {}, serverResources: {}, updateModelContext: { text: {} } }, { hostContext: { theme, displayMode: 'inline', availableDisplayModes: ['inline'] } });
+    const bridge = new AppBridge(client, info, can, { hostContext: { theme, displayMode: 'inline', availableDisplayModes: ['inline'] } });
     const ready = new Promise((done) => (bridge.oninitialized = done));
     bridge.onsizechange = ({ height }) => (frame.style.height = `${height}px`);
     bridge.onopenlink = async ({ url }) => (this.heard.links.push(url), {});

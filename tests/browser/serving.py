@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ CONNECTED = "document.getElementById('state').dataset.state === 'connected'"
 
 
 class Serving:
-    def __init__(self, vault: Path, home: Path, port: int = 0) -> None:
+    def __init__(self, vault: Path, home: Path, port: int = 0, more: Sequence[Path] = ()) -> None:
         self.vault = vault
+        self._vaults = [str(one) for one in (vault, *more)]
         self._port = port
         self.env = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
         self.env.pop("CLAUDE_CONFIG_DIR", None)
@@ -33,7 +34,7 @@ class Serving:
     @contextmanager
     def running(self) -> Iterator[None]:
         place = ["--port", str(self._port)]
-        command = [sys.executable, "-m", "vaultbridge", "serve", str(self.vault), *place, "--json"]
+        command = [sys.executable, "-m", "vaultbridge", "serve", *self._vaults, *place, "--json"]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=self.env
         )

@@ -388,6 +388,24 @@ async def test_nothing_in_a_note_executes(chats: Chats, tool: str) -> None:
         # `chats` fails when any of it has spoken to the host.
 
 
+async def test_a_program_that_offers_views_nothing_still_shows_what_there_is(chats: Chats) -> None:
+    """No calls of tools, no links, nothing for the model: then there are no buttons that could not work."""
+    async with chats() as chat:
+        for tool, values, words in (
+            ("search", {"query": "stars"}, "Third"),
+            ("links", {"name": "Hello", "kind": "neighbourhood"}, "Other"),
+            ("edit_note", {"name": "Hello", "op": "append", "content": "comets"}, "comets"),
+        ):
+            shown = await chat.run("show", f"obsidian_{tool}", values, "dark", {})
+            frame = await chat.page.attach(await chat._find_frame(shown["address"]))
+            await frame.until(f"document.getElementById('view').innerText.includes({words!r})")
+            pressed = "[...document.querySelectorAll('button')].map((one) => one.innerText)"
+            assert await frame.run(pressed) == [], tool
+            assert await frame.run("document.documentElement.dataset.theme") == "dark"
+        assert await chat.heard("calls") == []
+        assert "Decide on" in await frame.text("#view")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 900])
 async def test_everybody_can_use_the_views(chats: Chats, theme: str, width: int) -> None:

@@ -220,7 +220,7 @@ async def test_keys_go_through_the_proposals_and_the_help_names_them(page: Page,
         await shown(page, "Ideas.md")
         await page.press("?")
         await page.until("document.querySelector('dialog.keys[open]')")
-        assert "reject" in await page.text("dialog.keys")
+        assert "Reject" in await page.text("dialog.keys")
         await page.key("Escape")
         await page.until("!document.querySelector('dialog.keys')")
         await page.run("history.back()")

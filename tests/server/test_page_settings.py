@@ -121,7 +121,7 @@ async def test_doctor_and_companion_say_what_the_commands_say(serving: Serving, 
         (served.vault / ".obsidian").mkdir()
         state = await api.get("/companion")
         assert (state["installed"], state["connected"]) == (False, False)
-        assert state["advice"].startswith("To review changes in Obsidian: vaultbridge companion install ")
+        assert state["command"].startswith("vaultbridge companion install ")
         found = await api.get("/doctor")
         areas = {check["area"] for check in found["checks"]}
         assert {"System", "Vault", "Bridge", "Companion"} <= areas

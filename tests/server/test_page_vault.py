@@ -226,6 +226,46 @@ async def test_what_a_token_does_not_show_does_not_exist(serving: Serving, tmp_p
         assert everything["counts"]["notes"] - home["counts"]["notes"] == 1
 
 
+async def test_todays_note_is_found_created_from_its_template_and_kept(
+    serving: Serving, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Notes"
+    settings = {"folder": "Journal", "format": "[today]", "template": "Day"}
+    write_vault(folder, {".obsidian/daily-notes.json": json.dumps(settings), "Day.md": "# {{title}}\n\n- \n"})
+    build_index(folder)
+    async with serving() as served:
+        today = {"path": "Journal/today.md", "exists": False}
+        assert (await get(served, "/home"))["today"] == today
+        _, secret = served.tokens.make("phone", deny=("Journal/**",))
+        _, reader = served.tokens.make("reader", read_only=True)
+        assert (await get(served, "/home", bearer(secret)))["today"] is None
+        for token in (secret, reader):
+            status, _ = await ask(served, "/today", bearer(token), method="POST", json={})
+            assert status == 403
+        assert not (folder / "Journal").exists()
+        status, made = await ask(served, "/today", owner(served), method="POST", json={})
+        assert (status, made["path"], made["change"]) == (200, "Journal/today.md", 1)
+        file = folder / "Journal" / "today.md"
+        assert file.read_text("utf-8") == "# today\n\n- \n"
+        file.write_text("my day\n", "utf-8")
+        status, again = await ask(served, "/today", owner(served), method="POST", json={})
+        assert (status, again["path"], again["change"]) == (200, "Journal/today.md", None)
+        assert file.read_text("utf-8") == "my day\n"
+        assert (await get(served, "/home"))["today"] == {**today, "exists": True}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"core-plugins.json": {"daily-notes": False}}, {"daily-notes.json": {"format": "../[x]"}}]
+)
+async def test_a_vault_without_daily_notes_has_no_note_of_today(
+    serving: Serving, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    write_vault(tmp_path / "Notes", {"A.md": "a\n"})
+    write_vault(tmp_path / "Notes" / ".obsidian", {name: json.dumps(one) for name, one in settings.items()})
+    async with serving() as served:
+        assert (await get(served, "/home"))["today"] is None
+
+
 async def ask_json(served: Served, path: str, headers: dict[str, str]) -> tuple[int, Any]:
     async with served.http.get(served.url + "/page/api" + path, headers=headers) as response:
         return response.status, await response.json()

@@ -3,10 +3,12 @@
 import type { FunctionComponent, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { live, type LiveState } from './lib/live';
-import { href, HOME, type Route, route } from './lib/router';
+import { href, HOME, navigate, type Route, route } from './lib/router';
 import { dismiss, Empty, Failure, Icon, type IconName, Loading, notices, said, titled } from './lib/ui';
 import { useValue } from './lib/value';
 import { badges } from './badges';
+import { Help } from './help';
+import { Switcher } from './switcher';
 
 export type View = FunctionComponent<{ route: Route }>;
 
@@ -39,6 +41,7 @@ export function Shell(): JSX.Element {
   const entry = VIEWS.find((one) => one.name === name);
   // Remembered, so that the bar does not move while the page connects.
   const vault = hello?.vault ?? sessionStorage.getItem('vault') ?? '';
+  const several = (hello?.vaults.length ?? 0) > 1;
   useEffect(() => sessionStorage.setItem('vault', vault), [vault]);
   useEffect(() => {
     const waiting = counts.review ? `(${counts.review}) ` : '';
@@ -50,8 +53,13 @@ export function Shell(): JSX.Element {
       <header class="top">
         <a class="brand" href={href(HOME)} aria-label={`${vault || 'vaultbridge'}, home`}>
           <img src="/page/icon.svg" alt="" width="26" height="26" />
-          <span id="vault">{vault || 'vaultbridge'}</span>
+          {!several && <span id="vault">{vault || 'vaultbridge'}</span>}
         </a>
+        {several && (
+          <select class="vault-choice" aria-label="Vault" value={vault} onChange={(event) => navigate(href(now.path ? HOME : now.view, '', { vault: event.currentTarget.value }))}>
+            {hello?.vaults.map((one) => <option key={one} value={one}>{one}</option>)}
+          </select>
+        )}
         <nav class="views" aria-label="Views">
           {VIEWS.map((one) => (
             <a key={one.name} href={href(one.name)} aria-current={one.name === name ? 'page' : undefined}>
@@ -62,10 +70,12 @@ export function Shell(): JSX.Element {
           ))}
         </nav>
         <ConnectionState state={state} />
+        <Help view={name} />
       </header>
       <main id="main" tabIndex={-1} data-view={name}>
         {state.word === 'refused' ? <NoAccess why={state.why} /> : entry ? <Loader key={name} entry={entry} route={now} /> : <NoView />}
       </main>
+      <Switcher places={VIEWS} />
       <Notices />
       <Said />
     </>

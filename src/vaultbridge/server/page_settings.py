@@ -222,19 +222,20 @@ class SettingsRoutes:
         except ValueError:
             raise EngineFailure("The state of the companion is not known.") from None
         if "error" in state:
-            return {"installed": False, "advice": " ".join(filter(None, (state["error"], state.get("hint"))))}
+            advice = " ".join(filter(None, (state["error"], state.get("hint"))))
+            return {"installed": False, "advice": advice, "command": ""}
         state["connected"] = self._facts.has_companion(vault.name)
         install = f"vaultbridge companion install {_quote(str(vault.folder))} --enable"
-        advice = ""
+        advice = command = ""
         if not state["installed"]:
-            advice = f"To review changes in Obsidian: {install}"
+            advice, command = "To review changes in Obsidian, run:", install
         elif not state["current"]:
-            advice = f"An older one is installed: {install}"
+            advice, command = "An older one is installed. To update it, run:", install
         elif not state["enabled"]:
             advice = "Switch it on in Obsidian: Settings, Community plugins."
         elif not state["connected"]:
             advice = "It connects by itself when Obsidian has this vault open."
-        return {**state, "advice": advice}
+        return {**state, "advice": advice, "command": command}
 
     def _find(self, name: str) -> ServedVault:
         return next(vault for vault in self._facts.vaults if vault.name == name)

@@ -168,7 +168,8 @@ function Line({ entry, disabled, undone }: { entry: Entry; disabled: boolean; un
 /** The words of an entry, with its first paths as links. */
 function worded(entry: Entry): (JSX.Element | string)[] {
   const parts: (JSX.Element | string)[] = [];
-  let rest = entry.words;
+  // The reason of a failure has a line of its own.
+  let rest = entry.error ? entry.words.replace(`: ${entry.error}`, '') : entry.words;
   for (const path of entry.paths) {
     const at = rest.indexOf(path);
     if (at < 0) continue;

@@ -10,6 +10,7 @@ import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import type { MarkdownConfig } from '@lezer/markdown';
 
 export const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '.92rem' },
@@ -48,8 +49,31 @@ const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.atom, tags.bool], color: 'var(--info)' },
 ]);
 
+const PROPERTIES = /^---[ \t]*\n(?:[\s\S]*?\n)?---[ \t]*(?:\n|$)/;
+const PROPERTIES_CHARS = 100_000; // which are looked at for their end
+
+/** The properties at the top, which Markdown alone would read as a heading. */
+const properties: MarkdownConfig = {
+  defineNodes: [{ name: 'Properties', block: true, style: tags.meta }],
+  parseBlock: [{
+    name: 'Properties',
+    before: 'HorizontalRule',
+    parse(context, line) {
+      const { input } = context as unknown as { input: { length: number; read(from: number, to: number): string } };
+      if (context.lineStart !== 0) return false;
+      const found = PROPERTIES.exec(input.read(0, Math.min(input.length, PROPERTIES_CHARS)));
+      if (!found) return false;
+      const end = found[0].trimEnd().length;
+      while (context.lineStart + line.text.length < end && context.nextLine());
+      context.nextLine();
+      context.addElement(context.elt('Properties', 0, end));
+      return true;
+    },
+  }],
+};
+
 /** What every editor and comparison of notes has. */
-export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true), highlightSpecialChars(), markdown({ base: markdownLanguage })];
+export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true), highlightSpecialChars(), markdown({ base: markdownLanguage, extensions: properties })];
 
 /** The shadow root of a place, made once. */
 export function rootOf(place: HTMLElement): ShadowRoot {

@@ -35,6 +35,11 @@ const ICONS = {
   trash: 'M5 7h14M10 7V4.500h4V7M7 7l1 13h8l1-13M10.500 11v5M13.500 11v5',
   pause: 'M8 5v14M16 5v14',
   plus: 'M12 5v14M5 12h14',
+  more: 'M6 12v.01M12 12v.01M18 12v.01',
+  help: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM9.500 9.500a2.500 2.500 0 1 1 3.700 2.200c-.8.450-1.200.9-1.200 1.800M12 16.500v.01',
+  copy: 'M9 9h10v11H9zM5 15V4h10',
+  out: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
+  today: 'M4 6h16v14H4zM4 10h16M8 3v4M16 3v4M12 13.500v3',
 } as const;
 
 export type IconName = keyof typeof ICONS;
@@ -121,6 +126,14 @@ export function dismiss(id: number): void {
 /** Shows an error as a notice. */
 export const complain = (error: unknown): void => notify(error instanceof Error ? error.message : String(error), 'bad');
 
+/** Puts a text into the clipboard, and says so. */
+export function copyText(text: string, copied = 'Copied.'): void {
+  const refused = (): void => notify('The browser did not allow copying. Select the text and copy it yourself.', 'bad');
+  // Only a page of this machine, or one over https, has a clipboard.
+  if (!navigator.clipboard) return refused();
+  navigator.clipboard.writeText(text).then(() => notify(copied), refused);
+}
+
 /** Tells a screen reader what has changed without words on the page. */
 export const announce = (text: string): void => said.set(text);
 
@@ -134,6 +147,19 @@ export const titled = new Value('');
 
 const TYPES = 'input:not([type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable]:not([contenteditable=false]), [role=textbox]:not([aria-readonly=true])';
 
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** The key that is held for commands, as it is written on the keyboard. */
+export const MOD = isApple ? '⌘' : 'Ctrl';
+
+/** Whether exactly that key is held. On a Mac, Control belongs to the editing of text. */
+export const withMod = (event: KeyboardEvent): boolean => (isApple ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey) && !event.altKey && !event.shiftKey;
+
+export function isTyping(event: Event): boolean {
+  const at = event.composedPath()[0];
+  return at instanceof Element && at.closest(TYPES) !== null;
+}
+
 /** Single keys that do something on this view, except while a person types or holds a modifier. */
 export function useKeys(keys: Record<string, () => void>): void {
   const latest = useRef(keys);
@@ -141,9 +167,7 @@ export function useKeys(keys: Record<string, () => void>): void {
   // At once, not after the next frame: whoever sees the view can press.
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const at = event.composedPath()[0];
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (at instanceof Element && at.closest(TYPES)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
       const act = latest.current[event.key];
       if (!act) return;
       event.preventDefault();
@@ -170,6 +194,17 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
     return () => abort.abort();
   }, [...dependencies, turn]);
   return { ...loaded, again: () => again((n) => n + 1) };
+}
+
+/** Whenever the person comes back to the tab: something may have been done elsewhere. */
+export function useReturn(act: () => void): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const look = (): void => void (document.hidden || latest.current());
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
 }
 
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }); // made once: that takes longer than many uses

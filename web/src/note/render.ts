@@ -4,7 +4,7 @@ import { api, ApiError } from '../lib/api';
 import { href } from '../lib/router';
 import { kindOf, type NoteData, type Target, titleOf } from '../vault/types';
 import { MARK, sanitize } from './sanitize';
-import { type Env, type Mark, newEnv, toHtml } from './syntax';
+import { type Env, type Mark, newEnv, toPieces } from './syntax';
 
 const EMBED_DEPTH = 4; // notes within notes
 const EMBEDS = 100; // of one text; a page with more is no longer read
@@ -25,32 +25,65 @@ export interface Rendering {
   base?: ((place: HTMLElement, path: string, block: number, view: string) => void) | undefined;
 }
 
+const PIECE_CHARS = 60_000; // drawn at once: more than nearly all notes have, and no longer than a blink
+const TURN_MS = 30; // of drawing, before the browser may show it and a person scroll
+
+/** A text that is being drawn: of a long one the beginning is there at once, and the rest follows. */
+export interface Drawing {
+  /** Draws on at once until this line is there. */
+  reach: (line: number) => void;
+  end: () => void;
+}
+
 /** Draws a text into `place`. */
-export function render(place: HTMLElement, text: string, rendering: Rendering): void {
+export function render(place: HTMLElement, text: string, rendering: Rendering): Drawing {
   const env = newEnv(rendering.offset, rendering.breaks);
-  const fragment = sanitize(toHtml(text.replace(/\r\n?/g, '\n'), env));
-  enliven(fragment, env, rendering);
-  place.replaceChildren(fragment);
+  const pieces = toPieces(text.replace(/\r\n?/g, '\n'), env, PIECE_CHARS);
+  const embeds = { left: EMBEDS };
+  let drawn = 0;
+  let timer = 0;
+  const next = (): void => {
+    const { value, done } = pieces.next();
+    if (done) return void (drawn = Infinity);
+    const fragment = sanitize(value.html);
+    enliven(fragment, env, rendering, embeds);
+    place.append(fragment);
+    drawn = value.line;
+  };
+  const goOn = (): void => {
+    const until = performance.now() + TURN_MS;
+    while (drawn < Infinity && performance.now() < until) next();
+    timer = drawn < Infinity ? setTimeout(goOn) : 0;
+  };
+  place.replaceChildren();
+  next();
+  if (drawn < Infinity) timer = setTimeout(goOn);
+  return {
+    reach: (line) => {
+      while (drawn <= line) next();
+    },
+    end: () => clearTimeout(timer),
+  };
 }
 
 /** Draws a note without its properties. */
-export function renderNote(place: HTMLElement, note: NoteData, rest: Pick<Rendering, 'depth' | 'around' | 'tick' | 'base'>): void {
+export function renderNote(place: HTMLElement, note: NoteData, rest: Pick<Rendering, 'depth' | 'around' | 'tick' | 'base'>): Drawing {
   const lines = note.text.replace(/\r\n?/g, '\n').split('\n');
   const body = lines.slice(note.bodyLine - 1).join('\n');
   const offset = note.bodyLine - 1 + note.firstLine;
-  render(place, body, { path: note.path, links: note.links, hash: note.readOnly ? '' : note.hash, offset, breaks: note.breaks, ...rest });
+  const drawing = render(place, body, { path: note.path, links: note.links, hash: note.readOnly ? '' : note.hash, offset, breaks: note.breaks, ...rest });
   // The title is above already; it stays there for those who listen.
   const first = place.firstElementChild;
   if (!rest.depth && first?.tagName === 'H1' && first.textContent?.trim() === titleOf(note.path)) first.classList.add('md-same');
+  return drawing;
 }
 
-function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering): void {
-  let embeds = 0;
+function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering, embeds: { left: number }): void {
   for (const node of fragment.querySelectorAll<HTMLElement>('[data-md]')) {
     const mark = env.marks[Number(node.dataset.md?.slice(MARK.length + 1))];
     node.removeAttribute('data-md');
     if (!mark) continue;
-    if (mark.kind === 'embed' && embeds++ >= EMBEDS) node.replaceWith(link({ ...mark, kind: 'link' }, [], rendering));
+    if (mark.kind === 'embed' && embeds.left-- <= 0) node.replaceWith(link({ ...mark, kind: 'link' }, [], rendering));
     else enlivenOne(node, mark, rendering);
   }
   for (const node of fragment.querySelectorAll<HTMLElement>('[data-md-line]')) {

@@ -394,7 +394,25 @@ for (const cell of ['th_open', 'td_open'])
 markdown.renderer.rules.table_open = (tokens, at, options, _, self) => `<div class="md-table">${self.renderToken(tokens, at, options)}`;
 markdown.renderer.rules.table_close = () => '</table></div>';
 
-/** The markup of a text, and what it collected. It is not safe yet: `sanitize` comes next. */
-export function toHtml(text: string, env: Env): string {
-  return markdown.render(text, env as never) + footnoteList(env);
+/** A part of a text's markup: whole blocks, with the line after the last of them. */
+export interface Piece {
+  html: string;
+  line: number;
+  isLast: boolean;
+}
+
+/** The markup of a text, in pieces of about so many characters, and what it collected. It is not safe yet: `sanitize` comes
+ * next. */
+export function* toPieces(text: string, env: Env, chars: number): Generator<Piece> {
+  const tokens = markdown.parse(text, env as never);
+  let [start, size, depth, line] = [0, 0, 0, 0];
+  for (const [at, token] of tokens.entries()) {
+    size += token.content.length;
+    depth += token.nesting;
+    if (token.map) line = Math.max(line, token.map[1]);
+    if (depth || size < chars || at === tokens.length - 1) continue;
+    yield { html: markdown.renderer.render(tokens.slice(start, at + 1), markdown.options, env as never), line: line + env.offset, isLast: false };
+    [start, size] = [at + 1, 0];
+  }
+  yield { html: markdown.renderer.render(tokens.slice(start), markdown.options, env as never) + footnoteList(env), line: Infinity, isLast: true };
 }

@@ -6,7 +6,7 @@ import { knownName } from '../activity/known';
 import { Diff } from '../lib/diff';
 import { Kept } from '../lib/kept';
 import { href } from '../lib/router';
-import { ago, complain, Failure, Icon, Loading, notify, plural } from '../lib/ui';
+import { ago, copyText, Failure, Icon, Loading, notify, plural } from '../lib/ui';
 import { deciding, departures, type FileDecision, hasTexts, listed, look, preview, type Proposal, type ProposedFile, waiting } from './proposals';
 import { countLines, deed, fileDeed, hunkTitle, what, why, withHunks } from './words';
 
@@ -54,7 +54,7 @@ function returnEdits(id: string): void {
   const texts = (edits.get().get(id) ?? []).map(([, { text = '' }]) => text);
   forgetEdits(id);
   if (!texts.length) return;
-  const copy = (): void => void navigator.clipboard.writeText(texts.join('\n\n')).then(() => notify('Your text is copied.'), complain);
+  const copy = (): void => copyText(texts.join('\n\n'), 'Your text is copied.');
   notify('The proposal that you were editing was decided elsewhere or withdrawn. Your text was not used.', 'bad', { label: 'Copy my text', run: copy });
 }
 

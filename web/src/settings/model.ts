@@ -33,6 +33,8 @@ export interface Companion {
   enabled: boolean;
   connected: boolean;
   advice: string;
+  /** What to run for that, or ''. */
+  command: string;
 }
 
 export interface Token {

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
-import { ago, complain, Failure, Icon, Loading, notify, useLoad } from '../lib/ui';
+import { ago, complain, Failure, Icon, Loading, notify, useLoad, useReturn } from '../lib/ui';
 import { POLICIES } from '../review/words';
 import { Copy } from './copy';
 import type { Token } from './model';
@@ -20,6 +20,7 @@ const list = (text: string): string[] => text.split(/[\n,]/).map((part) => part.
 
 export function Tokens({ vaults, disabled }: { vaults: string[]; disabled: boolean }): JSX.Element {
   const loaded = useLoad((signal) => api<{ tokens: Token[] }>('tokens', { signal }), []);
+  useReturn(loaded.again);
   const [making, make] = useState(false);
   const [made, setMade] = useState<{ token: Token; secret: string } | null>(null);
   const tokens = loaded.value?.tokens;

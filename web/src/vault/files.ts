@@ -4,9 +4,12 @@ import { apiTagged, vaultName } from '../lib/api';
 import { live } from '../lib/live';
 import { route } from '../lib/router';
 import { Value } from '../lib/value';
+import { titleOf } from './types';
 
 export interface Files {
   complete: boolean;
+  /** Whether nothing in the vault can be changed here. */
+  readOnly: boolean;
   paths: string[];
   modified: number[];
 }
@@ -14,6 +17,7 @@ export interface Files {
 /** What makes a list of files into the next one. Positions to remove are of the old list, the others of the new one. */
 export interface FileChanges {
   complete: boolean;
+  readOnly: boolean;
   removed: number[];
   added: [number, string, number][];
   touched: [number, number][];
@@ -47,15 +51,31 @@ export function loadFiles(): Promise<void> {
   return loading;
 }
 
-export function applyChanges({ paths, modified }: Files, { complete, removed, added, touched }: FileChanges): Files {
+export function applyChanges({ paths, modified }: Files, { complete, readOnly, removed, added, touched }: FileChanges): Files {
   const gone = new Set(removed);
-  const next = { complete, paths: paths.filter((_, at) => !gone.has(at)), modified: modified.filter((_, at) => !gone.has(at)) };
+  const next = { complete, readOnly, paths: paths.filter((_, at) => !gone.has(at)), modified: modified.filter((_, at) => !gone.has(at)) };
   for (const [at, path, time] of added) {
     next.paths.splice(at, 0, path);
     next.modified.splice(at, 0, time);
   }
   for (const [at, time] of touched) next.modified[at] = time;
   return next;
+}
+
+/** The files whose names have all words; those that begin with the text first. */
+export function findByName(paths: readonly string[], query: string, most: number): string[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const whole = words.join(' ');
+  const found: [number, string][] = [];
+  for (const path of paths) {
+    const low = path.toLowerCase();
+    if (!words.every((word) => low.includes(word))) continue;
+    const name = titleOf(low);
+    const inName = words.every((word) => name.includes(word));
+    found.push([(name === whole ? 0 : name.startsWith(whole) ? 1 : inName ? 2 : 3) * 1000 + name.length, path]);
+  }
+  return found.sort((a, b) => a[0] - b[0]).slice(0, most).map(([, path]) => path);
 }
 
 route.watch(() => {
@@ -66,5 +86,7 @@ route.watch(() => {
   void loadFiles();
 });
 
-setInterval(() => document.hidden || !live.isUp() || void loadFiles(), LOOK_MS);
-document.addEventListener('visibilitychange', () => document.hidden || void loadFiles());
+// Once a view has asked for them.
+const look = (): void => void (document.hidden || !live.isUp() || !(files.get() || filesError.get()) || loadFiles());
+setInterval(look, LOOK_MS);
+document.addEventListener('visibilitychange', look);

@@ -1,14 +1,17 @@
 // The vault's home: where to go on.
 
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { api } from '../lib/api';
 import { live } from '../lib/live';
 import { href, navigate } from '../lib/router';
-import { ago, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
+import { ago, complain, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { useKnown } from '../activity/assistants';
-import { files } from './files';
-import { folderOf, type Home as HomeData, kindOf, titleOf } from './types';
+import { known, knownName } from '../activity/known';
+import { waiting } from '../review/proposals';
+import { files, loadFiles } from './files';
+import { folderOf, type Home as HomeData, kindOf, type Saved, titleOf } from './types';
 
 const RECENT = 12;
 
@@ -28,12 +31,9 @@ export function Home(): JSX.Element {
           <h1>{value.vault}</h1>
           <p class="quiet">{parts.filter(Boolean).join(' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading, ${value.index.done} of ${value.index.total}`}</p>
         </div>
-        {value.vaults.length > 1 && (
-          <label class="vault-choice">Vault <select value={value.vault} onChange={(event) => navigate(href('vault', '', { vault: event.currentTarget.value }))}>
-            {value.vaults.map((name) => <option key={name} value={name}>{name}</option>)}
-          </select></label>
-        )}
+        <Today today={value.today} readOnly={value.readOnly} />
       </header>
+      {value.owner && <Waiting />}
       {!counts.notes && value.index.complete ? (
         <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or let an assistant write the first.</p></Empty>
       ) : (
@@ -64,6 +64,40 @@ export function Home(): JSX.Element {
       {value.owner && <Connected />}
     </div>
   );
+}
+
+/** What assistants propose comes before everything else: they wait for it. */
+function Waiting(): JSX.Element | null {
+  const proposals = useValue(waiting);
+  useValue(known); // the names of assistants
+  if (!proposals.length) return null;
+  const names = [...new Set(proposals.map(({ assistant }) => knownName(assistant)))];
+  return (
+    <p class="banner waiting" role="status">
+      <Icon name="review" />
+      <span><strong>{plural(proposals.length, 'change waits', 'changes wait')} for you</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
+      <a class="button accept" href={href('review')}>Review</a>
+    </p>
+  );
+}
+
+/** The daily note of today; one that is not there yet is created from its template, as in the app. */
+function Today({ today, readOnly }: { today: HomeData['today']; readOnly: boolean }): JSX.Element | null {
+  const [busy, setBusy] = useState(false);
+  if (!today || (readOnly && !today.exists)) return null;
+  if (today.exists) return <a class="button" id="today" href={href('note', today.path)}><Icon name="today" />Today’s note</a>;
+  const begin = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const { path } = await api<Saved>('today', { body: {} });
+      void loadFiles();
+      navigate(href('note', path, { edit: 1 }));
+    } catch (error) {
+      complain(error);
+      setBusy(false);
+    }
+  };
+  return <button type="button" id="today" disabled={busy} onClick={() => void begin()}><Icon name="today" />Begin today’s note</button>;
 }
 
 const SHOWN = 4; // assistants; Activity lists all

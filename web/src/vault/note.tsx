@@ -5,15 +5,17 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { api, ApiError, vaultName } from '../lib/api';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
-import { ago, complain, Empty, Failure, Icon, Loading, notify, useKeys, useTitle } from '../lib/ui';
+import { type Act, Menu } from '../lib/menu';
+import { ago, complain, copyText, Empty, Failure, Icon, Loading, notify, useKeys, useTitle } from '../lib/ui';
 import { Order, useValue } from '../lib/value';
-import { renderNote } from '../note/render';
+import { type Drawing, renderNote } from '../note/render';
 import { Base, mountBase } from './base';
 import { Canvas } from './canvas';
 import { drafts, dropDraft, findDraft } from './drafts';
 import { Editing } from './editing';
 import { files, loadFiles } from './files';
 import { type Asking, Moving } from './moving';
+import { rememberOpened } from './opened';
 import { Panel } from './panel';
 import { Properties } from './properties';
 import { useSharedSelection } from './selection';
@@ -78,6 +80,8 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
     return () => (clearInterval(timer), document.removeEventListener('visibilitychange', look), end());
   }, [path, vault]);
 
+  useEffect(() => void (note?.path === path && rememberOpened(path)), [path, note?.path]);
+
   const error = failed?.at === at ? failed.error : null;
   if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} again={() => again(turn + 1)} /> : <Failure error={error} retry={() => again(turn + 1)} />;
   if (!note || note.path !== path) return <div class="note-page"><Crumbs path={path} /><h1 class="note-title">{titleOf(path)}</h1><Loading /></div>;
@@ -88,6 +92,7 @@ function Missing({ path, again }: { path: string; again: () => void }): JSX.Elem
   const vault = vaultName();
   useValue(drafts);
   const begun = findDraft(vault, path);
+  const isReadOnly = useValue(files)?.readOnly ?? false;
   // A bare name goes where the app puts new notes; a note that was there comes back to its place.
   const create = async () => {
     try {
@@ -106,7 +111,7 @@ function Missing({ path, again }: { path: string; again: () => void }): JSX.Elem
       {begun && <p role="status">Your unsaved text is kept: create the note with it, or copy what you need.</p>}
       {begun && <textarea class="begun" readOnly rows={8} aria-label="Your unsaved text" value={begun.text} />}
       <p class="buttons">
-        {(kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>{begun ? 'Create it with my text' : 'Create this note'}</button>}
+        {!isReadOnly && (kindOf(path) === 'note' || !/\.\w{1,5}$/.test(path)) && <button type="button" class="accept" onClick={() => void create()}>{begun ? 'Create it with my text' : 'Create this note'}</button>}
         {begun && <button type="button" class="reject" onClick={() => dropDraft(vault, path)}>Discard my text</button>}
         <a class="button" href={href('search', '', { q: titleOf(path) })}>Search for it</a>
       </p>
@@ -162,6 +167,16 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
     }
   };
 
+  const acts: Act[] = [
+    { id: 'copy-link', icon: 'copy', label: 'Copy link', run: () => copyText(linkTo(path), `${linkTo(path)} is copied.`) },
+    ...(text ? [{ icon: 'graph' as const, label: 'Show in the graph', href: href('graph', path) }] : []),
+    ...(note.obsidian ? [{ id: 'open-in-app', icon: 'out' as const, label: 'Open in Obsidian', href: note.obsidian }] : []),
+    ...(note.readOnly ? [] : [
+      { id: 'rename', icon: 'move' as const, label: 'Rename or move…', keys: 'F2', run: () => ask('move') },
+      { id: 'delete', icon: 'trash' as const, label: 'Delete…', bad: true, run: () => ask('delete') },
+    ]),
+  ];
+
   return (
     <div class={`note-layout${edit || note.kind === 'canvas' ? ' wide' : ''}`} data-kind={note.kind}>
       <article class="note-page" aria-labelledby="note-title">
@@ -171,10 +186,8 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
             <h1 id="note-title" class="note-title" tabIndex={-1} dir="auto">{titleOf(path)}</h1>
             <div class="note-tools">
               {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Hand this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
-              {note.kind !== 'file' && text && <a class="button" href={href('graph', path)} title="Its neighbourhood in the graph"><Icon name="graph" /> <span>Graph</span></a>}
               {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
-              {!note.readOnly && !edit && <button type="button" id="rename" onClick={() => ask('move')} title="Rename or move it (F2)"><Icon name="move" /> <span>Rename</span></button>}
-              {!note.readOnly && !edit && <button type="button" id="delete" onClick={() => ask('delete')} title="Move it to the trash"><Icon name="trash" /> <span>Delete</span></button>}
+              {!edit && <Menu label="More about this file" acts={acts} />}
             </div>
           </div>
           <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{text && live.state.get().word === 'connected' && <> · <a href={href('activity', '', { note: path })}>History</a></>}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
@@ -242,26 +255,31 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
     // Also after a refusal: the page then shows what the note says now.
     await load().catch(() => undefined);
   };
+  const drawing = useRef<Drawing | null>(null);
   const leads = Object.entries(note.links).map(([target, { path }]) => `${target}>${path}`).join('|');
   useLayoutEffect(() => {
     const node = body.current;
     if (!node) return undefined;
     const mounted: (() => void)[] = [];
     const focused = node.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.task : undefined;
-    renderNote(node, note, {
+    const seen = lastSeen(node);
+    drawing.current = renderNote(node, note, {
       depth: 0,
       around: [note.path],
       tick: (path, line, hash) => void tick(path, line, hash),
       base: (place, path, block, view) => mounted.push(mountBase(place, path, block, view, note.path)),
     });
+    // What was in sight is there again before the page is laid out, so that it does not jump.
+    drawing.current.reach(Math.max(seen, Number(focused ?? 0)));
     if (focused) node.querySelector<HTMLElement>(`[data-task="${CSS.escape(focused)}"]`)?.focus();
-    return () => mounted.forEach((end) => end());
+    return () => (drawing.current?.end(), mounted.forEach((end) => end()));
   }, [note.text, note.hash, note.path, leads]);
 
   const [to, line] = [now.query.get('to'), now.query.get('line')];
   useLayoutEffect(() => {
     const wanted = line ? Number(line) : to ? findLine(note, to) : 0;
     if (!wanted) return;
+    drawing.current?.reach(wanted);
     const places = [...(body.current?.querySelectorAll<HTMLElement>('[data-line]') ?? [])].filter((one) => !one.closest('.md-embed'));
     const place = places.findLast((one) => Number(one.dataset.line) <= wanted) ?? places[0];
     place?.scrollIntoView({ block: line ? 'center' : 'start' });
@@ -276,6 +294,22 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
       {empty && <p class="quiet">This note has no text yet. {note.readOnly ? '' : <>Press <kbd>E</kbd> to write.</>}</p>}
     </>
   );
+}
+
+/** A link to a file as a person writes it into a note: by its name where no other file has it. */
+function linkTo(path: string): string {
+  const name = titleOf(path);
+  const written = kindOf(path) === 'note' ? path.replace(/\.md$/i, '') : path;
+  const alike = (files.get()?.paths ?? []).filter((one) => titleOf(one).toLowerCase() === name.toLowerCase());
+  if (/[[\]#^|]/.test(written)) return `[${name.replace(/[[\]]/g, '')}](${path.split('/').map(encodeURIComponent).join('/')})`;
+  return `[[${alike.length > 1 ? written : (written.split('/').at(-1) ?? written)}]]`;
+}
+
+/** The last line of a note that is in sight; 0 when it is not drawn yet. */
+function lastSeen(body: HTMLElement): number {
+  const { left, width, bottom } = body.getBoundingClientRect();
+  const at = document.elementFromPoint(left + width / 2, Math.min(bottom, innerHeight) - 1)?.closest<HTMLElement>('[data-line]');
+  return at && body.contains(at) ? Number(at.dataset.line) : 0;
 }
 
 /** Whether the page may undo: a token other than the bridge's own may not. */

@@ -1,6 +1,7 @@
 // Beside a note: its outline, what links to it, what it links to, and links that lead nowhere.
 
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { api } from '../lib/api';
 import { href } from '../lib/router';
 import { Loading, plural, useLoad } from '../lib/ui';
@@ -8,18 +9,22 @@ import { useValue } from '../lib/value';
 import { files } from './files';
 import { folderOf, type Links, type NoteData, plainLine, titleOf } from './types';
 
+const HEADINGS = 200; // listed at first: a longer outline is no overview
+
 export function Panel({ note }: { note: NoteData }): JSX.Element {
   // Whatever has changed in the vault: a link to this note may be new, or gone.
   const links = useLoad((signal) => api<Links>('links', { query: { path: note.path }, signal }), [note.path, note.hash, useValue(files)]);
   const value = links.value;
-  const top = Math.min(...note.outline.map((heading) => heading.level));
+  const [headings, show] = useState(HEADINGS);
+  const top = note.outline.reduce((least, heading) => Math.min(least, heading.level), 6);
   return (
     <aside class="panel" aria-label="About this note">
       {note.outline.length > 0 && (
         <Part title="Outline">
           <ul class="outline">
-            {note.outline.map((heading) => <li key={heading.line} style={{ paddingLeft: `${(heading.level - top) * 0.8}rem` }}><a href={href('note', note.path, { line: heading.line })}>{heading.text.replace(/\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/[*_`]/g, '')}</a></li>)}
+            {note.outline.slice(0, headings).map((heading) => <li key={heading.line} style={{ paddingLeft: `${(heading.level - top) * 0.8}rem` }}><a href={href('note', note.path, { line: heading.line })}>{heading.text.replace(/\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/[*_`]/g, '')}</a></li>)}
           </ul>
+          {note.outline.length > headings && <button type="button" class="link" onClick={() => show(Infinity)}>Show all {note.outline.length.toLocaleString()} headings</button>}
         </Part>
       )}
       {!value ? (links.state === 'failed' ? <p class="quiet">The links could not be read. {links.error.message}</p> : <Loading />) : (

@@ -6,8 +6,8 @@ import { api, ApiError } from '../lib/api';
 import { href, navigate, type Route, route } from '../lib/router';
 import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
-import { files } from './files';
-import { folderOf, type Found, kindOf, titleOf } from './types';
+import { files, findByName } from './files';
+import { folderOf, type Found, kindOf, plainParts, titleOf } from './types';
 
 const NAMES = 8; // files listed by their names
 const WARM_MS = 1000; // after the page is drawn, which comes first
@@ -18,17 +18,11 @@ export function SearchField(): JSX.Element {
   const now = useValue(route);
   const field = useRef<HTMLInputElement>(null);
   const query = now.view === 'search' ? (now.query.get('q') ?? '') : '';
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const typing = event.composedPath()[0] instanceof Element && (event.composedPath()[0] as Element).closest('input, textarea, [contenteditable]');
-      const asked = ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') || (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey);
-      if (!asked) return;
-      event.preventDefault();
-      field.current?.focus();
-      field.current?.select();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
+  // Asked for from another view.
+  useLayoutEffect(() => {
+    if (!route.get().query.has('focus')) return;
+    field.current?.focus();
+    navigate(href('search'), { replace: true });
   }, []);
   // The first search of a server loads what all of them need: before a letter waits for it.
   useEffect(() => {
@@ -44,7 +38,7 @@ export function SearchField(): JSX.Element {
     <form class="search-field" role="search" onSubmit={(event) => (event.preventDefault(), openFirst())}>
       <Icon name="search" />
       <input ref={field} type="search" aria-label="Search the vault" placeholder="Search" autocomplete="off" spellcheck={false} maxLength={500}
-        value={query} aria-keyshortcuts="Control+K /" onInput={(event) => type(event.currentTarget.value)}
+        value={query} aria-keyshortcuts="/" onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === 'ArrowDown') (event.preventDefault(), move(1));
           else if (event.key === 'Escape' && now.view === 'search') history.back();
@@ -64,22 +58,6 @@ function move(step: number): void {
   const next = all[at + step];
   if (next) next.focus();
   else if (at + step < 0) document.querySelector<HTMLElement>('.search-field input')?.focus();
-}
-
-/** The files whose names have all words; those that begin with the text first. */
-export function findByName(paths: readonly string[], query: string, most: number): string[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  if (!words.length) return [];
-  const whole = words.join(' ');
-  const found: [number, string][] = [];
-  for (const path of paths) {
-    const low = path.toLowerCase();
-    if (!words.every((word) => low.includes(word))) continue;
-    const name = titleOf(low);
-    const inName = words.every((word) => name.includes(word));
-    found.push([(name === whole ? 0 : name.startsWith(whole) ? 1 : inName ? 2 : 3) * 1000 + name.length, path]);
-  }
-  return found.sort((a, b) => a[0] - b[0]).slice(0, most).map(([, path]) => path);
 }
 
 export function Search({ route: now }: { route: Route }): JSX.Element {
@@ -145,7 +123,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
                   <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => `${part} · `)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
                   {kindOf(hit.path) === 'note' && hit.lines.map((line) => (
                     <a key={line.line} class="snippet" href={href('note', hit.path, { line: line.line })}>
-                      {line.parts.map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
+                      {plainParts(line.parts).map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
                     </a>
                   ))}
                 </li>

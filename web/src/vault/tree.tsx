@@ -179,7 +179,9 @@ export function Tree({ current }: { current: string }): JSX.Element {
     if (act) {
       event.preventDefault();
       act();
-    } else if (event.key.length === 1) {
+    } else if (/^[^\s/?]$/u.test(event.key)) {
+      // A letter is a name here, and no key of the note beside the tree.
+      event.preventDefault();
       const letter = event.key.toLowerCase();
       const next = [...rows.slice(index + 1), ...rows.slice(0, index + 1)].find((one) => one.name.toLowerCase().startsWith(letter));
       if (next) go(rows.indexOf(next));

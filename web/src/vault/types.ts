@@ -39,6 +39,8 @@ export interface NoteData {
   links: Record<string, Target>;
   problems: { line: number; message: string }[];
   media?: string;
+  /** Opens the file in the app; only for the owner of the vault. */
+  obsidian?: string;
   unchanged?: true;
 }
 
@@ -72,6 +74,7 @@ export interface Home {
   readOnly: boolean;
   counts: { notes: number; canvases: number; bases: number; attachments: number };
   index: { complete: boolean; done: number; total: number };
+  today: { path: string; exists: boolean } | null;
   recent: { path: string; modified: number }[];
   bookmarks: { path: string; title: string }[];
 }
@@ -169,5 +172,14 @@ export const titleOf = (path: string): string => (path.split('/').at(-1) ?? path
 /** A line of Markdown as a person would read it aloud. */
 export const plainLine = (text: string): string =>
   text.replace(/!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|%%|`/g, '').replace(/\s\^[\w-]+$/, '');
+
+/** The same for a line in pieces, of which some were found. What makes a link or emphasis may lie between two of them. */
+export function plainParts(parts: [string, boolean][]): [string, boolean][] {
+  const plain = parts.map(([text, found]): [string, boolean] => [text.replace(/!?\[\[|\]\]|\*\*|__|==|%%|`/g, ''), found]);
+  const [first, last] = [plain[0], plain.at(-1)];
+  if (first) first[0] = first[0].replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '');
+  if (last) last[0] = last[0].replace(/\s\^[\w-]+$/, '').replace(/\s*\|\s*$/, '');
+  return plain;
+}
 
 export const folderOf = (path: string): string => path.split('/').slice(0, -1).join('/');

@@ -7,7 +7,6 @@ import { href, navigate, type Route } from '../lib/router';
 import { ago, announce, complain, Empty, Failure, Icon, Loading, notify, plural, useKeys, useLoad, useTitle } from '../lib/ui';
 import { useValue, Value } from '../lib/value';
 import { known, knownName } from '../activity/known';
-import { Keys } from '../review/keys';
 import { askToNotify, notifying, silence } from '../review/notifications';
 import { Detail, type DetailHandle, forgetEdits } from '../review/detail';
 import { decide, type Decision, departures, type FileDecision, listDecided, listed, policy, type Proposal, setPolicy, undo, waiting } from '../review/proposals';
@@ -21,7 +20,6 @@ export default function Review({ route }: { route: Route }): JSX.Element {
   const { word } = useValue(live.state);
   const isAway = word !== 'connected';
   const showsDecided = route.query.get('show') === 'decided';
-  const [help, showHelp] = useState(false);
   const [busy, setBusy] = useState(false);
   const [last, setLast] = useState<{ proposal: Proposal; change: number } | null>(null);
   const detail = useRef<DetailHandle | null>(null);
@@ -76,7 +74,6 @@ export default function Review({ route }: { route: Route }): JSX.Element {
     r: () => detail.current?.reject(),
     e: () => detail.current?.edit(),
     u: () => last && void takeBack(last.proposal, last.change),
-    '?': () => showHelp(true),
   });
 
   if (word === 'limited') {
@@ -95,7 +92,6 @@ export default function Review({ route }: { route: Route }): JSX.Element {
           <a href={href('review', '', { show: 'decided' })} aria-current={showsDecided ? 'page' : undefined}>Decided</a>
         </nav>
         <NotifyButton />
-        <button type="button" class="bare" aria-label="Keyboard help" title="Keyboard help (?)" onClick={() => showHelp(true)}><kbd>?</kbd></button>
       </header>
       {isAway && isListed && <p class="banner warn" role="status"><Icon name="warning" />The server is away. You can read, and decide as soon as it is back.</p>}
       {showsDecided ? <Decided isAway={isAway} />
@@ -107,7 +103,6 @@ export default function Review({ route }: { route: Route }): JSX.Element {
             {shown ? <Detail key={shown.id} handle={detail} proposal={shown} disabled={isAway || busy} take={take} /> : <div class="review-detail review-none quiet">Choose a proposal.</div>}
           </div>
         )}
-      {help && <Keys close={() => showHelp(false)} />}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { api } from '../lib/api';
 import { live } from '../lib/live';
 import { href, type Route } from '../lib/router';
 import { chosenTheme, setTheme, THEMES } from '../lib/theme';
-import { ago, complain, Failure, Icon, Loading, notify, OwnersOnly, plural, useLoad, useTitle } from '../lib/ui';
+import { ago, complain, Failure, Icon, Loading, notify, OwnersOnly, plural, useLoad, useReturn, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { policy, setPolicy } from '../review/proposals';
 import { POLICIES } from '../review/words';
@@ -32,6 +32,7 @@ export default function Settings({ route }: { route: Route }): JSX.Element {
 
 function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Element {
   const loaded = useLoad((signal) => api<All>('settings', { signal }), [isAway]);
+  useReturn(loaded.again);
   const all = loaded.value;
   const isThere = all !== undefined;
   useEffect(() => {
@@ -53,7 +54,7 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
         <Section name="review" title="Review"><ReviewPolicy disabled={isAway} /></Section>
         <Section name="assistants" title="Assistants"><Connections /></Section>
         <Section name="tokens" title="Access tokens"><Tokens vaults={all.vaults.map(({ name }) => name)} disabled={isAway} /></Section>
-        <Section name="privacy" title="Privacy and looks"><Privacy share={all.shareSelection} disabled={isAway} /></Section>
+        <Section name="privacy" title="Privacy and looks"><Privacy all={all} disabled={isAway} /></Section>
         <Section name="doctor" title="Health"><Doctor /></Section>
         <Section name="server" title="Server"><Server all={all} /></Section>
       </div>
@@ -84,10 +85,11 @@ function Vault({ vault }: { vault: VaultInfo }): JSX.Element {
 
 function CompanionState({ vault }: { vault: string }): JSX.Element {
   const loaded = useLoad((signal) => api<Companion>('companion', { query: { vault }, signal }), [vault]);
+  useReturn(loaded.again);
   if (!loaded.value) return <span class="quiet">{loaded.state === 'failed' ? loaded.error.message : 'looking…'}</span>;
-  const { connected, enabled, installed, version, advice } = loaded.value;
+  const { connected, enabled, installed, version, advice, command } = loaded.value;
   const words = connected ? 'connected in Obsidian' : enabled ? 'installed and enabled, not connected' : installed ? 'installed, not enabled' : 'not installed';
-  return <>{words}{installed && version && `, version ${version}`}{advice && <p class="todo">{advice}</p>}</>;
+  return <>{words}{installed && version && `, version ${version}`}{advice && <p class="todo">{advice}</p>}{command && <p class="copied"><code>{command}</code><Copy text={command} what="the command for the companion" /></p>}</>;
 }
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }): JSX.Element => <div><dt>{name}</dt><dd>{children}</dd></div>;
@@ -133,6 +135,7 @@ function ReviewPolicy({ disabled }: { disabled: boolean }): JSX.Element {
 
 function Connections(): JSX.Element {
   const loaded = useLoad((signal) => api<{ assistants: Connection[] }>('connections', { signal }), []);
+  useReturn(loaded.again);
   if (!loaded.value) return loaded.state === 'failed' ? <Failure error={loaded.error} retry={loaded.again} /> : <Loading />;
   const rank = { connected: 0, unreadable: 1, 'not connected': 2, 'not installed': 3 };
   const list = [...loaded.value.assistants].sort((a, b) => rank[a.state] - rank[b.state]);
@@ -156,8 +159,10 @@ function Connections(): JSX.Element {
   );
 }
 
-function Privacy({ share, disabled }: { share: boolean; disabled: boolean }): JSX.Element {
-  const [shares, set] = useState(share);
+function Privacy({ all, disabled }: { all: All; disabled: boolean }): JSX.Element {
+  const [shares, set] = useState(all.shareSelection);
+  // Whatever was asked for last is newer than what was pressed here.
+  useEffect(() => set(all.shareSelection), [all]);
   const change = (now: boolean): void => {
     set(now);
     live.ask('shareSelection', { share: now }).catch((error) => (set(!now), complain(error)));
@@ -219,7 +224,7 @@ function Server({ all }: { all: All }): JSX.Element {
     <dl class="facts card">
       <Fact name="Version">{all.version}</Fact>
       <Fact name="Address"><code>{server.url}</code></Fact>
-      <Fact name="Running">since {ago(server.since)}, process {server.pid}</Fact>
+      <Fact name="Running">started {ago(server.since)}, process {server.pid}</Fact>
       <Fact name="Access">{server.tokensRequired ? 'every program needs a token' : 'programs on this machine need no token'}{server.tls ? '; encrypted' : ''}</Fact>
       <Fact name="Configuration"><code>{all.configFile}</code>{!all.configExists && ' (not written yet)'}</Fact>
       <Fact name="Tools">{plural(all.tools.count, 'tool')}, profile {all.tools.profile}</Fact>

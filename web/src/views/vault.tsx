@@ -5,9 +5,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
 import { href, navigate, type Route, route, wentBack } from '../lib/router';
 import { complain, Icon } from '../lib/ui';
-import { loadFiles } from '../vault/files';
+import { useValue } from '../lib/value';
+import { files, loadFiles } from '../vault/files';
 import { FolderView } from '../vault/folder';
-import { Help } from '../vault/help';
 import { Home } from '../vault/home';
 import { NoteView } from '../vault/note';
 import { Search, SearchField } from '../vault/search';
@@ -32,14 +32,14 @@ export default function Vault({ route: now }: { route: Route }): JSX.Element {
       <div class="vault-content" ref={content}>
         {now.view === 'note' ? <NoteView route={now} /> : now.view === 'folder' ? <FolderView path={now.path} /> : now.view === 'search' ? <Search route={now} /> : <Home />}
       </div>
-      <Help />
     </div>
   );
 }
 
-function NewNote({ folder }: { folder: string }): JSX.Element {
+function NewNote({ folder }: { folder: string }): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
   const [name, setName] = useState('');
+  const isReadOnly = useValue(files)?.readOnly ?? false;
   const create = async (event: Event) => {
     event.preventDefault();
     const path = [folder, name.trim()].filter(Boolean).join('/');
@@ -53,6 +53,7 @@ function NewNote({ folder }: { folder: string }): JSX.Element {
       complain(error);
     }
   };
+  if (isReadOnly) return null;
   return (
     <>
       <button type="button" class="bare" aria-label="New note" title="New note" onClick={() => dialog.current?.showModal()}><Icon name="plus" /></button>

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from msgspec import Struct
 
-from vaultbridge.errors import EngineFailure, InvalidArgument, PermissionDenied, StaleWrite
+from vaultbridge.errors import (
+    EngineFailure,
+    InvalidArgument,
+    PermissionDenied,
+    StaleWrite,
+    VaultbridgeError,
+)
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.property_types import property_type
 from vaultbridge.markdown.edits.text import restore_line_ends
@@ -92,13 +99,16 @@ def add_note_routes(api: PageApi, media: MediaLinks) -> None:
             # A page that looks whether its note has changed should cost no parsing.
             if known and content_hash(engine.read_bytes(engine.find(path))) == known:
                 return {"unchanged": True}
-            return show_file(engine, path, subpath, link_media)
+            shown = show_file(engine, path, subpath, link_media)
+            # The name of the vault's folder is for its owner.
+            return {**shown, "obsidian": link_app(engine, shown["path"])} if call.grant.owner else shown
 
         return await call.on_vault(work)
 
     api.get("/note", show)
     api.put("/note", save)
     api.post("/note", create)
+    api.post("/today", begin_today)
     api.post("/task", tick)
     api.post("/move", move)
     api.post("/delete", delete)
@@ -118,6 +128,14 @@ def name_kind(path: str) -> str:
     return kind if kind in TEXT_KINDS else media_kind(path) or "file"
 
 
+def link_app(engine: Engine, path: str) -> str:
+    """The address that opens a file in the app, on a device that has a vault of this name."""
+    vault, file = (
+        quote(part.encode("utf-8", "replace"), safe="") for part in (engine.root.folder.name, path)
+    )
+    return f"obsidian://open?vault={vault}&file={file}"
+
+
 def show_file(engine: Engine, name: str, subpath: str, link_media: Any) -> dict[str, Any]:
     path = engine.find(name)
     kind = name_kind(path)
@@ -130,6 +148,7 @@ def show_file(engine: Engine, name: str, subpath: str, link_media: Any) -> dict[
         "size": size,
         "modified": modified,
         "media": link_media(path),
+        "readOnly": _why_denied(engine, path),
     }
     if kind == "file" and size <= SHOWN_BYTES:
         data = engine.read_bytes(path)
@@ -205,12 +224,19 @@ def _cut(view: FileView, subpath: str) -> tuple[str, int]:
 
 def _why_read_only(engine: Engine, view: FileView) -> str:
     """Why the person cannot change the file; "" when they can."""
-    try:
-        engine.scope.check_write(view.path)
-    except PermissionDenied as error:
-        return error.message
+    denied = _why_denied(engine, view.path)
+    if denied:
+        return denied
     if view.text != replace_surrogates(view.text):
         return "The file holds bytes that are not UTF-8, so it cannot be edited as text here."
+    return ""
+
+
+def _why_denied(engine: Engine, path: VaultPath) -> str:
+    try:
+        engine.scope.check_write(path)
+    except PermissionDenied as error:
+        return error.message
     return ""
 
 
@@ -342,6 +368,37 @@ async def create(call: PageCall) -> Any:
         outcome = engine.apply([Create(note=asked.path, content=asked.text)], actor=ACTOR)
         (made,) = (file for file in outcome.files if file.change == "created")
         return _render_outcome(outcome, made.path, "")
+
+    return await call.change_vault(work)
+
+
+def find_today(engine: Engine) -> dict[str, Any] | None:
+    """The daily note of today: its path, and whether it is there. None for a vault without daily notes."""
+    from vaultbridge.engine.drafting.templates import find_periodic_note
+
+    if engine.settings.core_plugins.get("daily-notes") is False:
+        return None
+    try:
+        note = find_periodic_note(engine, "daily")
+    except VaultbridgeError:
+        # A format in the settings that gives no name of a file.
+        return None
+    if not engine.scope.visible(note.path):
+        return None
+    return {"path": replace_surrogates(note.path), "exists": note.exists}
+
+
+async def begin_today(call: PageCall) -> Any:
+    """Create the daily note of today from its template, as the app does; one that is there stays."""
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
+
+    def work(engine: Engine) -> dict[str, Any]:
+        note = find_periodic_note(engine, "daily")
+        operations, notices = plan_addition(engine, note, "")
+        if not operations:
+            return {"path": replace_surrogates(note.path), "hash": "", "change": None, "notices": []}
+        done = _render_outcome(engine.apply(operations, label="daily note", actor=ACTOR), note.path, "")
+        return {**done, "notices": [*done["notices"], *notices]}
 
     return await call.change_vault(work)
 

@@ -166,6 +166,11 @@ class PageCall:
             raise VaultNotFound(f"No vault named {name!r} is open.", hint=f"Open vaults: {', '.join(names)}.")
         return name or names[0]
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the caller has closed the connection, as a browser does with a request that it gives up."""
+        return self.request.transport is None or self.request.transport.is_closing()
+
     async def on_vault(self, work: Callable[[Engine], T]) -> T:
         """Run `work` with the engine of this call's vault, in a thread: engines block."""
         name = self.vault

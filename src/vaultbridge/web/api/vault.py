@@ -4,6 +4,7 @@ link that opens the page; `notes` and `drawings` have the rest.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +15,8 @@ from aiohttp import ETag, web
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.drawings import add_drawing_routes
-from vaultbridge.web.api.notes import add_note_routes
-from vaultbridge.web.api.routes import PageApi, PageCall, render_json
+from vaultbridge.web.api.notes import add_note_routes, find_today
+from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall, render_json
 from vaultbridge.web.media import MediaLinks
 from vaultbridge.web.page import LinkCodes
 
@@ -57,6 +58,10 @@ FILES_CHANGED: Final = 1000
 
 SEARCHES: Final = ("ranked", "exact")
 
+SEARCHES_AT_ONCE: Final = 2
+"""How many searches of all pages run at the same time. They share one processor, so more would only delay the
+one that a person waits for; a second one lets a short search pass a long one."""
+
 WARMING: Final = "a"
 """What is searched for before anybody types: a word of many notes, so that what a first letter needs of the
 index is in memory."""
@@ -65,7 +70,7 @@ index is in memory."""
 def add_file_routes(api: PageApi) -> None:
     api.get("/files", FileLists().show)
     api.get("/home", show_home)
-    api.get("/search", search)
+    api.get("/search", Searches().answer)
 
 
 class FileLists:
@@ -81,7 +86,8 @@ class FileLists:
 
         def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
             status = engine.queries.fresh_status()
-            what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}"
+            read_only = engine.scope.read_only
+            what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}-{read_only}"
             # Hashed: a vault's name may have blanks and letters that no ETag may have.
             tag = hashlib.blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
             if tag in given:
@@ -92,7 +98,8 @@ class FileLists:
             # Made anew: another request may be reading the old one.
             self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
             changes = find_changes(before, files) if delta and before is not None else None
-            return tag, {"complete": status.complete, **(changes or render_files(files))}
+            about = {"complete": status.complete, "readOnly": read_only}
+            return tag, {**about, **(changes or render_files(files))}
 
         tag, answer = await call.on_vault(work)
         response = web.Response(status=304) if answer is None else render_json(answer)
@@ -148,6 +155,7 @@ async def show_home(call: PageCall) -> Any:
             "readOnly": engine.scope.read_only,
             "counts": engine.queries.counts(),
             "index": {"complete": status.complete, "done": status.done, "total": status.total},
+            "today": find_today(engine),
             "recent": [
                 {"path": replace_surrogates(file.path), "modified": file.modified_ns / 1e9} for file in recent
             ],
@@ -163,23 +171,33 @@ async def show_home(call: PageCall) -> Any:
     return await call.on_vault(work)
 
 
-async def search(call: PageCall) -> Any:
-    """Both kinds: `ranked` takes words as a person says them, `exact` the app's query language."""
-    query, kind = call.text("q"), call.text("kind", "ranked")
-    if kind not in SEARCHES:
-        hint = f"One of: {', '.join(SEARCHES)}."
-        raise InvalidArgument(f"kind is {kind[:40]!r}.", argument="kind", hint=hint)
-    if len(query) > QUERY_CHARS:
-        raise InvalidArgument(f"The query is longer than {QUERY_CHARS} characters.", argument="q")
-    limit = call.number("limit", 30, least=1, most=HITS)
-    offset = call.number("offset", 0)
-    if not query.strip():
-        # The page asks so before anybody types: what a search needs is loaded then.
-        await call.on_vault(lambda engine: _rank(engine, WARMING, 1, 0))
-        return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
-    return await call.on_vault(
-        lambda engine: (_search_exactly if kind == "exact" else _rank)(engine, query, limit, offset)
-    )
+class Searches:
+    """Answers while a person types. A search that the page has given up before its turn came, because another
+    letter was typed, is never run."""
+
+    def __init__(self) -> None:
+        self._turns = asyncio.Semaphore(SEARCHES_AT_ONCE)
+
+    async def answer(self, call: PageCall) -> Any:
+        """Both kinds: `ranked` takes words as a person says them, `exact` the app's query language."""
+        query, kind = call.text("q"), call.text("kind", "ranked")
+        if kind not in SEARCHES:
+            hint = f"One of: {', '.join(SEARCHES)}."
+            raise InvalidArgument(f"kind is {kind[:40]!r}.", argument="kind", hint=hint)
+        if len(query) > QUERY_CHARS:
+            raise InvalidArgument(f"The query is longer than {QUERY_CHARS} characters.", argument="q")
+        limit = call.number("limit", 30, least=1, most=HITS)
+        offset = call.number("offset", 0)
+        async with self._turns:
+            if call.is_abandoned:
+                raise ApiFailure(503, "ABANDONED", "The caller has gone.")
+            if not query.strip():
+                # The page asks so before anybody types: what a search needs is loaded then.
+                await call.on_vault(lambda engine: _rank(engine, WARMING, 1, 0))
+                return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
+            return await call.on_vault(
+                lambda engine: (_search_exactly if kind == "exact" else _rank)(engine, query, limit, offset)
+            )
 
 
 def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:

@@ -1,0 +1,368 @@
+"""What works in every view: going to a note, keys, another vault, another tab, a page that may only read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from browser.axe import find_barriers
+from browser.chromium import WAIT, Chromium, Page
+from browser.screenshots import keep_screenshot
+from browser.serving import CONNECTED, Serving
+from support.files import write_vault
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+VIEWS = {
+    "": ".recent-card",
+    "graph": "#graph-canvas",
+    "activity": ".timeline",
+    "review": ".review",
+    "settings": ".settings-body",
+}
+"""Each view, and what shows that it is there."""
+
+LONG = "A name that goes on and on " * 5 + "🌱 until its end"
+
+NOTES = {
+    "Plan.md": "# Plan\n\nsee [[Ada]] and [[Gone]]\n",
+    "People/Ada.md": "# Ada\n",
+    "Work/Ada.md": "# Another\n",
+    "日記/一.md": "雨。\n",
+    f"{LONG}.md": "long\n",
+    "/".join(f"Level {number}" for number in range(12)) + "/deep.md": "deep\n",
+    ".obsidian/daily-notes.json": json.dumps({"folder": "Journal", "format": "[today]"}),
+}
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    base = tmp_path_factory.mktemp("vaults")
+    other = write_vault(base / "Büro 2", {"Minutes.md": "# Minutes\n", "Plan.md": "another plan\n"})
+    serving = Serving(write_vault(base / "Garden", NOTES), tmp_path_factory.mktemp("home"), more=[other])
+    serving.index()
+    with serving.running():
+        yield serving
+
+
+@pytest.fixture
+async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
+    async with chromium.page(serving.link()) as page:
+        await page.until(CONNECTED)
+        yield page
+        assert [one for one in page.complaints() if "responded with a status of 4" not in one] == []
+
+
+async def go(page: Page, view: str) -> None:
+    await page.run(f"location.hash = '#/{view}'")
+    await page.until(f"document.querySelector({json.dumps(VIEWS[view])})")
+
+
+TITLE = "document.getElementById('note-title')?.textContent"
+
+OPTIONS = "[...document.querySelectorAll('.switcher [role=option]')].map((one) => one.textContent)"
+
+
+async def test_from_every_view_a_few_letters_lead_to_a_note(page: Page) -> None:
+    for view in VIEWS:
+        await go(page, view)
+        await page.key("k", control=True)
+        await page.until("document.activeElement.matches('.switcher input')")
+        await page.type("plan")
+        await page.until(f"{OPTIONS}[0] === 'Plan'")
+        await page.key("Escape")
+        await page.until("!document.querySelector('.switcher')")
+        assert await page.run("document.querySelector('main').dataset.view") == (view or "vault")
+        await page.key("o", control=True)
+        await page.until("document.querySelector('.switcher')")
+        await page.type("一")
+        await page.until(f"{OPTIONS}[0] === '一日記'")
+        await page.key("Enter")
+        await page.until(f"{TITLE} === '一'")
+        await page.until("document.activeElement.id === 'note-title'")
+
+
+async def test_the_list_begins_with_what_was_opened_last(page: Page) -> None:
+    for path in ("Plan.md", "People/Ada.md", "Plan.md"):
+        await page.run(f"location.hash = '#/note/{path}'")
+        await page.until(f"{TITLE} === '{Path(path).stem}'")
+        await page.until("document.querySelector('.note-body')")
+    await page.key("k", control=True)
+    await page.until(f'JSON.stringify({OPTIONS}) === \'["Plan","AdaPeople"]\'')
+    await page.key("ArrowDown")
+    await page.key("Enter")
+    await page.until(f"{TITLE} === 'Ada'")
+
+
+async def test_what_is_not_found_can_be_searched_for_or_begun(page: Page, serving: Serving) -> None:
+    await go(page, "activity")
+    await page.key("k", control=True)
+    await page.until("document.querySelector('.switcher')")
+    await page.type("Brand new 🌱")
+    await page.until(f"{OPTIONS}.length === 2")
+    await page.key("ArrowUp")
+    await page.key("Enter")
+    await page.until("document.querySelector('.editor')")
+    assert (serving.vault / "Brand new 🌱.md").read_text("utf-8") == ""
+    await page.key("k", control=True)
+    await page.until("document.querySelector('.switcher')")
+    await page.type("activ")
+    await page.until(f"{OPTIONS}[0] === 'ActivityView'")
+    await page.key("ArrowDown")
+    await page.key("Enter")
+    await page.until("location.hash === '#/search?q=activ'")
+
+
+async def test_a_slash_leads_to_the_search_from_every_view(page: Page) -> None:
+    for view in ("activity", "review", "settings"):
+        await go(page, view)
+        await page.key("/")
+        await page.until("document.activeElement.matches('.search-field input')")
+        assert await page.run("location.hash") == "#/search"
+        await page.key("Escape")
+        await page.until(f"location.hash === '#/{view}'")
+    await go(page, "graph")
+    await page.key("/")
+    await page.until("document.activeElement.id === 'graph-find'")
+
+
+async def test_the_keys_of_each_view_are_listed(page: Page) -> None:
+    for view, word in (("review", "Reject"), ("graph", "Zoom"), ("settings", "Search the vault")):
+        await go(page, view)
+        await page.key("?")
+        assert word in await page.text("dialog.keys")
+        await page.key("Escape")
+        await page.until("!document.querySelector('dialog.keys')")
+
+
+async def test_a_letter_in_the_tree_is_a_name_and_no_command(page: Page) -> None:
+    await page.run("location.hash = '#/note/Plan.md'")
+    await page.until("document.querySelector('.row[data-path=\"Plan.md\"]')")
+    await page.run("document.querySelector('.tree').focus()")
+    await page.key("e")
+    await page.key("p")
+    await page.until("document.querySelector('.row[aria-selected=true]').dataset.path === 'People'")
+    assert await page.run("location.hash") == "#/note/Plan.md"
+
+
+async def test_the_menu_of_a_note_is_used_with_the_keyboard(page: Page) -> None:
+    await page.run("location.hash = '#/note/People/Ada.md'")
+    await page.until("document.querySelector('.note-body')")
+    await page.run("document.querySelector('.menu-button').focus()")
+    await page.key("Enter")
+    await page.until("document.activeElement.id === 'copy-link'")
+    await page.key("ArrowUp")
+    await page.until("document.activeElement.id === 'delete'")
+    await page.key("Escape")
+    await page.until(
+        "document.activeElement.matches('.menu-button') && !document.querySelector('[role=menu]')"
+    )
+    await page.key("Enter")
+    await page.until("document.activeElement.id === 'copy-link'")
+    assert await find_barriers(page) == []
+    link = "obsidian://open?vault=Garden&file=People%2FAda.md"
+    assert await page.run("document.getElementById('open-in-app').href") == link
+    # What reaches the clipboard; a tab without a window may not read it.
+    await page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    await page.key("Enter")
+    await page.until("window.copied === '[[People/Ada]]'")  # There are two of the name.
+    assert "[[People/Ada]]" in await page.text(".notice.good")
+
+
+async def test_todays_note_is_begun_from_the_home_and_then_opened(page: Page, serving: Serving) -> None:
+    assert "Begin" in await page.text("#today")
+    await page.click("#today")
+    await page.until("document.querySelector('.editor')")
+    assert (serving.vault / "Journal" / "today.md").exists()
+    await page.run("location.hash = '#/'")
+    await page.until("document.querySelector('a#today')")
+    await page.click("#today")
+    await page.until(f"{TITLE} === 'today'")
+
+
+async def test_another_vault_is_chosen_in_every_view(page: Page) -> None:
+    choose = "(() => { const all = document.querySelector('.vault-choice'); all.value = %s;"
+    choose += " all.dispatchEvent(new Event('change', { bubbles: true })); })()"
+    for view in ("activity", ""):
+        await go(page, view)
+        await page.run(choose % json.dumps("Büro 2"))
+        await page.until(CONNECTED + " && document.title.includes('Büro 2')")
+        assert await page.run("location.hash") == f"#/{view}?vault=B%C3%BCro+2"
+        if not view:
+            await page.until("document.querySelector('.home h1').innerText === 'Büro 2'")
+            await page.until("document.querySelector('.row[data-path=\"Minutes.md\"]')")
+        await page.run(choose % json.dumps("Garden"))
+        await page.until(CONNECTED + " && document.title.includes('Garden')")
+
+
+async def test_two_tabs_edit_the_same_note_and_neither_text_is_lost(
+    page: Page, chromium: Chromium, serving: Serving
+) -> None:
+    typing = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content')"
+    write_vault(serving.vault, {"Shared.md": "start\n"})
+    async with chromium.page(serving.link()) as other:
+        for tab in (page, other):
+            await tab.until(CONNECTED)
+            await tab.run("location.hash = '#/note/Shared.md?edit=1'")
+            await tab.until(typing)
+        await page.type("first ")
+        await other.type("second ")
+        await page.key("s", control=True)
+        await page.until("document.querySelector('.notice.good')")
+        assert (serving.vault / "Shared.md").read_text("utf-8") == "first start\n"
+        await other.key("s", control=True)
+        await other.until("document.querySelector('.conflict')")
+        assert (serving.vault / "Shared.md").read_text("utf-8") == "first start\n"
+        await other.click(".conflict-tools .accept")
+        await other.until("document.querySelector('.note-body')")
+        assert (serving.vault / "Shared.md").read_text("utf-8") == "second start\n"
+        # The first tab follows: nothing was typed there since.
+        text = "document.querySelector('.editor').shadowRoot.querySelector('.cm-content').innerText"
+        await page.until(f"{text}.includes('second start')")
+        other.forget()
+
+
+async def until_shared(page: Page, wanted: bool) -> None:
+    """Wait until the server knows what was pressed."""
+    asked = "fetch('/page/api/settings', { headers: { Authorization: `Bearer ${sessionStorage.token}` } })"
+    async with asyncio.timeout(WAIT):
+        while (
+            await page.run(f"{asked}.then((answer) => answer.json()).then((all) => all.shareSelection)")
+            != wanted
+        ):
+            pass
+
+
+async def test_a_setting_that_changes_in_one_tab_is_seen_in_the_other(
+    page: Page, chromium: Chromium, serving: Serving
+) -> None:
+    async with chromium.page(serving.link()) as other:
+        for tab in (page, other):
+            await tab.until(CONNECTED)
+            await go(tab, "settings")
+            await tab.until("document.querySelector('.policy input:checked')?.value === 'off'")
+        await page.click(".policy input[value=all]")
+        await other.until("document.querySelector('.policy input:checked').value === 'all'")
+        await other.click(".policy input[value=off]")
+        await page.until("document.querySelector('.policy input:checked').value === 'off'")
+        assert await page.run("document.getElementById('share').checked")
+        # As when one comes to the tab.
+        coming = "document.dispatchEvent(new Event('visibilitychange'))"
+        await other.click("#share")
+        await other.until("!document.getElementById('share').checked")
+        await until_shared(other, False)
+        await page.run(coming)
+        await page.until("!document.getElementById('share').checked")
+        await page.click("#share")
+        await until_shared(page, True)
+        await other.run(coming)
+        await other.until("document.getElementById('share').checked")
+        await page.click("#settings-tokens p > button")
+        await page.click("#settings-tokens input[name=name]")
+        await page.type("tablet")
+        await page.click("#settings-tokens .make button[type=submit]")
+        await page.until("document.querySelector('.secret')")
+        await other.run(coming)
+        await other.until("document.querySelector('[data-token=tablet]')")
+
+
+async def test_a_page_that_may_only_read_offers_nothing_else(chromium: Chromium, serving: Serving) -> None:
+    (serving.vault / "pixel.txt").write_text("text\n", "utf-8")
+    secret = serving.run("token", "make", "reader", "--read-only", "--json")["token"]
+    async with chromium.page(f"{serving.url}/#token={secret}") as page:
+        await page.until("document.getElementById('state').dataset.state === 'limited'")
+        await page.until("document.querySelector('.row')")
+        assert "read-only" in await page.text(".home-head")
+        await page.until("!document.querySelector('[aria-label=\"New note\"]')")
+        for path in ("Plan.md", "pixel.txt"):
+            await page.run(f"location.hash = '#/note/{path}'")
+            await page.click(".menu-button")
+            await page.until("document.querySelector('[role=menu]')")
+            assert not await page.run("document.querySelector('#rename, #delete, #open-in-app')"), path
+            await page.key("Escape")
+        await page.run("location.hash = '#/note/Nowhere'")
+        await page.until("document.querySelector('.empty h1')")
+        assert not await page.run("document.querySelector('.empty .accept')")
+        await page.key("k", control=True)
+        await page.until("document.querySelector('.switcher')")
+        await page.type("Nowhere")
+        await page.until(f"{OPTIONS}.length === 1")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+async def test_going_to_a_note_has_no_barriers(page: Page, width: int, scheme: str) -> None:
+    await page.size(width, 844)
+    await page.colours(scheme)
+    await page.until("document.querySelector('.recent-card')")
+    await page.key("k", control=True)
+    await page.until("document.querySelector('.switcher')")
+    await page.type("a")
+    await page.until(f"{OPTIONS}.length > 3")
+    await keep_screenshot(page, f"switcher-{width}-{scheme}")
+    assert await find_barriers(page) == []
+    assert await page.run("document.documentElement.scrollWidth <= innerWidth")
+    box = "document.querySelector('.switcher').getBoundingClientRect()"
+    assert await page.run(f"{box}.right <= innerWidth && {box}.bottom <= innerHeight")
+
+
+BEYOND = """[...document.querySelectorAll('main button, main a')].filter((one) => one.checkVisibility()
+  && !one.closest('.scroll, .settings-nav, .tree') && one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => one.outerHTML)"""
+"""What cannot be pressed without scrolling to the side."""
+
+
+async def test_every_view_fits_at_twice_the_size(page: Page) -> None:
+    """A window of 1280 by 800 at 200 %, as the browser's zoom makes it."""
+    await page.size(640, 400)
+    deep = "/".join(f"Level {number}" for number in range(12)) + "/deep.md"
+    places = [*VIEWS, "note/Plan.md", f"note/{LONG}.md", f"note/{deep}", "search?q=plan"]
+    for place in places:
+        await page.run(f"location.hash = {json.dumps('#/' + place)}")
+        awaited = VIEWS.get(place) or (".hit" if place.startswith("search") else ".note-body")
+        await page.until(f"document.querySelector({json.dumps(awaited)})")
+        assert await page.run("document.documentElement.scrollWidth <= innerWidth"), place
+        assert await page.run(BEYOND) == [], place
+
+
+FOCUSED = """(() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  if (!at || at === document.body) return null;
+  const box = at.getBoundingClientRect();
+  const look = getComputedStyle(at);
+  const ringed = look.outlineStyle !== 'none' && parseFloat(look.outlineWidth) >= 1;
+  const inside = at.querySelector('[aria-selected=true]');
+  const marked = Boolean(inside) && getComputedStyle(inside).boxShadow !== 'none';
+  const isText = at.closest('.cm-editor') !== null;
+  const name = `${at.localName}.${at.className}#${at.id}`.slice(0, 80);
+  return { name, drawn: box.width > 0 && box.height > 0, ringed: ringed || marked || isText };
+})()"""
+"""What has the focus, and whether that can be seen."""
+
+STEPS = 120
+"""More than any view has: somebody who needs more is caught in it."""
+
+
+async def test_the_keyboard_alone_goes_through_every_view_and_out_again(page: Page) -> None:
+    for place, awaited in {**VIEWS, "note/Plan.md": ".backlinks, .panel p", "search?q=plan": ".hit"}.items():
+        await page.run(f"location.hash = {json.dumps('#/' + place)}")
+        await page.until(f"document.querySelector({json.dumps(awaited)})")
+        await page.run("document.activeElement.blur(); getSelection().removeAllRanges()")
+        await page.run("document.querySelector('.skip').focus()")
+        seen = []
+        for _ in range(STEPS):
+            await page.key("Tab")
+            at = await page.run(FOCUSED)
+            if at is None:  # Out of the page, to the browser's own buttons.
+                break
+            seen.append(at)
+        else:
+            raise AssertionError(f"{place}: {seen[-5:]}")
+        assert [one["name"] for one in seen if not one["drawn"]] == [], place
+        assert [one["name"] for one in seen if not one["ringed"]] == [], place
+        assert len(seen) > 6, place
