@@ -54,6 +54,8 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         await page.until(has(".entry", "writer read Žofie.md"))
         await replace_text(client, "Plan 1.md", "Water the garden", "Water the roses")
         await page.until(has(".assistant", "Plan 1.md"))
+        await client.call_tool("obsidian_read_note", {"path": "Not there.md"})
+        await page.until(has(".entry", "read_note failed Failed: file not found."))
         await page.run("location.hash = '#/activity?note=Plan 1.md'")
         await page.until(f"document.querySelectorAll('.entry').length === 1 && {has('.entry', 'Plan 1.md')}")
         await page.click(".entry[data-kind=change] button[aria-expanded]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from browser.chromium import WAIT, Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
+from support.ports import held_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -173,6 +175,64 @@ async def test_the_menu_of_a_note_is_used_with_the_keyboard(page: Page) -> None:
     assert "[[People/Ada]]" in await page.text(".notice.good")
 
 
+async def test_a_long_note_is_drawn_in_pieces_and_every_line_can_be_reached(
+    page: Page, serving: Serving
+) -> None:
+    """Footnotes and definitions at the end count for every piece."""
+    count = 1500
+    middle = "".join(f"## Part {n}\n\n{'words and more ' * 10}\n\n" for n in range(count))
+    text = f"Known.[^1] See [there].\n\n{middle}- [ ] last task\n\n[^1]: A footnote.\n\n[there]: https://example.org\n"
+    write_vault(serving.vault, {"Long.md": text})
+    lines = text.splitlines()
+    last = lines.index("- [ ] last task") + 1
+    await page.run(f"location.hash = '#/note/Long.md?line={last}'")
+    await page.until("document.querySelector('.md-found')?.innerText.includes('last task')")
+    await page.run("location.hash = '#/note/Long.md'")
+    await page.until(f"document.querySelectorAll('.note-body h2').length === {count}")
+    await page.until("document.querySelector('.md-footnotes')?.innerText.includes('A footnote.')")
+    assert await page.run("document.querySelector('.note-body p a[href^=https]').innerText") == "there"
+    assert await page.run("document.querySelectorAll('.outline li').length") == 200
+    await page.click(".panel button.link")
+    await page.until(f"document.querySelectorAll('.outline li').length === {count}")
+    # What is in sight stays there when the note changes.
+    await page.run("document.querySelector('[data-task]').scrollIntoView({ block: 'center' })")
+    place = "Math.round(document.querySelector('[data-task]').getBoundingClientRect().top)"
+    before = await page.run(place)
+    await page.click("[data-task]")
+    await page.until(
+        "document.querySelector('[data-task]')?.checked && document.querySelector('.notice.good')"
+    )
+    assert abs(await page.run(place) - before) < 3
+    assert "- [x] last task" in (serving.vault / "Long.md").read_text("utf-8")
+
+
+async def test_a_line_that_was_found_is_shown_without_the_marks_of_markdown(
+    page: Page, serving: Serving
+) -> None:
+    text = "---\nkind: flower\n---\n- [ ] **two** blue [[Ada|gentians]] at `noon` ^then\n"
+    write_vault(serving.vault, {"Marks.md": text})
+    for kind in ("ranked", "exact"):
+        await page.run(f"location.hash = '#/search?q=gentians&kind={kind}'")
+        await page.until(
+            "document.querySelector('.hit .snippet')?.innerText === 'two blue Ada|gentians at noon'"
+        )
+    await page.run("location.hash = '#/note/Marks.md?edit=1'")
+    line = "document.querySelector('.editor')?.shadowRoot?.querySelectorAll('.cm-line')[1]"
+    await page.until(f"{line}?.innerText === 'kind: flower'")
+    weights = f"[...{line}.querySelectorAll('span')].map((one) => getComputedStyle(one).fontWeight)"
+    assert "700" not in await page.run(weights)  # Properties are no heading.
+
+
+async def test_parts_of_a_query_are_added_by_a_press_and_typed_over(page: Page) -> None:
+    await page.run("location.hash = '#/search?q=plan&kind=exact'")
+    await page.click(".query-parts button:nth-of-type(3)")
+    await page.until("document.querySelector('.search-field input').value === 'plan path:Daily'")
+    await page.until("document.activeElement.matches('.search-field input')")
+    await page.type("People")
+    await page.until("document.querySelector('.search-field input').value === 'plan path:People'")
+    assert await find_barriers(page) == []
+
+
 async def test_todays_note_is_begun_from_the_home_and_then_opened(page: Page, serving: Serving) -> None:
     assert "Begin" in await page.text("#today")
     await page.click("#today")
@@ -291,6 +351,36 @@ async def test_a_page_that_may_only_read_offers_nothing_else(chromium: Chromium,
         await page.until("document.querySelector('.switcher')")
         await page.type("Nowhere")
         await page.until(f"{OPTIONS}.length === 1")
+
+
+async def test_every_view_comes_back_by_itself_with_the_server(chromium: Chromium, tmp_path: Path) -> None:
+    """Each in a tab of its own, which is sent there while the server is away."""
+    views = {**VIEWS, "folder/People": ".folder-list", "activity/numbers": ".tiles"}
+    # These show what they have: it came over the socket, or is made here.
+    calm = ("review",)
+    with held_port() as port:
+        serving = Serving(write_vault(tmp_path / "Away", NOTES), tmp_path / "home", port)
+        async with AsyncExitStack() as stack:
+            tabs = {}
+            with serving.running():
+                for view, awaited in views.items():
+                    tabs[view] = tab = await stack.enter_async_context(chromium.page(serving.link()))
+                    await tab.until(CONNECTED)
+                    # So that its script is there; the vault's list of files is that of the first view.
+                    await tab.run(f"location.hash = '#/{view}'")
+                    await tab.until(f"document.querySelector({json.dumps(awaited)})")
+                    await tab.run("location.hash = '#/nothing'")
+                    await tab.until("document.querySelector('.empty')")
+            for view, tab in tabs.items():
+                await tab.until("document.getElementById('state').dataset.state === 'lost'")
+                await tab.run(f"location.hash = '#/{view}'")
+                if view not in calm:
+                    await tab.until("document.querySelector('main .failure, .folder-list')")
+            with serving.running():
+                for view, awaited in views.items():
+                    await tabs[view].until(CONNECTED)
+                    await tabs[view].until(f"document.querySelector({json.dumps(awaited)})")
+                    await tabs[view].until("!document.querySelector('main .failure')")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

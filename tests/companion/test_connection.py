@@ -205,7 +205,7 @@ async def test_a_phone_connects_with_the_typed_address_and_token(server: Served,
         await app.do("leaveSettings")
         await app.until("state", "it === 'connected'")
         await app.do("command", name="status")
-        await app.until("modal", "it.startsWith('Bridgeconnected')")
+        await app.until("modal", "it.startsWith('BridgeConnected')")
         assert await editors_at(server, vault) == ["obsidian"]
         stored = json.loads((await app.see("stored"))["vaultbridge-companion"])
         assert (stored["address"], stored["token"]) == (f"http://127.0.0.1:{server.port}/", server.token)

@@ -217,7 +217,7 @@ async def test_the_status_lists_the_connected_assistants(app: Obsidian, client: 
     await client.next("selection_changed")
     await app.do("command", name="status")
     text = await app.until("modal", "it.includes('Changes waiting')")
-    assert text.startswith("Bridgeconnected") and "Claude Code" in text and "Plain.md" in text
+    assert text.startswith("BridgeConnected") and "Claude Code" in text and "Plain.md" in text
 
 
 async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, server: Served) -> None:

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/api';
-import { ago, Empty, Failure, Loading, plural, useLoad } from '../lib/ui';
+import { Empty, Failure, Loading, plural, useLoad } from '../lib/ui';
 import { bytes, ms, type Row, type Stats } from './model';
 
 const LOOK_MS = 5000; // between two looks while the tab is seen
@@ -21,7 +21,7 @@ export function Numbers(): JSX.Element {
   return (
     <div class="numbers">
       <dl class="tiles">
-        <Tile name="Calls" value={stats.calls.toLocaleString()} more={`since ${ago(stats.since)}`} />
+        <Tile name="Calls" value={stats.calls.toLocaleString()} more={`since ${new Date(stats.since * 1000).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}`} />
         <Tile name="Failed" value={stats.failed.toLocaleString()} more={stats.calls ? `${((100 * stats.failed) / stats.calls).toLocaleString(undefined, { maximumFractionDigits: 1 })} %` : 'none'} />
         <Tile name="Connected" value={stats.connected.toLocaleString()} more="assistants now" />
         <Tile name="Received" value={bytes(stats.bytesIn)} more="from assistants" />

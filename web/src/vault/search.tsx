@@ -13,6 +13,19 @@ const NAMES = 8; // files listed by their names
 const WARM_MS = 1000; // after the page is drawn, which comes first
 const HITS = 20; // notes at once, which fill two screens; more on request
 
+/** What a query may be made of: an example with what a person replaces in it, and what it finds. */
+const PARTS: [string, string, string, string][] = [
+  ['"', 'a phrase', '"', 'these words in this order'],
+  ['tag:#', 'project', '', 'notes with this tag'],
+  ['path:', 'Daily', '', 'within this folder or path'],
+  ['file:', 'plan', '', 'in the name of the file'],
+  ['line:(', 'a b', ')', 'both on one line'],
+  ['task-todo:', 'call', '', 'in a task that is not done'],
+  ['[', 'status:active', ']', 'a property with this value'],
+  ['-', 'draft', '', 'without this word'],
+  ['OR ', 'this', '', 'one or the other'],
+];
+
 /** The field; it is the same wherever the person is in the vault. */
 export function SearchField(): JSX.Element {
   const now = useValue(route);
@@ -87,6 +100,20 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
     event.preventDefault();
     move(event.key === 'ArrowDown' ? 1 : -1);
   };
+  const added = useRef<[number, number] | null>(null); // what is to be selected in the field
+  const add = (before: string, sample: string, after: string): void => {
+    const text = `${query.trim()} ${before}`.trimStart();
+    added.current = [text.length, text.length + sample.length];
+    navigate(href('search', '', { q: text + sample + after, kind: 'exact' }), { replace: true });
+  };
+  // The person goes on with what is to be replaced.
+  useEffect(() => {
+    const input = document.querySelector<HTMLInputElement>('.search-field input');
+    if (!added.current || !input) return;
+    input.focus();
+    input.setSelectionRange(...added.current);
+    added.current = null;
+  }, [query]);
   const total = found?.total ?? 0;
   const isAway = error instanceof ApiError && error.status === 0;
   const heard = !query || error ? '' : asked === query && found ? `${plural(total, 'note')}` : 'Searching…';
@@ -99,7 +126,11 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           <button type="button" aria-pressed={kind === 'exact'} onClick={() => choose('exact')}>Exact query</button>
         </div>
       </header>
-      {kind === 'exact' && <p class="quiet">Obsidian’s query language: <code>"a phrase"</code> <code>tag:#project</code> <code>path:Daily</code> <code>line:(a b)</code> <code>task-todo:x</code> <code>[status:active]</code> <code>-not</code> <code>OR</code></p>}
+      {kind === 'exact' && (
+        <p class="quiet query-parts">Obsidian’s query language; press one to add it:
+          {PARTS.map(([before, sample, after, what]) => <button key={before} type="button" title={what} onClick={() => add(before, sample, after)}><code>{before}{sample}{after}</code><span class="hidden-text">, {what}</span></button>)}
+        </p>
+      )}
       <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
       {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
       {error && isAway && <Failure error={error} retry={() => again(turn + 1)} />}

@@ -266,8 +266,12 @@ function Stage({ answer, of, visible, found, chosen, label, open, hover }: Stage
     } catch (reason) {
       return fail(reason as Error);
     }
+    // Whoever wants nothing to move sees the first shape, and then the last.
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    let isPlaced = false;
     layout.current = new Layout((places, done) => {
-      picture.current?.place(places);
+      if (!still || done || !isPlaced) picture.current?.place(places);
+      isPlaced = true;
       if (done) keep(latest.current.label, latest.current.answer, places);
       setState(done ? 'placed' : 'placing');
     });
