@@ -401,8 +401,10 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         await keep_screenshot(page, "activity-three")
         await page.run("location.hash = '#/review?show=decided'")
         for place in (2, 3):  # The first is what Claude Code was refused.
-            await page.click(f".review-decided li:nth-child({place}) button")
-            await page.until(f"!document.querySelector('.review-decided li:nth-child({place}) button')")
+            await page.click(f".review-decided li:nth-child({place}) .decided-undo")
+            await page.until(
+                f"!document.querySelector('.review-decided li:nth-child({place}) .decided-undo')"
+            )
         await keep_screenshot(page, "review-decided")
         assert await find_barriers(page) == []
         assert text_of(running, "Plan.md") == PLAN
@@ -460,7 +462,10 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
     elif place == "decided":
         await page.run("location.hash = '#/review?show=decided'")
         await page.until(f"document.querySelector('{first}')?.innerText.includes('Ideas.md')")
-        await page.click(f"{first} button")
+        await page.click(f"{first} .decided-show")
+        shown = f"document.querySelector('{first} .diff-view')?.shadowRoot?.textContent"
+        await page.until(f"{shown}?.includes('then {place}')")
+        await page.click(f"{first} .decided-undo")
     else:
         await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
         await page.click(".entry[data-kind=change] .entry-acts button:nth-of-type(2)")
@@ -470,7 +475,10 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
     assert (undone["id"], undone["undone_by"]) == (newest["id"], undo["id"])
     await page.run("location.hash = '#/review?show=decided'")
     await page.until(f"document.querySelector('{first}')?.innerText.includes('undone')")
-    assert not await page.run(f"document.querySelector('{first} button')")
+    assert not await page.run(f"document.querySelector('{first} .decided-undo')")
+    # What can no longer be undone is not offered in a notice either.
+    offered = "[...document.querySelectorAll('.notice button')].map((one) => one.innerText)"
+    assert "Undo" not in await page.run(offered)
     await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
     await page.until(
         "document.querySelector('.entry[data-kind=change]')?.innerText.includes('Undone by change')"

@@ -1,12 +1,12 @@
 // What assistants read and changed, newest first, with the diff of each change and a way back.
 
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, ApiError } from '../lib/api';
 import { Diff } from '../lib/diff';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
-import { complain, Empty, Failure, Icon, type IconName, Loading, notify, plural, useLoad } from '../lib/ui';
+import { complain, dismissAbout, Empty, Failure, Icon, type IconName, Loading, notify, plural, useLoad } from '../lib/ui';
 import { Order, useValue } from '../lib/value';
 import { known } from './known';
 import { type ActivityPage, type ChangeDetail, clock, day, type Entry, FILTERS, ms, TIMES } from './model';
@@ -39,7 +39,8 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
     order.take('list'); // older entries that were asked for before belong to another filter
     return ask({ ...asked, since: since() }, signal);
   }, Object.values(wanted));
-  useEffect(() => {
+  // Before the frame is painted: one without entries would say that nothing has happened.
+  useLayoutEffect(() => {
     if (loaded.state !== 'done') return;
     set(merge(loaded.value.entries, arrived.current.filter(latest.current)));
     setNext(loaded.value.next);
@@ -187,6 +188,7 @@ export function Undo({ vault, change, disabled, done }: { vault: string; change:
     try {
       const { change: number, notices } = await api<{ change: number; notices: string[] }>('undo', { body: { vault, change, force }, query: { vault } });
       setClash('');
+      dismissAbout(`${vault} ${change}`);
       notify([`Change ${change} is undone.`, ...notices].join(' '), 'good', { label: 'Redo', run: () => void redo(vault, number, done) });
       done();
     } catch (error) {
@@ -219,7 +221,8 @@ async function redo(vault: string, change: number, done: () => void): Promise<vo
   }
 }
 
-function Shown({ vault, change }: { vault: string; change: number }): JSX.Element {
+/** The texts of a change, before and after. */
+export function Shown({ vault, change }: { vault: string; change: number }): JSX.Element {
   const loaded = useLoad((signal) => api<ChangeDetail>('change', { query: { vault, change }, signal }), [vault, change]);
   const detail = loaded.value;
   if (!detail) return <div class="entry-change">{loaded.state === 'failed' ? <Failure error={loaded.error} retry={loaded.again} /> : <Loading />}</div>;

@@ -104,6 +104,8 @@ export interface Notice {
   text: string;
   kind: 'good' | 'bad';
   action?: { label: string; run: () => void } | undefined;
+  /** What it is about: when that is over, so is the notice. */
+  about: string;
 }
 
 const NOTICE_MS = 8000; // a good one goes by itself; a bad one stays until it is closed
@@ -113,8 +115,8 @@ export const notices = new Value<Notice[]>([]);
 export const said = new Value('');
 let nextNotice = 1;
 
-export function notify(text: string, kind: Notice['kind'] = 'good', action?: Notice['action']): void {
-  const notice = { id: nextNotice++, text, kind, action };
+export function notify(text: string, kind: Notice['kind'] = 'good', action?: Notice['action'], about = ''): void {
+  const notice = { id: nextNotice++, text, kind, action, about };
   notices.set([...notices.get().filter((one) => one.text !== text), notice].slice(-NOTICES));
   if (kind === 'good') setTimeout(() => dismiss(notice.id), action ? ACTION_MS : NOTICE_MS);
 }
@@ -122,6 +124,9 @@ export function notify(text: string, kind: Notice['kind'] = 'good', action?: Not
 export function dismiss(id: number): void {
   notices.set(notices.get().filter((one) => one.id !== id));
 }
+
+/** What these notices offer has been done, here or elsewhere. */
+export const dismissAbout = (about: string): void => notices.set(notices.get().filter((one) => one.about !== about));
 
 /** Shows an error as a notice. */
 export const complain = (error: unknown): void => notify(error instanceof Error ? error.message : String(error), 'bad');

@@ -140,7 +140,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           <section aria-label="Files by name">
             <h2 class="list-title">By name</h2>
             <ul class="named">
-              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name="note" /><span>{titleOf(path)}</span><span class="quiet">{folderOf(path)}</span></a></li>)}
+              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name="note" /><bdi>{titleOf(path)}</bdi><bdi class="quiet">{folderOf(path)}</bdi></a></li>)}
             </ul>
           </section>
         )}
@@ -150,8 +150,8 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
             <ol class="hits">
               {found.hits.map((hit) => (
                 <li key={hit.path} class="hit">
-                  <a class="hit-title" href={href('note', hit.path)}><span>{titleOf(hit.path)}</span></a>
-                  <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => `${part} · `)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
+                  <a class="hit-title" href={href('note', hit.path)}><bdi>{titleOf(hit.path)}</bdi></a>
+                  <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => <span key={part}><bdi>{part}</bdi> · </span>)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
                   {kindOf(hit.path) === 'note' && hit.lines.map((line) => (
                     <a key={line.line} class="snippet" href={href('note', hit.path, { line: line.line })}>
                       {plainParts(line.parts).map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}

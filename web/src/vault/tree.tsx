@@ -30,6 +30,11 @@ export interface Row {
   size: number;
 }
 
+const TITLED = 24; // characters: a longer name may be cut, and is shown whole under the pointer
+const DEEP = 8; // levels that are indented in full: the names of deeper ones would be pushed out of sight
+
+const indent = (level: number): number => 0.5 + Math.min(level - 1, DEEP) * 0.95 + Math.max(0, level - 1 - DEEP) * 0.15;
+
 const order = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
 /** The folders of a sorted list of paths. */
@@ -133,7 +138,10 @@ export function Tree({ current }: { current: string }): JSX.Element {
   // What is open in the view is in sight in the tree, also after its folders were opened for it.
   useLayoutEffect(() => {
     const index = rows.findIndex((row) => row.path === current);
-    if (index >= 0) reveal(index);
+    const node = pane.current;
+    const isInSight = !!node && index * ROW >= node.scrollTop && (index + 1) * ROW <= node.scrollTop + node.clientHeight;
+    // In the middle, so that what is around it can be seen too.
+    if (node && index >= 0 && !isInSight) node.scrollTop = (index + 0.5) * ROW - node.clientHeight / 2;
   }, [current, all !== null && rows.some((row) => row.path === current)]);
   useLayoutEffect(() => {
     const node = pane.current;
@@ -201,7 +209,7 @@ export function Tree({ current }: { current: string }): JSX.Element {
             <div key={`${row.folder}${row.path}`} id={`row-${number}`} role="treeitem" class="row" data-path={row.path} aria-level={row.level}
               aria-expanded={row.folder ? row.open : undefined} aria-setsize={row.size} aria-posinset={row.place}
               aria-current={row.path === current && !row.folder ? 'page' : undefined} aria-selected={number === index}
-              style={{ top: `${number * ROW}px`, paddingLeft: `${0.5 + (row.level - 1) * 0.95}rem` }}
+              style={{ top: `${number * ROW}px`, paddingLeft: `${indent(row.level)}rem` }}
               onClick={(event) => {
                 setAt(row.path);
                 if (row.folder) change(row.path, !row.open);
@@ -210,7 +218,7 @@ export function Tree({ current }: { current: string }): JSX.Element {
               }}
               onAuxClick={(event) => event.button === 1 && !row.folder && open_(row.path)}>
               <Icon name={row.folder ? (row.open ? 'down' : 'right') : (ICON[kindOf(row.path)] ?? 'note')} />
-              <span class="row-name">{row.name}</span>
+              <span class="row-name" title={row.name.length > TITLED ? row.name : undefined}><bdi>{row.name}</bdi></span>
               {row.folder ? <span class="row-count">{row.count}<span class="hidden-text"> files</span></span> : kindOf(row.path) !== 'note' && <span class="row-kind">{row.path.split('.').at(-1)}</span>}
             </div>
           );

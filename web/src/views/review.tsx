@@ -4,9 +4,10 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
-import { ago, announce, complain, Empty, Failure, Icon, Loading, notify, plural, useKeys, useLoad, useTitle } from '../lib/ui';
+import { ago, announce, complain, dismissAbout, Empty, Failure, Icon, Loading, notify, plural, useKeys, useLoad, useTitle } from '../lib/ui';
 import { useValue, Value } from '../lib/value';
 import { known, knownName } from '../activity/known';
+import { Shown } from '../activity/timeline';
 import { askToNotify, notifying, silence } from '../review/notifications';
 import { Detail, type DetailHandle, forgetEdits } from '../review/detail';
 import { decide, type Decision, departures, type FileDecision, listDecided, listed, policy, type Proposal, setPolicy, undo, waiting } from '../review/proposals';
@@ -112,15 +113,17 @@ function confirm(proposal: Proposal, decision: Decision): void {
   if (decision.outcome === 'shown-again') return notify(text, 'bad');
   const canUndo = decision.outcome === 'accepted' && decision.change > 0;
   const kind = decision.outcome === 'note-changed' ? 'bad' : 'good';
-  notify(text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined);
+  notify(text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined, aboutChange(proposal, decision.change));
 }
 
 /** What Claude Code writes itself is a change when it has written: the confirmation gets its Undo then. */
 departures.add(({ id, change, proposal }) => {
   if (!change || !accepting.delete(id)) return;
-  notify(`${what(proposal)}: Claude Code has written it.`, 'good', { label: 'Undo', run: () => void takeBack(proposal, change) });
+  notify(`${what(proposal)}: Claude Code has written it.`, 'good', { label: 'Undo', run: () => void takeBack(proposal, change) }, aboutChange(proposal, change));
 });
 const accepting = new Set<string>(); // diffs of Claude Code that were accepted here and are not written yet
+
+const aboutChange = ({ vault }: Proposal, change: number): string => (change > 0 ? `${vault} ${change}` : '');
 
 /** How often something was undone here: the list of decided proposals follows. */
 const undos = new Value(0);
@@ -128,6 +131,7 @@ const undos = new Value(0);
 async function takeBack(proposal: Proposal, change: number): Promise<void> {
   try {
     await undo(proposal, change);
+    dismissAbout(aboutChange(proposal, change));
     notify(`The change to ${what(proposal)} is undone.`);
     undos.set(undos.get() + 1);
   } catch (error) {
@@ -176,7 +180,7 @@ function List({ proposals, shown, isAway, busy, setBusy }: ListProps): JSX.Eleme
                 <li key={proposal.id}>
                   <a href={href('review', proposal.id)} {...(proposal.id === shown?.id && { ref: current })} aria-current={proposal.id === shown?.id ? 'true' : undefined}>
                     <strong>{what(proposal)}</strong>
-                    <span class="quiet">{[proposal.label || proposal.tool, ago(proposal.at), proposal.conflict ? 'does not fit any more' : proposal.rebased ? 'the note has changed' : ''].filter(Boolean).join(' · ')}</span>
+                    <span class="quiet">{[proposal.label === what(proposal) ? '' : proposal.label || proposal.tool, ago(proposal.at), proposal.conflict ? 'does not fit any more' : proposal.rebased ? 'the note has changed' : ''].filter(Boolean).join(' · ')}</span>
                   </a>
                 </li>
               ))}
@@ -253,23 +257,25 @@ function Decided({ isAway }: { isAway: boolean }): JSX.Element {
   if (!list) return loaded.state === 'failed' ? <Failure error={loaded.error} retry={again} /> : <Loading />;
   if (!list.length) return <Empty icon="review" title="Nothing has been decided yet"><p>What you accept or reject stays listed here, and what was written can be undone.</p></Empty>;
   const back = (proposal: Proposal): void => void takeBack(proposal, proposal.decided?.change ?? 0);
-  return (
-    <ol class="review-decided">
-      {list.map((proposal) => {
-        const decided = proposal.decided;
-        const canUndo = !!decided && decided.change > 0 && !decided.undone;
-        return (
-          <li key={proposal.id} class="card">
-            <div>
-              <p><strong>{what(proposal)}</strong> <span class="tag" data-status={decided?.undone ? 'undone' : proposal.status}>{OUTCOMES[proposal.status] ?? proposal.status}{decided?.undone ? ', undone' : ''}</span></p>
-              <p class="quiet">{knownName(proposal.assistant)} · {proposal.label || proposal.tool} · {ago(decided?.at ?? proposal.at)}{decided?.by ? ` · by ${decided.by}` : ''} · {why(proposal.reason)}</p>
-              {decided?.reason && <p class="quiet">“{decided.reason}”</p>}
-            </div>
-            {canUndo && <button type="button" disabled={isAway} onClick={() => back(proposal)}><Icon name="undo" />Undo</button>}
-          </li>
-        );
-      })}
-    </ol>
-  );
+  return <ol class="review-decided">{list.map((proposal) => <DecidedOne key={proposal.id} {...{ proposal, isAway, back }} />)}</ol>;
 }
 
+function DecidedOne({ proposal, isAway, back }: { proposal: Proposal; isAway: boolean; back: (proposal: Proposal) => void }): JSX.Element {
+  const [isOpen, open] = useState(false);
+  const { decided, files, moreFiles } = proposal;
+  const isWritten = !!decided && decided.change > 0;
+  const only = files.length === 1 && !moreFiles && files[0]?.change !== 'deleted' ? files[0] : undefined;
+  const about = [knownName(proposal.assistant), proposal.label === what(proposal) ? '' : proposal.label || proposal.tool, ago(decided?.at ?? proposal.at), decided?.by ? `by ${decided.by}` : '', why(proposal.reason)];
+  return (
+    <li class="card">
+      <div>
+        <p><strong>{only ? <a href={href('note', isWritten && !decided.undone ? only.path : only.was || only.path, { vault: proposal.vault })}>{what(proposal)}</a> : what(proposal)}</strong> <span class="tag" data-status={decided?.undone ? 'undone' : proposal.status}>{OUTCOMES[proposal.status] ?? proposal.status}{decided?.undone ? ', undone' : ''}</span></p>
+        <p class="quiet">{about.filter(Boolean).join(' · ')}</p>
+        {decided?.reason && <p class="quiet">“{decided.reason}”</p>}
+      </div>
+      {isWritten && <button type="button" class="decided-show" aria-expanded={isOpen} onClick={() => open(!isOpen)}>{isOpen ? 'Hide' : 'Show'} the change</button>}
+      {isWritten && !decided.undone && <button type="button" class="decided-undo" disabled={isAway} onClick={() => back(proposal)}><Icon name="undo" />Undo</button>}
+      {isOpen && isWritten && <Shown vault={proposal.vault} change={decided.change} />}
+    </li>
+  );
+}
