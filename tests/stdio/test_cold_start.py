@@ -30,7 +30,7 @@ BOUND = 90.0
 BUILDER = """
 import sys
 from pathlib import Path
-from vaultbridge.index.sync import sync
+from vaultbridge.index import sync
 from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import Root
