@@ -20,8 +20,8 @@ def usage() -> str:
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
     return (
-        "usage: vaultbridge COMMAND …\n\nConnects an Obsidian vault to AI assistants."
-        " New here? `vaultbridge init` sets it up.\n\n"
+        "usage: vaultbridge COMMAND …\n\nConnects an Obsidian vault to AI assistants.\n"
+        "New here? `vaultbridge init` sets it up.\n\n"
         f"commands:\n{rows}\n\n`vaultbridge help COMMAND` explains one."
     )
 

@@ -408,7 +408,7 @@ async def test_one_interrupt_ends_the_reading_of_arguments() -> None:
         process.stdin.close()
         assert await process.stderr.read() == b"vaultbridge call: interrupted\n"
         await process.wait()
-    assert process.returncode == 1
+    assert process.returncode == 130
 
 
 def test_main_gives_back_its_code_in_process_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from vaultbridge.cli.setup.connect import main
-from vaultbridge.server.assistants.catalog import parse_entry
+from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant, parse_entry
+from vaultbridge.server.assistants.config_file import list_servers, read_text
 
 Said = pytest.CaptureFixture[str]
 
@@ -65,6 +70,59 @@ def test_another_server_of_that_name_is_kept_unless_forced(home: Path, vault: Pa
     assert list(json.loads(file.read_text("utf-8"))["mcpServers"]) == ["my-cafe", "notes"]
     assert main(["cursor", str(vault), "--replace"]) == 0
     assert "else.example" not in file.read_text("utf-8")
+
+
+@given(
+    folders=st.lists(
+        st.tuples(
+            st.sampled_from("ab"), st.sampled_from(["Notes", "notes", "笔记", "日记", "Ноты", "📓", "N.o"])
+        ),
+        min_size=2,
+        max_size=3,
+        unique=True,
+    ),
+    assistant=st.sampled_from(["cursor", "codex", "goose", "opencode"]),
+    order=st.randoms(),
+)
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_vaults_whose_names_come_out_the_same_are_all_connected(
+    folders: list[tuple[str, str]], assistant: str, order: Random, home: Path, capsys: Said
+) -> None:
+    """Each has an entry of its own, in any order, and each is removed without touching another's."""
+    place = Path(tempfile.mkdtemp(dir=home))
+    file = place / "config"
+    vaults = [place.joinpath(*parts) for parts in folders]
+    for vault in vaults:
+        vault.mkdir(parents=True)
+
+    def list_vaults() -> list[str]:
+        found = list_servers(read_text(file) or "", find_assistant(assistant) or ASSISTANTS[0])
+        return sorted(parse_entry(entry)[-1] for entry in found.values())
+
+    for vault in [*vaults, *vaults]:
+        assert main([assistant, str(vault), "--file", str(file)]) == 0
+    assert list_vaults() == sorted(map(str, vaults))
+    order.shuffle(vaults)
+    while vaults:
+        assert main([assistant, str(vaults.pop()), "--file", str(file), "--remove"]) == 0
+        assert list_vaults() == sorted(map(str, vaults))
+
+
+def test_a_name_of_another_vault_is_refused_unless_that_one_is_gone(
+    home: Path, vault: Path, tmp_path: Path, capsys: Said
+) -> None:
+    file = home / ".cursor/mcp.json"
+    other = tmp_path / "Other"
+    other.mkdir()
+    assert main(["cursor", str(vault), "--name", "n"]) == 0
+    before = file.read_bytes()
+    assert main(["cursor", str(other), "--name", "n"]) == 1
+    assert "another vault named 'n'" in capsys.readouterr().err and file.read_bytes() == before
+    vault.rename(tmp_path / "Moved")
+    assert main(["cursor", str(tmp_path / "Moved"), "--name", "n"]) == 0
+    # It is written where the former one stood, and indented like it.
+    assert file.read_bytes() == before.replace(str(vault).encode(), str(tmp_path / "Moved").encode())
+    assert main(["cursor", str(other), "--name", "n", "--replace"]) == 0
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(home: Path, vault: Path, capsys: Said) -> None:

@@ -98,7 +98,7 @@ def test_two_answers_lead_to_a_tool_call(machine: Machine) -> None:
     assert code == 0, said
     assert said.index("1  Notes") < said.index("2  Old Notes")
     assert "✓ Cursor: started and answered with" in said and "✓ Codex CLI" in said
-    assert "Then ask it: What do my notes say about “Café”" in said
+    assert "Then ask it:\n  What do my notes say about “Café”" in said
     assert "// mine" in machine.cursor()
     codex = tomllib.loads((machine.home / ".codex" / "config.toml").read_text("utf-8"))
     line = parse_entry(codex["mcp_servers"]["notes"])
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(machine: Machine
     done = machine.run("--yes")
     assert done.returncode == 1 and machine.cursor() == before
     assert "✗ Cursor: " in done.stdout and "read-only" in done.stdout
-    assert "✓ Codex CLI: started" in done.stdout and "Then ask it: " in done.stdout
+    assert "✓ Codex CLI: started" in done.stdout and "Then ask it:" in done.stdout
     answer = json.loads(machine.run("--yes", "--json").stdout)
     assert [(file["assistant"], file["changed"]) for file in answer["files"]] == [
         ("cursor", False),

@@ -23,8 +23,9 @@ VAULT = {
 }
 
 
-def on_terminal(vault: Path, *args: str, **environ: str) -> str:
-    """Run a command on a terminal of its own; returns what that terminal got."""
+def on_terminal(vault: Path, *args: str, remarks: bool = False, **environ: str) -> str:
+    """Run a command on a terminal of its own; returns what that terminal got, with `remarks` also what went
+    to standard error."""
     ours, theirs = pty.openpty()
     base = {
         "PATH": os.environ["PATH"],
@@ -39,7 +40,7 @@ def on_terminal(vault: Path, *args: str, **environ: str) -> str:
         env={**base, **environ},
         stdin=theirs,
         stdout=theirs,
-        stderr=subprocess.DEVNULL,
+        stderr=theirs if remarks else subprocess.DEVNULL,
     ) as process:
         os.close(theirs)
         got = b""
@@ -93,6 +94,9 @@ def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None
     pager.chmod(0o755)
     shown = on_terminal(vault, "read", "Long", PAGER=str(pager))
     assert shown.splitlines() == ["paged line 0", "paged line 1", "paged line 2"]
+    # What is said about the output comes after it, though it goes to standard error.
+    *_, found, total = on_terminal(vault, "search", "line", remarks=True, PAGER=str(pager)).splitlines()
+    assert "paged " in found and total == "1 note"
     assert "paged" not in on_terminal(vault, "read", "Long", "--no-pager", PAGER=str(pager))
     assert "paged" not in on_terminal(vault, "read", "Long", "--json", PAGER=str(pager))
     assert "paged" not in on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")

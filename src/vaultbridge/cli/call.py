@@ -280,7 +280,7 @@ def main(argv: list[str]) -> int:
     except VaultbridgeError as error:
         return _complain(str(error), 1)
     except KeyboardInterrupt:
-        return _complain("interrupted", 1)
+        return _complain("interrupted", 130)
     except OSError as error:
         # This is about our own output: transports raise our own errors. The flush at exit must not fail
         # again.

@@ -10,8 +10,8 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
-from typing import Final, Literal
+from io import TextIOBase, TextIOWrapper
+from typing import Final, Literal, TextIO, cast
 from urllib.parse import quote
 
 When = Literal["auto", "always", "never"]
@@ -148,20 +148,55 @@ def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[
         yield
         return
     assert process.stdin is not None
-    screen = sys.stdout
-    sys.stdout = TextIOWrapper(process.stdin, encoding="utf-8", errors="backslashreplace")
+    screen, remarks = sys.stdout, sys.stderr
+    sys.stdout = output = _PagerInput(process.stdin, encoding="utf-8", errors="backslashreplace")
+    held = _Remarks(output, remarks)
+    sys.stderr = cast("TextIO", held)
     try:
         yield
     finally:
         with suppress(BrokenPipeError, ValueError):  # the person has seen enough
             sys.stdout.close()
-        sys.stdout = screen
+        sys.stdout, sys.stderr = screen, remarks
         while True:
             try:
                 process.wait()
                 break
             except KeyboardInterrupt:
                 continue  # it is the pager's: `less` stops a search with it
+        remarks.write("".join(held.waiting))
+
+
+class _PagerInput(TextIOWrapper):
+    begun = False
+
+    def write(self, text: str, /) -> int:
+        self.begun = True
+        return super().write(text)
+
+
+class _Remarks(TextIOBase):
+    """Standard error beside a pager: what is said after the first line of output, such as how many notes
+    there are, waits until the pager has shown it. Progress comes before, and is shown at once."""
+
+    def __init__(self, output: _PagerInput, stream: TextIO) -> None:
+        self._output, self._stream = output, stream
+        self.waiting: list[str] = []
+
+    def write(self, text: str, /) -> int:
+        if self._output.begun:
+            self.waiting.append(text)
+            return len(text)
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
 
 
 def read_width(stream_number: int) -> int:

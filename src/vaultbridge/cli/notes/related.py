@@ -81,7 +81,10 @@ def _show_page(args: argparse.Namespace, engine: Engine) -> int:
     for number, one in enumerate(page.rows, 1):
         _show(args, number, one.path, one)
     if not args.json:
-        sys.stderr.write(f"{len(page.rows)} of {page.total}\n")
+        found = (
+            f"{len(page.rows)} of {page.total}" if page.total else "Nothing is related that it does not link."
+        )
+        sys.stderr.write(f"{found}\n")
     return OK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import textwrap
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +136,7 @@ def _list(args: argparse.Namespace) -> int:
     )
     from vaultbridge.server.assistants.config_file import list_servers, read_text
 
+    missing: list[str] = []
     for assistant in ASSISTANTS:
         file = find_config_file(assistant, os.environ, here=Path.cwd())
         known: dict[str, Any] = {}
@@ -155,12 +157,16 @@ def _list(args: argparse.Namespace) -> int:
                     "problem": state,
                 }
             )
-            continue
-        what = state or (f"knows {', '.join(ours)}" if ours else "knows no vault")
-        style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
-        say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
-        if state != "not installed":
+        elif state == "not installed":
+            missing.append(assistant.name)
+        else:
+            what = state or (f"knows {', '.join(ours)}" if ours else "knows no vault")
+            style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
+            say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
             say(f"{'':<17} {args.terminal.style(str(file), 'dim')}")
+    rows = textwrap.wrap(", ".join(missing), max(20, args.terminal.width - 19), break_on_hyphens=False)
+    for number, row in enumerate(rows):
+        say(args.terminal.style(f"{'' if number else 'not found here':<17} {row}", "dim"))
     return OK
 
 
@@ -174,7 +180,7 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     except WrongUsage as error:
         raise InvalidArgument(str(error), argument="usage") from None
     vault = find_vault(args.vault or find_default_vault()).resolve()
-    name = args.name or make_server_name(vault)
+    name = args.name or choose_server_name(assistant, file, vault)
     plan = plan_addition(assistant, file, vault, name, tuple(args.options), replace=args.replace)
     if plan is None:
         return _report(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
@@ -194,9 +200,15 @@ def plan_addition(
     *,
     replace: bool = False,
 ) -> tuple[str | None, str] | None:
-    """The file's text now and with the server; None if it is there already. An entry of ours is brought up to
-    date, another program's only with `replace`. Raises EditRefused."""
-    from vaultbridge.server.assistants.catalog import make_entry, starts_vaultbridge, write_entry
+    """The file's text now and with the server; None if it is there already. An entry of ours for this vault
+    is brought up to date; another vault's or another program's is replaced only with `replace`. Raises
+    EditRefused."""
+    from vaultbridge.server.assistants.catalog import (
+        make_entry,
+        serves_another,
+        starts_vaultbridge,
+        write_entry,
+    )
     from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
     entry = make_entry(assistant, name, vault, options)
@@ -205,11 +217,13 @@ def plan_addition(
         known = list_servers(before or "", assistant)
         if known.get(name) == entry:
             return None
-        if name in known and not replace and not starts_vaultbridge(known[name]):
-            raise EditRefused(
-                f"{assistant.title} has another server named {name!r}.",
-                hint="Give a --name of your own, or --replace.",
-            )
+        if name in known and not replace:
+            ours = starts_vaultbridge(known[name])
+            if not ours or serves_another(known[name], vault):
+                raise EditRefused(
+                    f"{assistant.title} has another {'vault' if ours else 'server'} named {name!r}.",
+                    hint="Give a --name of your own, or --replace.",
+                )
         return before, set_server(before or "", assistant, name, entry)
     except EditRefused as refusal:
         if "Nothing was changed" not in refusal.hint:
@@ -222,7 +236,9 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     from vaultbridge.server.assistants.config_file import plan_removal, remove_server
     from vaultbridge.vault.obsidian import find_vault
 
-    name = args.name or make_server_name(find_vault(args.vault or find_default_vault()).resolve())
+    name = args.name
+    if not name:
+        name = choose_server_name(assistant, file, find_vault(args.vault or find_default_vault()).resolve())
     removal = plan_removal(file, assistant, name)
     if removal is None:
         return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
@@ -278,6 +294,26 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
     else:
         say(text)
     return OK
+
+
+def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
+    """The name under which the assistant has this vault; else one that it has for no other vault. Names of
+    vaults in other alphabets come out the same, and so do two folders named Notes."""
+    from vaultbridge.server.assistants.catalog import find_entry_vault, serves_another, starts_vaultbridge
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+
+    first = make_server_name(vault)
+    try:
+        known = list_servers(read_text(file) or "", assistant)
+    except EditRefused:
+        return first  # whoever changes the file says what is wrong with it
+    for name, entry in known.items():
+        place = find_entry_vault(entry) if starts_vaultbridge(entry) else None
+        named = re.fullmatch(rf"{re.escape(first)}(-\d+)?", name)
+        if named and place is not None and place.resolve() == vault:
+            return name
+    names = [first, *(f"{first}-{number}" for number in range(2, len(known) + 2))]
+    return next(name for name in names if name not in known or not serves_another(known[name], vault))
 
 
 def make_server_name(vault: Path) -> str:

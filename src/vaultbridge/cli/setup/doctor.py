@@ -310,15 +310,13 @@ def _check_assistants(args: argparse.Namespace, vault: Path) -> Iterator[Finding
 def _check_server(
     args: argparse.Namespace, assistant: Assistant, file: Path, name: str, entry: object
 ) -> Finding:
-    from vaultbridge.server.assistants.catalog import parse_entry
+    from vaultbridge.server.assistants.catalog import find_entry_vault, parse_entry
     from vaultbridge.server.assistants.handshake import check_handshake
 
     title = f"{assistant.name} {name}"
     words = parse_entry(entry)
-    folder = next(
-        (Path(word) for word in words[1:] if Path(word).is_absolute() and Path(word).suffix == ""), None
-    )
-    if folder is not None and "stdio" in words and not folder.exists():
+    folder = find_entry_vault(entry)
+    if folder is not None and not folder.exists():
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
         return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
     try:
@@ -328,7 +326,8 @@ def _check_server(
             from vaultbridge.cli.setup.connect import plan_addition
             from vaultbridge.server.assistants.config_file import write_text
 
-            options = tuple(words[words.index(str(folder)) + 1 :])
+            after = words[words.index("stdio") + 1 :]
+            options = tuple(word for word in after if Path(os.path.expanduser(word)) != folder)  # noqa: PTH111
             if planned := plan_addition(assistant, file, folder, name, options):
                 write_text(file, planned[1], before=planned[0])
                 return Finding("Assistants", title, "bad", error.message, fixed="wrote today's command")

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, report, run, say
-from vaultbridge.cli.setup.connect import choose_assistants, make_server_name, plan_addition, render_diff
+from vaultbridge.cli.setup.connect import (
+    choose_assistants,
+    choose_server_name,
+    make_server_name,
+    plan_addition,
+    render_diff,
+)
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
@@ -62,6 +68,7 @@ class _Plan(Struct, frozen=True):
 
     assistant: Assistant
     file: Path
+    name: str
     addition: tuple[str | None, str] | None = None
     removal: Removal | None = None
 
@@ -80,12 +87,12 @@ def _init(args: argparse.Namespace) -> int:
         )
     vault = _choose_vault(args, asks=asks)
     name = make_server_name(vault)
-    plans, problems = _make_plans(args, vault, name)
+    plans, problems = _make_plans(args, vault)
     if not args.json:
         _show_plans(args.terminal, plans)
     if asks and not args.dry_run:
         plans = _ask_plans(plans)
-    outcomes = [] if args.dry_run else [_carry_out(plan, name, check=not args.remove) for plan in plans]
+    outcomes = [] if args.dry_run else [_carry_out(plan, check=not args.remove) for plan in plans]
     _report(args, vault, name, plans, problems, outcomes)
     return FAILED if problems or any(outcome.problem for outcome in outcomes) else OK
 
@@ -139,7 +146,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         say(f"  Type a number from 1 to {len(vaults)}, or a folder.")
 
 
-def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[_Plan], list[dict[str, Any]]]:
+def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], list[dict[str, Any]]]:
     """Plan each assistant's change; one that refuses is reported and left out."""
     from vaultbridge.server.assistants.catalog import find_config_file
 
@@ -154,6 +161,7 @@ def _make_plans(args: argparse.Namespace, vault: Path, name: str) -> tuple[list[
     for assistant in dict.fromkeys(chosen):
         file = find_config_file(assistant, os.environ, here=Path.cwd())
         try:
+            name = choose_server_name(assistant, file, vault)
             plans.append(
                 _plan_removal(assistant, file, name) if args.remove else _plan(assistant, file, vault, name)
             )
@@ -170,7 +178,7 @@ def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
             f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
             hint="Start it once, then run this again.",
         )
-    return _Plan(assistant, file, addition=plan_addition(assistant, file, vault, name))
+    return _Plan(assistant, file, name, addition=plan_addition(assistant, file, vault, name))
 
 
 def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
@@ -178,8 +186,8 @@ def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
     from vaultbridge.server.assistants.config_file import list_servers, plan_removal, read_text
 
     if not starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name)):
-        return _Plan(assistant, file)  # another program's is not ours to remove
-    return _Plan(assistant, file, removal=plan_removal(file, assistant, name))
+        return _Plan(assistant, file, name)  # another program's is not ours to remove
+    return _Plan(assistant, file, name, removal=plan_removal(file, assistant, name))
 
 
 def _show_plans(terminal: Terminal, plans: list[_Plan]) -> None:
@@ -228,7 +236,7 @@ class _Outcome(Struct, frozen=True):
     problem: str = ""
 
 
-def _carry_out(plan: _Plan, name: str, *, check: bool) -> _Outcome:
+def _carry_out(plan: _Plan, *, check: bool) -> _Outcome:
     """Write the file, then start what it says now, as the assistant will. A problem with one assistant does
     not stop the others."""
     from vaultbridge.server.assistants.catalog import parse_entry
@@ -245,7 +253,7 @@ def _carry_out(plan: _Plan, name: str, *, check: bool) -> _Outcome:
         changed = plan.changes
         if not check:
             return _Outcome(plan, changed)
-        entry = list_servers(read_text(plan.file) or "", plan.assistant).get(name)
+        entry = list_servers(read_text(plan.file) or "", plan.assistant).get(plan.name)
         found = check_handshake(parse_entry(entry))
     except VaultbridgeError as error:
         return _Outcome(plan, changed, problem=str(error))
@@ -285,12 +293,12 @@ def _report(
             say(f"{terminal.style('✗', 'bad')} {assistant.title}: {outcome.problem}")
         elif not args.remove:
             started = f"started and answered with {outcome.tools} tools in {outcome.seconds:.1f} s"
-            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}. {assistant.then}")
+            say(f"{terminal.style('✓', 'good')} {assistant.title}: {started}.\n  {assistant.then}")
     if args.remove:
         removed = any(outcome.changed for outcome in outcomes)
         say("Removed." if removed else "There was nothing to remove.")
     elif any(not outcome.problem for outcome in outcomes):
-        say(f"\nThen ask it: {terminal.style(question, 'heading')}")
+        say(f"\nThen ask it:\n  {terminal.style(question, 'heading')}")
 
 
 def _describe(outcome: _Outcome) -> dict[str, Any]:

@@ -384,6 +384,21 @@ def starts_vaultbridge(entry: Any) -> bool:
     return any(Path(word).stem == "vaultbridge" for word in parse_entry(entry))
 
 
+def find_entry_vault(entry: Any) -> Path | None:
+    """The first vault that an entry of ours names by its place; None if it names none so."""
+    words = parse_entry(entry)
+    after = words[words.index("stdio") + 1 :] if "stdio" in words else []
+    # Path.expanduser raises for a user that there is not.
+    places = (Path(os.path.expanduser(word)) for word in after if not word.startswith("-"))  # noqa: PTH111
+    return next((place for place in places if place.is_absolute()), None)
+
+
+def serves_another(entry: Any, vault: Path) -> bool:
+    """Whether an entry of ours is for another vault, one that is still there."""
+    place = find_entry_vault(entry)
+    return place is not None and place.is_dir() and place.resolve() != vault.resolve()
+
+
 def find_own_command() -> list[str]:
     """The command line that starts this program tomorrow too. An environment that `uvx` or `pipx run` made is
     thrown away one day, so theirs is the command to write."""

@@ -41,8 +41,8 @@ def set_server(text: str, key: Key, name: str, entry: dict[str, Any]) -> str:
     elif not isinstance(listed, JsonObject):
         raise EditRefused(f"{key!r} is not an object.", hint="Nothing was changed.")
     elif (old := listed.get(name)) is not None:
-        indent = _indent_before(text, old.start) or ""
-        changes = (Change(old.start, old.end, _render(text, whole, entry, indent)),)
+        rendered = _render(text, listed, entry, _line_indent(text, old.start))
+        changes = (Change(old.start, old.end, rendered),)
     else:
         changes = _add_member(text, listed, name, entry)
     return _check(text, apply_changes(text, changes), key, name, entry)
