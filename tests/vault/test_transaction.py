@@ -481,6 +481,75 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
     transactor.close()
 
 
+LINKING = b"# Hub\n\nsee [[Old]]\nand more\nlast [[Old]]"
+
+
+@pytest.mark.parametrize(
+    "save",
+    [
+        lambda text: text + b"\nsaved below",
+        lambda text: text + b", saved in the last line",
+        lambda text: b"saved above\n" + text,
+        lambda text: text.replace(b"and more\n", b"and more\nsaved between\n"),
+        lambda text: text.replace(b"# Hub\n", b""),
+        lambda text: text.replace(b"and more", b"\xc3\xa9 more"),
+    ],
+)
+def test_a_rollback_takes_only_our_change_out_of_a_note_that_was_saved_since(
+    root: Root, folder: Path, cache: Path, trash: Trash, save: Callable[[bytes], bytes]
+) -> None:
+    """Left as it was, the note would keep its links to a name that no note got."""
+    (folder / "hub.md").write_bytes(LINKING)
+    (folder / "Old.md").write_bytes(b"old")
+
+    def interfere(point: str) -> None:
+        if point == "done 0":
+            hub = folder / "hub.md"
+            with hub.open("r+b") as opened:
+                text = save(opened.read())
+                opened.seek(0)
+                opened.write(text)
+                opened.truncate()
+            (folder / "Old.md").write_bytes(b"saved too")
+
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
+    rewritten = LINKING.replace(b"[[Old]]", b"[[New]]")
+    with pytest.raises(StaleWrite):
+        do(
+            transactor,
+            WriteFile(P("hub.md"), rewritten),
+            WriteFile(P("Old.md"), b"new", content_hash(b"old")),
+        )
+    assert (folder / "hub.md").read_bytes() == save(LINKING)
+    assert (folder / "Old.md").read_bytes() == b"saved too"
+    assert sorted(item.name for item in folder.iterdir()) == ["Old.md", "hub.md"]
+    transactor.close()
+
+
+def test_a_rollback_leaves_a_line_alone_that_both_changed(
+    root: Root, folder: Path, cache: Path, trash: Trash
+) -> None:
+    (folder / "hub.md").write_bytes(LINKING)
+    (folder / "Old.md").write_bytes(b"old")
+    saved = LINKING.replace(b"see [[Old]]", b"look at [[New]]")
+
+    def interfere(point: str) -> None:
+        if point == "done 0":
+            (folder / "hub.md").write_bytes(saved)
+            (folder / "Old.md").write_bytes(b"saved too")
+
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
+    rewritten = LINKING.replace(b"[[Old]]", b"[[New]]")
+    with pytest.raises(EngineFailure, match=r"except for hub\.md"):
+        do(
+            transactor,
+            WriteFile(P("hub.md"), rewritten),
+            WriteFile(P("Old.md"), b"new", content_hash(b"old")),
+        )
+    assert (folder / "hub.md").read_bytes() == saved
+    transactor.close()
+
+
 def test_a_save_that_the_stat_does_not_show_is_noticed_too(
     root: Root, folder: Path, cache: Path, trash: Trash
 ) -> None:

@@ -2,9 +2,9 @@
 
 Rolling back undoes acts in reverse, whatever point they had reached. What a dead process had done shows on
 the disk, by the identity of files and never by content alone: two notes may have the same text. Acts happen
-one after the other, so an act that left its mark proves that all before it happened. A file that is neither
-as the transaction found it nor as it left it has been changed by someone since; it stays as it is and is
-reported.
+one after the other, so an act that left its mark proves that all before it happened. When someone has changed
+a text since the transaction wrote it, only what the transaction changed is taken out again. Where that cannot
+be told apart, the file stays as it is and is reported.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from vaultbridge.errors import EditRefused, VaultbridgeError
 from vaultbridge.links.resolve import name_key
+from vaultbridge.markdown.edits.change import split_keeping_ends
+from vaultbridge.markdown.edits.merge import Run, find_runs, merge_texts
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import folder_of, join
 from vaultbridge.vault.read import (
@@ -59,6 +62,9 @@ from vaultbridge.vault.write.steps import (
     Written,
 )
 from vaultbridge.vault.write.trash import put, restore
+
+TAKE_OUT_TRIES: Final = 5
+"""How often our change is taken out of a text that another program keeps saving meanwhile."""
 
 log = logging.getLogger(__name__)
 
@@ -237,15 +243,78 @@ def _undo_write(act: Written, content: Callable[[ContentImage], bytes], staged: 
         return False
     if now == (act.before.hash if act.before else ""):
         return True
-    if now != act.after.hash:
-        return False
     if act.before is None:
-        beneath.remove(place)
-        return True
+        if now == act.after.hash:
+            beneath.remove(place)
+        return now == act.after.hash
+    if now != act.after.hash:
+        return _take_out(act, content(act.before), content(act.after), kept)
     temporary = place.with_name(temporary_name())
     stage(temporary, content(act.before), like=place)
     publish_over(temporary, place)
     return True
+
+
+def _take_out(act: Written, before: bytes, after: bytes, kept: list[str]) -> bool:
+    """Takes our change out of a text that someone has changed since, for example a rewritten link to a note
+    that was not moved after all. Returns False where both changed the same lines."""
+    place = Path(act.place)
+    for _ in range(TAKE_OUT_TRIES):
+        try:
+            now = read_place(place, act.path).data
+        except VaultbridgeError:
+            return False
+        wanted = _merge(before, after, now)
+        if wanted is None or wanted == now:
+            return wanted is not None
+        temporary = place.with_name(temporary_name())
+        ours = stage(temporary, wanted, like=place)
+        if not swap(temporary, place):
+            return True
+        _wait_for_writers(temporary)
+        if _read_hash(temporary, act.path) == content_hash(now):
+            beneath.remove(temporary)
+            return True
+        # It was saved once more: that text comes back, and the next try begins with it.
+        swap(temporary, place)
+        if _inode_at(str(temporary)) != ours:
+            kept.append(join(folder_of(act.path), set_aside(temporary, place).name))
+            return False
+        beneath.remove(temporary)
+    return False
+
+
+def _merge(before: bytes, after: bytes, now: bytes) -> bytes | None:
+    """`now`, which someone made of `after`, as if it had been made of `before`; None where that is
+    unclear."""
+    if now.startswith(after):
+        return before + now[len(after) :]
+    try:
+        texts = before.decode(), after.decode(), now.decode()
+    except UnicodeDecodeError:
+        return None
+    merged = _restore_lines(*texts) or merge_texts(texts[1], texts[0], texts[2])
+    return None if merged is None else merged.encode()
+
+
+def _restore_lines(before: str, after: str, now: str) -> str | None:
+    """The same for a change that replaced lines and neither added nor removed any, as rewriting links does:
+    every line that is still ours gets its text back, wherever it stands now. None where one is not."""
+    old, ours, lines = split_keeping_ends(before), split_keeping_ends(after), split_keeping_ends(now)
+    if len(old) != len(ours):
+        return None
+    runs = find_runs(ours, lines)
+    for number, (line, our_line) in enumerate(zip(old, ours, strict=True)):
+        if line == our_line:
+            continue
+        if any(run.start <= number < run.end for run in runs):
+            return None
+        lines[number + sum(_growth(run) for run in runs if run.end <= number)] = line
+    return "".join(lines)
+
+
+def _growth(run: Run) -> int:
+    return (run.new_end - run.new_start) - (run.end - run.start)
 
 
 def _write_new(place: Path, data: bytes, mode: int) -> None:
