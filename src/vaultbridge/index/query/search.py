@@ -209,11 +209,12 @@ def _sort_page(
 ) -> list[tuple[int, int]]:
     """Sorts by score, then time, then path. Hits that cannot be on the page are dropped first, because a
     common word finds thousands of notes, most of them with the same score."""
-    rank = {id_: scores.get(id_, 0.0) for id_ in found} if scores else {}
-    sure: list[int] = []
-    rest = list(found)
-    if scores and 0 < wanted < len(rest):
-        sure, rest = _split_at_rank(rest, rank, wanted)
+    # Of a common word few notes have a score: the others are not looked at until their times decide.
+    rank = {id_: score for id_, score in scores.items() if score > 0 and id_ in found}
+    if 0 < wanted < len(rank):
+        sure, rest = _split_at_rank(list(rank), rank, wanted)
+    else:
+        sure, rest = list(rank), list(found - rank.keys())
     modified = _read_times(index, db, [*sure, *rest])
     if 0 < wanted - len(sure) < len(rest):
         newest, same = _split_at_rank(rest, modified, wanted - len(sure))
