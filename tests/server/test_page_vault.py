@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from multidict import CIMultiDict
 from server.conftest import Served, Serving, build_index
 from server.test_page_api import ask, bearer, owner
 from support.files import write_vault
+from support.page_api import BOUND
 from support.reviewer import person
+from vaultbridge.index.store.database import Index
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.vault import FILES_CHANGED, FileTimes, find_changes
 from vaultbridge.web.page import CODES
@@ -83,6 +87,18 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
         assert (block["text"], block["firstLine"]) == ("text ^later", 15)
         status, body = await ask(served, "/note?path=Nowhere.md", owner(served))
         assert (status, body["error"]["code"]) == (404, "FILE_NOT_FOUND")
+
+
+async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_path: Path) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        await get(served, "/note?path=Plan.md")
+        indexes = [one for one in gc.get_objects() if isinstance(one, Index) and one.folder.exists()]
+        assert indexes and all(one.language is None for one in indexes)
+        assert (await get(served, "/home"))["index"]["complete"]
+        async with asyncio.timeout(BOUND):
+            while all(one.language is None for one in indexes):
+                await get(served, "/note?path=Plan.md")
 
 
 @pytest.mark.parametrize("name", ["Nightjar Hill", 'two "words"', "日記 и заметки", "a,b;c=d", "🌱"])

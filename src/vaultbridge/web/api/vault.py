@@ -7,12 +7,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from aiohttp import ETag, web
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.drawings import add_drawing_routes
 from vaultbridge.web.api.notes import add_note_routes, find_today
@@ -69,8 +70,16 @@ index is in memory."""
 
 def add_file_routes(api: PageApi) -> None:
     api.get("/files", FileLists().show)
-    api.get("/home", show_home)
-    api.get("/search", Searches().answer)
+    searches = Searches()
+    api.get("/search", searches.answer)
+
+    async def open_home(call: PageCall) -> Any:
+        home = await show_home(call)
+        if home["index"]["complete"]:
+            searches.load(call)
+        return home
+
+    api.get("/home", open_home)
 
 
 class FileLists:
@@ -177,6 +186,24 @@ class Searches:
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(SEARCHES_AT_ONCE)
+        self._loaded: set[str] = set()
+        self._loading: set[asyncio.Future[None]] = set()
+
+    def load(self, call: PageCall) -> None:
+        """Load what a search of this vault needs, once, beside whatever else the page asks for. A first
+        search takes a tenth of a second of processor time more than the next, and a person who opens the page
+        may type at once."""
+        if call.vault not in self._loaded:
+            self._loaded.add(call.vault)
+            loading = asyncio.ensure_future(self._load(call))
+            self._loading.add(loading)
+            loading.add_done_callback(self._loading.discard)
+
+    async def _load(self, call: PageCall) -> None:
+        # Whatever is wrong with the vault, the page's own requests say it.
+        with suppress(VaultbridgeError):
+            async with self._turns:
+                await call.on_vault(lambda engine: _rank(engine, WARMING, 1, 0))
 
     async def answer(self, call: PageCall) -> Any:
         """Both kinds: `ranked` takes words as a person says them, `exact` the app's query language."""
