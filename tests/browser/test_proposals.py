@@ -374,6 +374,12 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         # Who is behind `claude-ai` the page learns a moment later.
         await page.until(f"{names}.join() === 'Claude Desktop,Cursor,Claude Code'")
         await keep_screenshot(page, "review-three")
+        await page.run("location.hash = '#/'")
+        banner = "document.querySelector('.waiting')?.innerText.replace(/\\s+/g, ' ')"
+        await page.until(f"{banner}?.includes('3 changes wait for you, proposed by Claude Desktop, Cursor')")
+        assert await find_barriers(page) == []
+        await page.click(".waiting a")
+        await shown(page, "Plan.md")
 
         await page.press("a")
         assert not (await accepted).is_error
@@ -409,6 +415,35 @@ async def test_three_assistants_propose_and_disk_journal_and_undo_agree(page: Pa
         assert await find_barriers(page) == []
         assert text_of(running, "Plan.md") == PLAN
         assert text_of(running, "Letter.md") == "Dear Ada,\n"
+
+
+FREE = """(() => {
+  const button = document.querySelector('.detail-actions .accept');
+  const { x, y, width, height } = button.getBoundingClientRect();
+  return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+})()"""
+"""Whether nothing covers the button where it is now."""
+
+
+async def test_on_a_phone_a_notice_leaves_the_buttons_free(page: Page, running: Serving) -> None:
+    """The confirmation of one decision stays a minute; the next can be made meanwhile."""
+    async with over_http(running) as client:
+        await page.size(390, 844)
+        first = proposing(client, "Ideas.md", "One", "An")
+        await page.click(".review-list li a")
+        await shown(page, "Ideas.md")
+        text = PLAN.replace("Line", "Row")
+        arguments = {"path": "Plan.md", "op": "write", "content": text}
+        second = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
+        await page.until("document.querySelector('.views .count')?.innerText === '2'")
+        await page.press("a")
+        assert not (await first).is_error
+        await shown(page, "Plan.md")
+        await page.until("document.querySelector('.notice.good button:not(.bare)')")
+        assert await page.run(FREE)
+        await page.click(".detail-actions .accept")
+        assert not (await second).is_error
+    assert text_of(running, "Plan.md") == text
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
