@@ -141,7 +141,7 @@ class Edit:
         """What was changed: `files`, `change_id`, and for a dry run the `diff`. Raises RuntimeError while the
         block is not over."""
         if self._outcome is None:
-            raise RuntimeError("The edit is not done yet: its outcome is there after the with block.")
+            raise RuntimeError("The edit is not finished yet: its outcome is available after the with block.")
         return self._outcome
 
     def create(

@@ -159,8 +159,8 @@ def test_lines_that_people_write(command: str, line: str, expected: dict[str, An
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["read", "-Note"], "An argument that begins with - goes after --."),
-        (["search", "-draft", "roses"], "An argument that begins with - goes after --."),
+        (["read", "-Note"], "Put an argument that begins with - after --."),
+        (["search", "-draft", "roses"], "Put an argument that begins with - after --."),
         (["read", "--jsn", "Note"], "Did you mean --json?"),
         (["undo", "--", "-x"], "invalid number value: '-x'"),
     ],

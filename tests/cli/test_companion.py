@@ -16,7 +16,7 @@ from support.serve import START, served
 from vaultbridge.cli.setup.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
-SWITCH = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”.\n"
+SWITCH = "Enable it in Obsidian: Settings, Community plugins, “vaultbridge companion”.\n"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -137,7 +137,7 @@ def test_a_folder_of_another_plugin_is_not_touched(run: Run, vault: Path, action
     (plugin(vault) / "manifest.json").write_text('{"id": "other", "version": "1"}', "utf-8")
     before = tree(vault)
     done = run(action, vault)
-    assert done.returncode == 1 and "holds another plugin: 'other'" in done.stderr
+    assert done.returncode == 1 and "contains another plugin: 'other'" in done.stderr
     assert tree(vault) == before
 
 
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_written_is_said_in_one_line(run: Run, vault: Pa
 
 def test_enable_goes_with_install_only(run: Run, vault: Path) -> None:
     done = run("remove", vault, "--enable")
-    assert done.returncode == 2 and "--enable does not go with remove" in done.stderr
+    assert done.returncode == 2 and "--enable does not work with remove" in done.stderr
 
 
 def test_status_of_nothing(run: Run, vault: Path) -> None:
@@ -187,7 +187,7 @@ async def test_status_says_whether_the_app_is_connected(tmp_path: Path, vault: P
     async with served(tmp_path / "home", vault) as server:
         await server.command("companion", "install", vault)
         said = (await server.command("companion", "status", vault))[1]
-        assert SWITCH in said and "It is not connected to a bridge now." in said
+        assert SWITCH in said and "It is not connected to a bridge at the moment." in said
         async with server.editor("obsidian", proposals=True):
             said = (await server.command("companion", "status", vault))[1]
             assert "It is connected." in said

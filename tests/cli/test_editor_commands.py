@@ -420,7 +420,7 @@ async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
         await watch.until("accept d1? [y/N] ")
         assert await client.tool("close_tab", tab_name="tab One.md") == ["TAB_CLOSED"]
         assert await decided(client, first) == ["DIFF_REJECTED", "tab One.md"]
-        await watch.until("press Enter to go on ")
+        await watch.until("press Enter to continue ")
         second = await proposed(client, vault, "Two.md", "2\n")
         watch.type("y\n")
         await watch.until("accept d2? [y/N] ")

@@ -26,7 +26,7 @@ from vaultbridge.vault.scope import Scope, redact
 from vaultbridge.vault.write.replace import to_vault_error
 from vaultbridge.vault.write.trash import Trash
 
-REDACTED = "This cannot be done from here: it reaches beyond the folders that may be used."
+REDACTED = "This cannot be done from here: it affects folders that may not be used."
 
 ERRORS: list[Callable[[str], VaultbridgeError]] = [
     NoteNotFound,

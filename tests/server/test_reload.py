@@ -69,7 +69,7 @@ async def test_a_look_that_fails_is_logged_and_not_the_last(
         looks.fails = True
         await looks.another()
         await looks.another()
-        assert "following a change of the configuration failed" in caplog.text
+        assert "applying a change to the configuration failed" in caplog.text
         assert "nothing can be read" in caplog.text
         looks.fails = False
         await looks.another()

@@ -47,14 +47,14 @@ def test_several_links_of_one_note_are_one_batch(small: Callable[..., ToolHarnes
 
 def test_a_text_gets_what_to_write(small: Callable[..., ToolHarness]) -> None:
     rows = small(VAULT).rows("related", text="about a moth")
-    assert rows[0] == "[notes that belong to the text]"
+    assert rows[0] == "[notes related to the text]"
     assert rows[2] == '  write {"old":"moth","new":"[[Moth|moth]]"}'
 
 
 def test_without_either_the_whole_vault_is_looked_over(small: Callable[..., ToolHarness]) -> None:
     rows = small(VAULT).rows("related")
     assert rows[0] == "[missing links]"
-    assert "[orphans, and where they could hang]" in rows
+    assert "[orphans, with a note that could link to them]" in rows
     assert rows[-1] == "(notes 1-3 of 3)"
 
 

@@ -119,7 +119,7 @@ def test_plain_words_name_the_best_section_and_mark_what_matters(small: Small) -
 def test_a_question_that_no_note_answers_whole_says_so_and_is_answered(small: Small) -> None:
     harness = small(ASKED)
     whole = harness.rows("search", query="keep layout zebra")
-    assert whole[0] == "(no note has all the words; these have most of what matters)"
+    assert whole[0] == "(no note has all the words; these match most of it)"
     assert whole[1].startswith("Desk/Windows.md#")
     assert harness.rows("search", query="keep layout zebra", match="all") == ["(notes: none)"]
     assert not harness.rows("search", query="keep layout zebra", offset=1)[0].startswith("(no note")
@@ -130,7 +130,7 @@ def test_a_question_that_no_note_answers_whole_says_so_and_is_answered(small: Sm
 )
 def test_operators_keep_the_apps_reading_and_an_empty_answer_says_why(small: Small, query: str) -> None:
     assert small(ASKED).rows("search", query=query) == [
-        "(no note matches all of it; plain words without operators are answered by rank)",
+        "(no note matches all of it; plain words without operators give ranked results)",
         "(notes: none)",
     ]
 

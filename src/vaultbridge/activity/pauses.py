@@ -108,7 +108,7 @@ class Pauses:
             merged = {**now.identities, **wanted}
             if len(merged) > PAUSES:
                 raise EngineFailure(
-                    f"{PAUSES} assistants are paused already.", hint="Resume some, or pause all at once."
+                    f"{PAUSES} assistants are already paused.", hint="Resume some, or pause all at once."
                 )
             vault.write(PauseList(now.everyone, merged))
 

@@ -1,4 +1,4 @@
-"""`vaultbridge bridge`: MCP over stdio for a Bridge v1 server, here or elsewhere.
+"""`vaultbridge bridge`: MCP server on stdio for any Bridge v1 server, here or elsewhere.
 
 A client waits for this process, so the arguments are parsed by hand: importing argparse takes as long as the
 whole session. The server is not called before `initialize` is answered.
@@ -23,7 +23,7 @@ Speaks MCP over stdin and stdout, and Bridge v1 to a server.
   --plain-http       send the API key unencrypted to another machine
   --verbose          log what happens to stderr
 
-OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because other users can see those.
+OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because other users can see arguments.
 """
 
 

@@ -210,10 +210,10 @@ def _say(text: str) -> None:
 EXAMPLES: Final = """\
 examples:
   vaultbridge call ws://localhost:8080                        what the server offers
-  vaultbridge call "npx some-mcp-server" search '{"q": "x"}'  call a tool of a server that is a command
+  vaultbridge call "npx some-mcp-server" search '{"q": "x"}'  call a tool of a server started by a command
   vaultbridge call notes obsidian_search @arguments.json      a server named in .mcp.json
   vaultbridge call http://localhost:3000/mcp --read obsidian://vault/Notes/Home.md
-  vaultbridge call ide --watch                                the IDE server of this folder: a served vault
+  vaultbridge call ide --watch                                this folder's IDE server, such as a served vault
 """
 
 
@@ -230,7 +230,7 @@ def make_parser() -> SuggestingParser:
         help="a ws(s):// or http(s):// URL, a command in quotes, a name from the config, or ide",
     )
     p.add_argument(
-        "tool", nargs="?", metavar="TOOL", help="the tool to call; without it, everything on offer is listed"
+        "tool", nargs="?", metavar="TOOL", help="the tool to call; without it, list what the server offers"
     )
     p.add_argument(
         "arguments",
@@ -252,7 +252,7 @@ def make_parser() -> SuggestingParser:
     p.add_argument(
         "--trust",
         action="store_true",
-        help="use this folder's .mcp.json without asking; nothing is remembered",
+        help="use this folder's .mcp.json without asking, this time only",
     )
     p.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="send this header")
     p.add_argument("--timeout", type=float, default=CALL_SECONDS, metavar="S", help="seconds for each answer")
@@ -309,11 +309,11 @@ def _check(args: argparse.Namespace) -> None:
     if args.tool is not None and asked and asked[0] != "prompt":
         raise InvalidArgument(f"--{asked[0]} calls no tool.", hint=f"Leave out {args.tool!r}.")
     if args.prompt is not None and args.arguments != "{}":
-        raise InvalidArgument("A prompt's arguments are one JSON object.", hint='Like \'{"a": "b"}\'.')
+        raise InvalidArgument("A prompt's arguments must be one JSON object.", hint='Like \'{"a": "b"}\'.')
     if args.count < 0:
-        raise InvalidArgument("--count must be a number of notifications, or 0 for no end.")
+        raise InvalidArgument("--count must be a number of notifications, or 0 for no limit.")
     if not args.watch and (args.count or args.resource):
-        raise InvalidArgument(f"--{'count' if args.count else 'resource'} belongs to --watch.")
+        raise InvalidArgument(f"--{'count' if args.count else 'resource'} works only with --watch.")
 
 
 async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
@@ -450,7 +450,7 @@ def _parse_arguments(args: argparse.Namespace) -> dict[str, Any]:
             text = Path(text[1:]).read_text("utf-8")
         value = msgspec.json.decode(text)
     except OSError as error:
-        raise InvalidArgument(f"The arguments cannot be read: {(error.strerror or '').lower()}.") from None
+        raise InvalidArgument(f"The arguments could not be read: {(error.strerror or '').lower()}.") from None
     except JSON_ERRORS as error:
         raise InvalidArgument(
             f"The arguments are not JSON: {describe_json_error(error)}.",

@@ -71,7 +71,7 @@ class SuggestingParser(argparse.ArgumentParser):
                 suggestion = suggest_option(name, options)
                 break
         if not suggestion and any(self._is_unknown(word) for word in self._given):
-            suggestion = "An argument that begins with - goes after --."
+            suggestion = "Put an argument that begins with - after --."
         text = f"{to_one_line(message.replace(_PLAIN_WORD, '')).rstrip('.')}."
         usage = self.brief_usage()
         self._print_message(f"{self.prog}: {f'{text} {suggestion}'.rstrip()}\n{usage}\n", sys.stderr)
@@ -138,7 +138,7 @@ class Parser(SuggestingParser):
         )
         self.paged = paged
         if paged:
-            self.add_argument("--no-pager", action="store_true", help="print long output at once")
+            self.add_argument("--no-pager", action="store_true", help="print long output without a pager")
 
     def add_vault(self) -> None:
         """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it."""
@@ -303,8 +303,8 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
             raise  # about our own output: `__main__` reports it
         report(
             EngineFailure(
-                f"The system refused {os.fsdecode(error.filename)!r}: {error.strerror or error}.",
-                hint="Correct its permissions, or move it away.",
+                f"The system denied access to {os.fsdecode(error.filename)!r}: {error.strerror or error}.",
+                hint="Correct its permissions, or move the file away.",
             ),
             as_json=args.json,
         )

@@ -143,7 +143,7 @@ class _Program:
                 return self._shown[words[1]], words[0] == "accept"
             self.gone(words[1], f"No change {words[1]!r} is waiting.")
         elif words:
-            emit({"event": "problem", "message": "A line is `accept ID` or `reject ID`."})
+            emit({"event": "problem", "message": "Type `accept ID` or `reject ID`."})
         return None
 
     def moved(self, proposal: dict[str, Any], why: str) -> None:
@@ -182,7 +182,7 @@ class _Person:
             # Somebody else decided, or it was withdrawn. The user may be typing an answer already.
             where = " elsewhere" if status in ("accepted", "rejected") else ""
             say(f"\n{id_} is over: {text}{where}.")
-            sys.stdout.write("press Enter to go on ")
+            sys.stdout.write("press Enter to continue ")
             self._asked = ""
             self._swallow = True
 

@@ -122,15 +122,15 @@ def open_proposals(vault: str) -> Proposals:
 def main(argv: list[str]) -> int:
     parser = Parser(
         "diffs",
-        "The changes that wait for your decision.",
-        epilog="Assistants wait for you only while somebody can show what they propose: keep --watch open.",
+        "Show the changes that are waiting for you, and decide on them.",
+        epilog="Assistants wait only while something can show you their changes: keep --watch running.",
     )
     parser.add_vault()
     parser.add_argument("id", metavar="ID", nargs="?", help="show this change, or decide on it")
     decision = parser.add_mutually_exclusive_group()
-    decision.add_argument("--accept", action="store_true", help="let it be written")
+    decision.add_argument("--accept", action="store_true", help="accept it: the change is written")
     decision.add_argument("--reject", action="store_true", help="refuse it")
-    decision.add_argument("--decided", action="store_true", help="list what became of earlier ones")
+    decision.add_argument("--decided", action="store_true", help="list earlier ones and their outcome")
     decision.add_argument("--watch", action="store_true", help="show each change as it arrives, and ask")
     parser.add_argument(
         "--seen", metavar="HASH", default="", help="with --accept: the hash of what you were shown"
@@ -160,7 +160,7 @@ def _diffs(args: argparse.Namespace) -> int:
     if (args.accept or args.reject) and not args.id:
         raise InvalidArgument("Which change? Give its ID.", argument="usage")
     if args.decided and args.id:
-        raise InvalidArgument("--decided lists all of them: give no ID.", argument="usage")
+        raise InvalidArgument("--decided lists all of them: leave out the ID.", argument="usage")
     proposals = open_proposals(args.vault)
     if args.id:
         return _show_or_decide(args, proposals)
@@ -220,7 +220,9 @@ def _choose_files(args: argparse.Namespace, proposal: dict[str, Any]) -> list[di
         return []
     if len(proposal["files"]) != 1:
         raise InvalidArgument(
-            "--hunk and --text need a change of one file.", argument="usage", hint="Use the page instead."
+            "--hunk and --text work only for a change to one file.",
+            argument="usage",
+            hint="Use the page instead.",
         )
     path = proposal["files"][0]["path"]
     if args.text is None:
@@ -241,9 +243,9 @@ def _refuse_unseen(args: argparse.Namespace, proposal: dict[str, Any], why: str)
     if not args.json:
         say(args.terminal.color_diff(render_proposal(proposal)))
     again = f"vaultbridge diffs {quote(args.vault)} {args.id} --accept --seen {proposal['hash']}"
-    hint = f"`{again}` accepts what is shown."
+    hint = f"`{again}` accepts this version."
     if proposal["conflict"]:
-        hint = "Accept a text of your own with --text FILE, or reject it."
+        hint = "Accept your own text with --text FILE, or reject it."
     return EditRefused(
         f"{args.id} was not accepted. {why}", hint=hint, hash=proposal["hash"], proposal=proposal
     )
@@ -267,7 +269,7 @@ def describe_movement(proposal: dict[str, Any]) -> str:
     if proposal["conflict"]:
         return f"{proposal['conflict']}{by}"
     if proposal["rebased"]:
-        return f"The note has changed since{by}. What was written meanwhile is kept: look again."
+        return f"The note has changed since{by}. What was written in the meantime is kept: look again."
     return ""
 
 
@@ -293,5 +295,5 @@ def render_proposal(proposal: dict[str, Any]) -> str:
             )
             lines += hunk["lines"]
     if not proposal["files"]:
-        lines.append("This leaves the notes as they are.")
+        lines.append("This would leave the notes as they are.")
     return "\n".join(lines + [f"note: {notice}" for notice in proposal["notices"]])

@@ -52,7 +52,7 @@ answer as JSON, for programs
 auto, always or never
 .TP
 .B \\-\\-no\\-pager
-print long output at once
+print long output without a pager
 .TP
 .B \\-h, \\-\\-help
 explain a command

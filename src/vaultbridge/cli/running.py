@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def main_status(argv: list[str]) -> int:
-    parser = Parser("status", "The bridges that run on this machine, the assistants there and what they did.")
+    parser = Parser("status", "Show the bridges running on this machine, their assistants and what they did.")
     return run(parser, argv, _status)
 
 
@@ -64,7 +64,7 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
-        say("  All assistants are paused, also those that come later; `vaultbridge resume` resumes them.")
+        say("  All assistants are paused, even later ones; `vaultbridge resume` resumes them.")
     here = [one for one in bridge["assistants"] if one["connected"]]
     for assistant in here:
         for line in _describe_assistant(assistant):
@@ -107,7 +107,7 @@ OPEN_SECONDS: Final = 10.0
 
 
 def main_page(argv: list[str]) -> int:
-    parser = Parser("page", "Print the link to the page on which you review changes. Keep it to yourself.")
+    parser = Parser("page", "Print the link to the page, where you review changes. Keep it to yourself.")
     parser.add_vault()
     parser.add_argument("--open", action="store_true", help="open it in your browser instead of printing it")
     return run(parser, argv, _page)
@@ -164,7 +164,7 @@ async def _make_link(where: Endpoint) -> str:
 
 PAUSE_EXAMPLES = """\
 examples:
-  vaultbridge pause                       every assistant, also those that connect later
+  vaultbridge pause                       every assistant, including those that connect later
   vaultbridge pause "Claude Desktop"      one; `vaultbridge status` shows their names and ids
 """
 
@@ -172,7 +172,7 @@ examples:
 def main_pause(argv: list[str]) -> int:
     parser = Parser(
         "pause",
-        "Pause assistants: their calls fail, and say why, until you resume them.",
+        "Pause assistants: their calls fail, with the reason, until you resume them.",
         epilog=PAUSE_EXAMPLES,
     )
     _add_assistant(parser)
@@ -190,7 +190,7 @@ def _add_assistant(parser: Parser) -> None:
     parser.add_argument(
         "-v",
         "--vault",
-        help="the vault, where no bridge runs; by default the one you are in, or the only one",
+        help="the vault, if no bridge is running; by default the one you are in, or the only one",
     )
 
 
@@ -310,5 +310,5 @@ def _mention(args: argparse.Namespace) -> int:
     elif answer["assistants"]:
         say(f"{answer['path']} was mentioned to {answer['assistants']} assistant(s).")
     else:
-        say(f"No assistant is connected; one that connects within 10 s gets the mention of {answer['path']}.")
+        say(f"No assistant is connected; one that connects within 10 s will get {answer['path']}.")
     return OK

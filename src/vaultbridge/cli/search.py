@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 SYNTAX = """\
-Plain words are answered by rank: ask as you would ask a person. A query with operators, or --exact, is read
-as Obsidian reads it: words are AND; OR, -word, "a phrase", (groups), /regex/
+Plain words give ranked results: ask as you would ask a person. A query with operators, or --exact, works
+as in Obsidian: words are joined by AND; OR, -word, "a phrase", (groups), /regex/
   file: path: content: tag:#x line:(…) block:(…) section:(…) task: task-todo: task-done:
   match-case: ignore-case: [property] [property:value] [property:>5] [property:null]"""
 
@@ -38,8 +38,8 @@ def main_search(argv: list[str]) -> int:
     parser.add_argument(
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
     )
-    parser.add_argument("--exact", action="store_true", help="only notes that have every word")
-    parser.add_argument("--explain", action="store_true", help="show what each view adds to the rank")
+    parser.add_argument("--exact", action="store_true", help="only notes that contain every word")
+    parser.add_argument("--explain", action="store_true", help="show how much each view adds to the score")
     parser.add_argument(
         "--limit",
         type=parse_integer,
@@ -55,7 +55,7 @@ def main_search(argv: list[str]) -> int:
         "--matches",
         type=parse_integer,
         metavar="N",
-        help=f"matches to show of one note ({RANKED_MATCHES}, exact {EXACT_MATCHES})",
+        help=f"matches to show per note ({RANKED_MATCHES}, exact {EXACT_MATCHES})",
     )
     return run(parser, argv, _search)
 
@@ -200,7 +200,9 @@ CHARS = 4_000
 
 def main_context(argv: list[str]) -> int:
     parser = Parser(
-        "context", "Show what the vault says to a question: the best passages of the best notes.", paged=True
+        "context",
+        "Answer a question with the best passages of the best notes.",
+        paged=True,
     )
     parser.add_vault()
     parser.add_argument(
@@ -211,7 +213,7 @@ def main_context(argv: list[str]) -> int:
         type=parse_integer,
         default=CHARS,
         metavar="N",
-        help=f"the most characters of the answer ({CHARS})",
+        help=f"the longest answer, in characters ({CHARS})",
     )
     return run(parser, argv, _show_context)
 
@@ -287,5 +289,5 @@ def _index(args: argparse.Namespace) -> int:
     for one in left_out[:NAMES_SHOWN]:
         say(f"left out, because {LEFT_OUT[one.why]}: {one.path}")
     if total > NAMES_SHOWN:
-        say(f"left out for such reasons: {total - NAMES_SHOWN:,} more")
+        say(f"left out for the same reasons: {total - NAMES_SHOWN:,} more")
     return OK

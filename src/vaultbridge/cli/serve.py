@@ -1,4 +1,4 @@
-"""`vaultbridge serve VAULT…`: one port for Claude Code, MCP over HTTP and Bridge v1."""
+"""`vaultbridge serve VAULT…`: server for Claude Code, MCP over HTTP, Bridge v1 and the page."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ if TYPE_CHECKING:
     from vaultbridge.server.serve import Listening
 
 EPILOG = """The configuration file has the same settings and more (docs/config.md); these options override it.
-Without --port, the port is the one this vault had last, otherwise 3000, otherwise any free one."""
+Without --port, it uses the port this vault had last, otherwise 3000, otherwise any free one."""
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("serve", "Serve vaults to assistants, on one port of this machine.", epilog=EPILOG)
+    parser = Parser("serve", "Serve vaults to assistants, on one port on this machine.", epilog=EPILOG)
     parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
     parser.add_argument("--port", type=parse_port, help="use this port or fail; 0: any free one")
     parser.add_argument("--host", type=_parse_host, help="the address to listen on (127.0.0.1)")
-    parser.add_argument("--read-only", action="store_true", help="nothing may be changed")
+    parser.add_argument("--read-only", action="store_true", help="allow no changes")
     parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     parser.add_argument(
         "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
     )
     parser.add_argument("--profile", choices=("core", "full", "read-only"), help="which tools are offered")
     parser.add_argument(
-        "--review", choices=("off", "destructive", "all"), help="which changes of assistants wait for you"
+        "--review",
+        choices=("off", "destructive", "all"),
+        help="which changes wait for your decision",
     )
-    parser.add_argument("--cors", choices=("local", "any"), help="any: pages of every site may call")
+    parser.add_argument("--cors", choices=("local", "any"), help="any: pages from every site may call")
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -54,13 +56,13 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--tls-certificate", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
-    parser.add_argument("--behind-proxy", action="store_true", help="a proxy in front does TLS")
+    parser.add_argument("--behind-proxy", action="store_true", help="a proxy in front handles TLS")
     parser.add_argument("--require-token", action="store_true", help="local programs need a token too")
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     parser.add_argument(
         "--link", action="store_true", help="print the page's link even if the output is not a terminal"
     )
-    parser.add_argument("--no-ide", action="store_true", help="no lock file for Claude Code")
+    parser.add_argument("--no-ide", action="store_true", help="write no lock file for Claude Code")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     return run(parser, argv, _serve)

@@ -1,4 +1,4 @@
-"""`vaultbridge stdio [VAULT…]`: MCP over standard input and output, for an assistant to start.
+"""`vaultbridge stdio [VAULT…]`: An MCP server on standard input and output, started by an assistant.
 
 The arguments are parsed by hand: a client waits for the first answer, and importing argparse takes half as
 long as everything else.
@@ -12,13 +12,13 @@ from typing import Any, Final
 HELP: Final = """\
 usage: vaultbridge stdio [VAULT…] [options]
 
-MCP over standard input and output, for an assistant to start.
+An MCP server on standard input and output, started by an assistant.
 
 VAULT is a vault's folder, or its name in Obsidian. Without any, VAULTBRIDGE_VAULT names them (separated as in
 PATH), or the configuration file does, or they are those open in Obsidian, or the one opened last.
 
 options:
-  --read-only            nothing may be changed
+  --read-only            allow no changes
   --allow GLOB           only these folders or notes exist (may be given several times)
   --deny GLOB            these do not exist (may be given several times)
   --profile NAME         which tools: full (default), core, read-only

@@ -165,7 +165,7 @@ class History:
         self._catch_up()
         entry = self._journal.entry(number)
         if not self._visible(entry):
-            raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
+            raise InvalidArgument(f"The journal has no change {number}.", argument="id")
         return entry
 
     def change(self, number: int) -> tuple[HistoryEntry, tuple[FileVersions, ...]]:

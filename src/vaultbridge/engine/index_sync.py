@@ -297,7 +297,7 @@ class IndexSync:
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
                     f"The index is still being built: {status.done} of {status.total} notes so far.",
-                    hint="A move must know every link. Try again in a moment.",
+                    hint="A move needs to know every link. Try again in a moment.",
                 )
 
     def whole_index(self) -> Index:

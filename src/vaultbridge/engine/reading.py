@@ -127,7 +127,7 @@ def _check_single(part: Part) -> None:
         if given
     ]
     if len(asked) > 1:
-        raise InvalidArgument(f"{' and '.join(asked)} cannot be asked for together.", argument=asked[1])
+        raise InvalidArgument(f"{' and '.join(asked)} cannot be combined.", argument=asked[1])
 
 
 def _span(text: str, note: Note, positions: Positions, part: Part) -> tuple[int, int]:
@@ -174,7 +174,7 @@ def _cut(text: str, start: int, end: int, positions: Positions, part: Part) -> E
         raise InvalidArgument(
             f"start is {part.start}, outside of what was asked for ({start} to {end}).",
             argument="start",
-            hint="Give the number that the former result ended with; the note may have changed since.",
+            hint="Give the number that the previous result ended with; the note may have changed since.",
         )
     start = part.start or start
     stop = min(end, start + part.max_chars)

@@ -222,7 +222,7 @@ class PluginRegistry:
             groups = {one.group for one in (*kept, *fresh) if one is not tool}
             if tool.name in groups:
                 raise InvalidArgument(
-                    f"The tool {tool.name!r} has the name of a group that holds other tools.",
+                    f"The tool {tool.name!r} has the same name as a group with other tools.",
                     hint="Rename one of them, or use @tool(group=…).",
                 )
             if tool.name in self._reserved | others | taken:

@@ -265,7 +265,7 @@ def choose_files(
             wanted.append(_merge_decision(decision, seen, file))
     left = tuple(file for file in wanted if file.before != file.after or not file.content)
     if not left:
-        raise InvalidArgument("Nothing of it would be left.", argument="files", hint="Reject it instead.")
+        raise InvalidArgument("Nothing would be left of it.", argument="files", hint="Reject it instead.")
     return left
 
 
@@ -282,7 +282,7 @@ def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: P
         )
     if decision.skip and not is_plain(version.files):
         raise InvalidArgument(
-            "This change moves or deletes files: no file of it can be left out.", argument=where
+            "This change moves or deletes files: none of its files can be left out.", argument=where
         )
     if decision.hunks is not None:
         count = len(find_hunks(*texts_of(seen)))

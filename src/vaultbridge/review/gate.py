@@ -237,14 +237,14 @@ class ReviewGate:
 
 
 NOBODY: Final = (
-    "Nobody can be asked now: neither the page nor the companion is open, and this client cannot ask its "
-    "user. A person decides on the page, in Obsidian, or in a terminal with `vaultbridge diffs`."
+    "Nobody can be asked right now: neither the page nor the companion is open, and this client cannot ask "
+    "its user. A person decides on the page, in Obsidian, or in a terminal with `vaultbridge diffs`."
 )
 SHOWN: Final = (
     "The person sees it in this conversation and decides there, on the page, in Obsidian, or in a terminal "
     "with `vaultbridge diffs`."
 )
-BUSY: Final = "Many changes are waiting already."
+BUSY: Final = "Many changes are already waiting."
 NOT_YET: Final = "The person has not decided yet."
 
 
@@ -264,7 +264,7 @@ def _pending(proposal: Proposal, why: str) -> ChangePending:
         "id": proposal.id,
         "files": [{"path": row.path, "change": row.change} for row in proposal.rows[:FILES_NAMED]],
         "message": f"Nothing is changed yet: a person has to accept this first. {why} "
-        f'Call history with id "{proposal.id}" to learn what became of it; do not repeat this call.',
+        f'Call history with id "{proposal.id}" to learn the outcome; do not repeat this call.',
     }
     if (more := len(proposal.rows) - FILES_NAMED + proposal.more) > 0:
         facts["more_files"] = more
@@ -275,7 +275,7 @@ def parse_id(text: str) -> int:
     """The number in `p12`. Raises InvalidArgument."""
     if text[:1] == "p" and text[1:].isascii() and text[1:].isdigit() and len(text) < 16:
         return int(text[1:])
-    raise InvalidArgument(f"{text[:40]!r} is not a proposal.", argument="id", hint="It is like p12.")
+    raise InvalidArgument(f"{text[:40]!r} is not a proposal.", argument="id", hint="It looks like p12.")
 
 
 def describe_for_dialog(proposal: Proposal) -> str:

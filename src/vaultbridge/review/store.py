@@ -122,7 +122,7 @@ class ReviewStore:
             ).fetchone()
             if waiting >= WAITING_PROPOSALS or stored + len(encoded) > STORED_BYTES:
                 raise InvalidArgument(
-                    f"{waiting} changes are waiting for a person already, and there is no room for this one: "
+                    f"{waiting} changes are already waiting for a person, and there is no room for this one: "
                     "it was not made.",
                     hint="Ask the person to decide on some of them first.",
                 )

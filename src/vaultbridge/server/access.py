@@ -125,7 +125,7 @@ class Access:
             return self._grant_token(secret)
         browser = any(name in request.headers for name in BROWSER_HEADERS) and not _is_our_page(request)
         if not self.open_locally or not _is_local(request) or (browser and not pages):
-            raise _unauthorized("A bearer token is required; `vaultbridge token make` makes one.")
+            raise _unauthorized("A bearer token is required; `vaultbridge token make` creates one.")
         return Grant(self._servers.full, LOCAL)
 
     def _grant_token(self, secret: str) -> Grant:

@@ -83,7 +83,7 @@ async def _call_logged(refresh: Callable[[], Awaitable[None]]) -> None:
     try:
         await refresh()
     except Exception:
-        log.exception("following a change of the configuration failed")
+        log.exception("applying a change to the configuration failed")
 
 
 class LiveConfig:

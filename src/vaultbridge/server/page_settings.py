@@ -111,7 +111,7 @@ class SettingsRoutes:
         file = self._facts.config_file
         write = f"Write it into {file}" if not file.is_file() else f"Edit {file}"
         return {
-            "vaults": f"{write}, one [[vaults]] for each, and start `vaultbridge serve` again.",
+            "vaults": f"{write}, one [[vaults]] for each, and restart `vaultbridge serve`.",
             "scope": f"{write}: [scope] is for all vaults, [[vaults]] for one. It takes effect at once.",
             "tools": f"{write}: [tools] enable and disable take effect at once, the profile with a restart.",
             "tokensRequired": f"{write}: [tokens] required = true takes effect at once.",
@@ -220,7 +220,7 @@ class SettingsRoutes:
             folder = str(vault.folder)
             (state,) = await self._run("companion", "status", folder, "--without-bridge", cwd=vault.folder)
         except ValueError:
-            raise EngineFailure("The state of the companion is not known.") from None
+            raise EngineFailure("The companion's state is unknown.") from None
         if "error" in state:
             advice = " ".join(filter(None, (state["error"], state.get("hint"))))
             return {"installed": False, "advice": advice, "command": ""}
@@ -232,7 +232,7 @@ class SettingsRoutes:
         elif not state["current"]:
             advice, command = "An older one is installed. To update it, run:", install
         elif not state["enabled"]:
-            advice = "Switch it on in Obsidian: Settings, Community plugins."
+            advice = "Enable it in Obsidian: Settings, Community plugins."
         elif not state["connected"]:
             advice = "It connects by itself when Obsidian has this vault open."
         return {**state, "advice": advice, "command": command}

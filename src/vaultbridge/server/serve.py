@@ -339,13 +339,13 @@ def check_exposure(config: Config, tokens: TokenStore) -> None:
         raise InvalidArgument(
             f"{server.host} is open to other machines, but has no TLS.",
             argument="usage",
-            hint="Give --tls-certificate and --tls-key, or --behind-proxy if a proxy does the encryption.",
+            hint="Give --tls-certificate and --tls-key, or --behind-proxy if a proxy handles encryption.",
         )
     if not tokens.list_tokens():
         raise InvalidArgument(
             "Other machines need a token, but there is none.",
             argument="usage",
-            hint="`vaultbridge token make NAME` makes one.",
+            hint="`vaultbridge token make NAME` creates one.",
         )
 
 

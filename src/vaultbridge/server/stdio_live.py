@@ -153,7 +153,7 @@ class StdioLive:
             try:
                 self._refresh(tools, followed)
             except Exception:
-                log.exception("following a change of the configuration failed")
+                log.exception("applying a change to the configuration failed")
 
     def _refresh(self, tools: LiveTools, followed: FollowedConfig) -> None:
         from vaultbridge.server.config.follow import QUIET_SECONDS

@@ -113,7 +113,7 @@ class TokenStore:
         )
         with self._writing() as tokens:
             if len(tokens) >= TOKENS:
-                raise InvalidArgument(f"There are {TOKENS} tokens already.", hint="Revoke one.")
+                raise InvalidArgument(f"There are already {TOKENS} tokens.", hint="Revoke one.")
             if any(one.name == token.name for one in tokens):
                 raise InvalidArgument(f"There is a token named {token.name!r} already.", argument="name")
             tokens.append(token)
@@ -169,7 +169,7 @@ class TokenStore:
             return msgspec.json.decode(data, type=list[AccessToken])
         except JSON_ERRORS as error:
             raise EngineFailure(
-                f"{FILE_NAME} is damaged, so no token is accepted.", hint="Delete it and make new tokens."
+                f"{FILE_NAME} is damaged, so no token is accepted.", hint="Delete it and create new tokens."
             ) from error
 
     @contextlib.contextmanager
@@ -198,7 +198,7 @@ def parse_lifetime(text: str, *, argument: str) -> float:
     found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text, re.ASCII)
     if found is None:
         raise InvalidArgument(
-            f"The time is {text[:40]!r}.", argument=argument, hint="Such as 12h, 30d or 4w."
+            f"{text[:40]!r} is not a length of time.", argument=argument, hint="Write it as 12h, 30d or 4w."
         )
     return int(found[1]) * UNITS[found[2]]
 

@@ -78,7 +78,7 @@ def choose_vault(environ: Mapping[str, str], here: str) -> str:
     if known := [str(vault.folder) for vault in list_known_vaults(environ) if vault.folder.is_dir()]:
         return _only(known, "Obsidian knows")
     raise VaultNotFound(
-        "No vault was named, this folder is in none, and Obsidian knows none on this machine.",
+        "No vault was named, this folder is not in one, and Obsidian knows none on this machine.",
         hint=f"Name one with -v FOLDER, change into its folder, or set {VAULT_VARIABLE}.",
     )
 

@@ -130,10 +130,10 @@ class ObsidianApp:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EngineFailure(
-                f"Obsidian could not be reached: {opener} failed.", hint=f"Check that {opener} is installed."
+                f"Obsidian could not be opened: {opener} failed.", hint=f"Check that {opener} is installed."
             ) from error
         if ended.returncode:
-            raise EngineFailure(f"Obsidian could not be reached: {opener} failed ({ended.returncode}).")
+            raise EngineFailure(f"Obsidian could not be opened: {opener} failed ({ended.returncode}).")
 
 
 def build_address(vault: str, path: str, subpath: str) -> str:

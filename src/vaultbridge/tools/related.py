@@ -51,7 +51,7 @@ def run(context: VaultContext, arguments: RelatedArguments) -> Answer:
     path: VaultPath | None = None
     if arguments.text.strip():
         page = find_related_to_text(engine, arguments.text, limit=limit, offset=offset)
-        head = "[notes that belong to the text]"
+        head = "[notes related to the text]"
     elif arguments.name:
         path = engine.find(parse_reference(arguments.name).name)
         if not path.lower().endswith(".md"):
@@ -115,7 +115,7 @@ def _list_findings(look: VaultLook, *, editable: bool) -> Iterator[str]:
         yield "[missing links]"
         yield from _list_links(look.links, editable=editable)
     if look.orphans:
-        yield "[orphans, and where they could hang]"
+        yield "[orphans, with a note that could link to them]"
         yield from _list_links(look.orphans, editable=editable)
     if look.homeless:
         yield f"[orphans without a suggestion]\n{', '.join(look.homeless)}"
@@ -132,7 +132,7 @@ def _list_links(links: tuple[MissingLink, ...], *, editable: bool) -> Iterator[s
 RELATED = Tool(
     name="related",
     description=(
-        "What belongs to a note or text but is not linked: why, and the edit_note call that links it. "
+        "What is related to a note or text but not linked: why, and the edit_note call that links it. "
         "Without both: the vault's missing links, orphans, duplicates"
     ),
     arguments=RelatedArguments,

@@ -41,7 +41,7 @@ EXACT: Final = 20
 """How many notes an answer has unless the caller says: what is ranked lower hardly ever helps, but of the
 notes that match exactly each is meant."""
 
-NOT_ALL: Final = "(no note has all the words; these have most of what matters)"
+NOT_ALL: Final = "(no note has all the words; these match most of it)"
 
 SECTIONS: Final = 50
 """The most sections of one note, which is what ranking gives."""
@@ -50,7 +50,7 @@ MARK: Final = ("**", "**")
 UNMARKED: Final = ("", "")
 """What encloses a word that matters, in answers for assistants."""
 
-NO_EXACT: Final = "(no note matches all of it; plain words without operators are answered by rank)"
+NO_EXACT: Final = "(no note matches all of it; plain words without operators give ranked results)"
 
 
 class SearchArguments(Arguments, frozen=True, kw_only=True):
@@ -376,7 +376,7 @@ def _draw_passages(context: VaultContext, arguments: ContextArguments, found: Ga
 CONTEXT = Tool(
     name="context",
     description=(
-        "What the vault says to a question, in one call: the best passages of the best notes as "
+        "What the vault says about a question, in one call: the best passages of the best notes as "
         "[path#heading:line], without repeats, and the notes they link to. Use before search and read_note"
     ),
     arguments=ContextArguments,

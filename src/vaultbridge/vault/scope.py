@@ -334,7 +334,7 @@ def redact(hidden: Collection[str]) -> Iterator[None]:
     except VaultbridgeError as error:
         if hidden and (error.paths is None or any(_names(path, hidden) for path in error.paths)):
             raise EditRefused(
-                "This cannot be done from here: it reaches beyond the folders that may be used.", paths=()
+                "This cannot be done from here: it affects folders that may not be used.", paths=()
             ) from None
         raise
 

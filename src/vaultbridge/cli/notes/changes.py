@@ -39,7 +39,7 @@ EDIT_EXAMPLES = """\
 examples:
   vaultbridge edit Notes '{"op":"append","note":"Inbox","content":"- [ ] call back"}'
   vaultbridge edit Notes '{"op":"set_property","note":"Plan","name":"status","value":"active"}' --dry-run
-  vaultbridge edit Notes - < batch.json      (a JSON list of operations: all of them or none)"""
+  vaultbridge edit Notes - < batch.json      (a JSON list of operations: all are applied or none)"""
 
 
 def main_edit(argv: list[str]) -> int:
@@ -47,7 +47,7 @@ def main_edit(argv: list[str]) -> int:
 
     ops = fill(f"operations: {' '.join(offered_in('edit'))}", 100, subsequent_indent="  ")
     parser = Parser(
-        "edit", "Change notes: one operation or several as one change.", epilog=f"{EDIT_EXAMPLES}\n\n{ops}"
+        "edit", "Edit notes with one operation, or several as one change.", epilog=f"{EDIT_EXAMPLES}\n\n{ops}"
     )
     parser.add_vault()
     parser.add_argument(
@@ -82,9 +82,9 @@ def _parse_json(data: bytes) -> object:
 
 
 def main_history(argv: list[str]) -> int:
-    parser = Parser("history", "The changes made through vaultbridge, newest first.", paged=True)
+    parser = Parser("history", "List the changes made through vaultbridge, newest first.", paged=True)
     parser.add_vault()
-    parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes of this file")
+    parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes to this file")
     parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="how many (20)")
     parser.add_argument("--diff", type=parse_integer, metavar="ID", help="show the diff of one change")
     return run(parser, argv, _history)
@@ -127,7 +127,7 @@ def _history(args: argparse.Namespace) -> int:
 def main_undo(argv: list[str]) -> int:
     parser = Parser(
         "undo",
-        "Undo one change made through vaultbridge; without ID, the newest that is not undone.",
+        "Undo one change made through vaultbridge; without ID, the newest that has not been undone.",
         epilog="To revert an undo, give its own ID.",
     )
     parser.add_vault()

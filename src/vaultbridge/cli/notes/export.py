@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("export", "All notes and canvases as data, sorted by path, on standard output.")
+    parser = Parser("export", "Write all notes and canvases as data, sorted by path, to standard output.")
     parser.add_vault()
     parser.add_argument(
-        "--format", choices=["jsonl", "graphml", "csv"], help="default: what the file's name says, or jsonl"
+        "--format", choices=["jsonl", "graphml", "csv"], help="default: from the file's name, otherwise jsonl"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead")
     return run(parser, argv, _export)

@@ -27,7 +27,7 @@ from vaultbridge.errors import InvalidArgument
 def main_links(argv: list[str]) -> int:
     parser = Parser(
         "links",
-        "The links of a note: backlinks and outgoing ones, its neighbourhood, or the path to another note.",
+        "Show a note's backlinks and outgoing links, its neighbourhood, or the path to another note.",
         epilog="Without NOTE, one of --unresolved, --orphans and --dead-ends asks about the whole vault.",
         paged=True,
     )
@@ -35,12 +35,12 @@ def main_links(argv: list[str]) -> int:
     parser.add_argument("note", metavar="NOTE", nargs="?", help="a name or path")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--backlinks", action="store_true", help="only links to NOTE")
-    which.add_argument("--outgoing", action="store_true", help="only links of NOTE")
+    which.add_argument("--outgoing", action="store_true", help="only links from NOTE")
     which.add_argument(
         "--depth", type=parse_integer, metavar="N", help="every note at most N links away from NOTE"
     )
     which.add_argument("--to", metavar="OTHER", help="the shortest path from NOTE to OTHER")
-    which.add_argument("--unresolved", action="store_true", help="links that lead to no file")
+    which.add_argument("--unresolved", action="store_true", help="links to files that do not exist")
     which.add_argument("--orphans", action="store_true", help="notes that no other note links to")
     which.add_argument("--dead-ends", action="store_true", help="notes that link to nothing")
     return run(parser, argv, _links)
@@ -121,13 +121,13 @@ TASK_EXAMPLES = """\
 examples:
   vaultbridge tasks                              the open tasks, those due first
   vaultbridge tasks Projects/ --due-before 2026-12-01
-  vaultbridge tasks --tick 'Inbox:12'            or by its text: --tick Inbox 'call back'"""
+  vaultbridge tasks --tick 'Inbox:12'            or by its text: --tick Inbox --text 'call back'"""
 
 
 def main_tasks(argv: list[str]) -> int:
     parser = Parser(
         "tasks",
-        "List the tasks of the vault, a folder or a note, or set one.",
+        "List the tasks of the vault, a folder or a note, or tick one.",
         epilog=TASK_EXAMPLES,
         paged=True,
     )

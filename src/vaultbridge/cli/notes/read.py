@@ -31,7 +31,7 @@ def main_read(argv: list[str]) -> int:
         "--lines", metavar="A-B", help="only these lines, counted from 1 (A-, -B and A work too)"
     )
     parser.add_argument("--outline", action="store_true", help="only the headings, with their lines")
-    parser.add_argument("--body", action="store_true", help="leave the properties out")
+    parser.add_argument("--body", action="store_true", help="leave out the properties")
     return run(parser, argv, _read)
 
 
@@ -117,7 +117,7 @@ def launch(link: str) -> None:
         done = None
     if done is None or done.returncode:
         raise EngineFailure(
-            "This system opens no obsidian:// addresses.",
+            "This system cannot open obsidian:// addresses.",
             hint="Install Obsidian, or use --print and open the address yourself.",
         )
 

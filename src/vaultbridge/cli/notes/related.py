@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  vaultbridge related 'Moth garden'              what it could be linked with, and why
+  vaultbridge related 'Moth garden'              what it could be linked to, and why
   vaultbridge related 'Moth garden' --link 1 3   link the first and the third
-  vaultbridge related --text 'moths at night'    notes that belong to a text
+  vaultbridge related --text 'moths at night'    notes related to a text
   vaultbridge related --vault-wide               missing links, orphans and near-duplicates"""
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
         "related",
-        "Show what belongs to a note and is not linked with it yet, with the reasons.",
+        "Show notes that are related to a note but not linked with it yet, and why.",
         epilog=EXAMPLES,
         paged=True,
     )
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", help="a name or path")
     parser.add_argument("--text", help="find notes for this text instead")
-    parser.add_argument("--vault-wide", action="store_true", help="look over the whole vault")
+    parser.add_argument("--vault-wide", action="store_true", help="look through the whole vault")
     parser.add_argument("--limit", type=parse_integer, default=10, metavar="N", help="how many (10)")
     parser.add_argument("--offset", type=parse_integer, default=0, metavar="N", help="how many to skip")
     parser.add_argument(
@@ -110,7 +110,10 @@ def _look(args: argparse.Namespace, engine: Engine) -> int:
 
 def _say_look(args: argparse.Namespace, look: VaultLook) -> None:
     number = 0
-    for title, links in (("missing links", look.links), ("orphans, with a place to hang", look.orphans)):
+    for title, links in (
+        ("missing links", look.links),
+        ("orphans, with a note that could link to them", look.orphans),
+    ):
         if links:
             say(args.terminal.style(title, "heading"))
         for one in links:
@@ -153,7 +156,7 @@ def _link(args: argparse.Namespace, engine: Engine, edits: list[dict[str, Any] |
             raise InvalidArgument(
                 f"There is no link with the number {number}.",
                 argument="usage",
-                hint=f"There are {len(edits)}; those without a safe edit cannot be made.",
+                hint=f"There are {len(edits)}; those without a safe edit cannot be linked.",
             )
         wanted.append(make_operation(edit))
     show_outcome(engine.apply(wanted, dry_run=args.dry_run, label="link related notes"), args)

@@ -25,10 +25,10 @@ examples:
 
 
 def main_new(argv: list[str]) -> int:
-    parser = Parser("new", "Create a note. Folders on its way are created with it.", epilog=NEW_EXAMPLES)
+    parser = Parser("new", "Create a note, and any missing folders.", epilog=NEW_EXAMPLES)
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", help="its name or path, without .md")
-    parser.add_argument("text", metavar="TEXT", nargs="*", help="what it says; - reads standard input")
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="its text; - reads standard input")
     parser.add_argument("--template", default="", metavar="NAME", help="start from this template")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a property (may be repeated)"
@@ -68,7 +68,7 @@ def main_append(argv: list[str]) -> int:
     parser.add_vault()
     parser.add_argument("place", metavar="PLACE", help="NOTE, NOTE#Heading or NOTE#^block")
     parser.add_argument(
-        "text", metavar="TEXT", nargs="*", help="without it, or for -, standard input is read"
+        "text", metavar="TEXT", nargs="*", help="if it is missing or -, standard input is read"
     )
     parser.add_argument("--first", action="store_true", help="add it at the beginning instead")
     parser.add_argument(
@@ -87,9 +87,9 @@ def _append(args: argparse.Namespace) -> int:
         place = find_place(engine, args.place)
         if place.start:
             raise InvalidArgument(
-                "Text is added to a note, a heading or a block, not to lines.",
+                "Text can be added to a note, a heading or a block, not to lines.",
                 argument="usage",
-                hint="`vaultbridge edit` has the operation insert.",
+                hint="Use `vaultbridge edit` with the operation insert.",
             )
         kind = Prepend if args.first else Append
         operation = kind(
@@ -126,7 +126,7 @@ def main_daily(argv: list[str]) -> int:
         "--create", action="store_true", help="create the heading if the note does not have it"
     )
     parser.add_argument("--first", action="store_true", help="add at the beginning instead of the end")
-    parser.add_argument("--path", action="store_true", help="only say which note it is")
+    parser.add_argument("--path", action="store_true", help="only show which note it is")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and change nothing")
     return run(parser, argv, _daily)
 
@@ -143,7 +143,7 @@ def _daily(args: argparse.Namespace) -> int:
         if not args.text:
             if not note.exists:
                 missing = NoteNotFound(note.path, what=f"{note.period} note")
-                missing.hint = "It does not exist yet; give text to add, and it is created."
+                missing.hint = "It does not exist yet; add text, and it is created."
                 raise missing
             view = engine.view(note.path)
             if args.json:
@@ -177,7 +177,7 @@ examples:
 def main_set(argv: list[str]) -> int:
     parser = Parser(
         "set",
-        "Set and remove properties of a note, in the form of the type that the vault gives them.",
+        "Set and remove a note's properties, in the form of the type that the vault gives each.",
         epilog=SET_EXAMPLES,
     )
     parser.add_vault()
@@ -197,7 +197,7 @@ def _set(args: argparse.Namespace) -> int:
     values = [parse_assignment(text) for text in args.assignments]
     if not values and not args.remove:
         raise InvalidArgument(
-            "Nothing is to be set.", argument="usage", hint="Give NAME=VALUE, or --remove NAME."
+            "There is nothing to set.", argument="usage", hint="Give NAME=VALUE, or --remove NAME."
         )
     operations: list[Operation] = [
         SetProperty(note=args.note, name=name, value=value) for name, value in values

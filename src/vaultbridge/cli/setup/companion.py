@@ -60,17 +60,17 @@ PLUGIN_ID: Final = "vaultbridge"
 SETTINGS_FILE_BYTES: Final = 2**20
 """The most that we read of a manifest or a list of plugins: they have a few kilobytes."""
 
-SWITCH: Final = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”."
+SWITCH: Final = "Enable it in Obsidian: Settings, Community plugins, “vaultbridge companion”."
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
         "companion",
-        "The Obsidian plugin that shows assistants what is open and lets you review their changes.",
+        "Manage the Obsidian plugin, which shows assistants what is open and lets you review changes.",
     )
     parser.add_argument("action", choices=("install", "remove", "status"), help="what to do in this vault")
     parser.add_vault()
-    parser.add_argument("--enable", action="store_true", help="with install: switch it on as well")
+    parser.add_argument("--enable", action="store_true", help="with install: enable it as well")
     # For the bridge itself, which knows who is connected to it.
     parser.add_argument("--without-bridge", action="store_true", help=argparse.SUPPRESS)
     return run(parser, argv, _companion)
@@ -82,12 +82,12 @@ def _companion(args: argparse.Namespace) -> int:
     from vaultbridge.vault.paths import CONFIG_FOLDER, Root
 
     if args.enable and args.action != "install":
-        raise InvalidArgument(f"--enable does not go with {args.action}.", argument="usage")
+        raise InvalidArgument(f"--enable does not work with {args.action}.", argument="usage")
     config = Root(find_vault(args.vault)).folder / CONFIG_FOLDER
     if not config.is_dir():
         raise EditRefused(
             "This folder has not been opened in Obsidian yet.",
-            hint="Open it there once as a vault, then repeat.",
+            hint="Open it there once as a vault, then try again.",
         )
     actions = {"install": _install, "remove": _remove, "status": _status}
     return actions[args.action](args, config)
@@ -113,7 +113,7 @@ def _install(args: argparse.Namespace, config: Path) -> int:
         else f"Updated the companion from {was} to {version}."
     )
     say(
-        "It is switched on: restart Obsidian, or switch it off and on there, to start this version."
+        "It is enabled: restart Obsidian, or disable and enable it there, to start this version."
         if on
         else SWITCH
     )
@@ -137,7 +137,7 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
         return OK
     say("The companion was not installed." if was is None else f"Removed the companion {was}.")
     if kept:
-        say(f"Left in its folder, because they are not ours: {', '.join(kept)}.")
+        say(f"Left in its folder, because they are not vaultbridge's: {', '.join(kept)}.")
     return OK
 
 
@@ -170,10 +170,10 @@ def _status(args: argparse.Namespace, config: Path) -> int:
         return OK
     say(f"The companion {found['version']} is installed.")
     if not found["current"]:
-        say(f"It is not the one of this version ({found['available']}): install it again.")
+        say(f"It is not the version that this vaultbridge brings ({found['available']}): install it again.")
     if not found["enabled"]:
         say(SWITCH)
-    say("It is connected." if found["connected"] else "It is not connected to a bridge now.")
+    say("It is connected." if found["connected"] else "It is not connected to a bridge at the moment.")
     return OK
 
 
@@ -190,7 +190,7 @@ def _own_folder(config: Path) -> Path:
     manifest = _manifest(folder)
     if manifest is not None and manifest.get("id") != PLUGIN_ID:
         raise EditRefused(
-            f"The folder {PLUGIN_ID} holds another plugin: {manifest.get('id')!r}.",
+            f"The folder {PLUGIN_ID} contains another plugin: {manifest.get('id')!r}.",
             hint="Move it away first.",
         )
     return folder
@@ -219,7 +219,7 @@ def _enabled(config: Path) -> list[str]:
     if not isinstance(read, list) or not all(isinstance(name, str) for name in read):
         raise EditRefused(
             "community-plugins.json is not the list of names that Obsidian writes.",
-            hint="Nothing was changed. Install without --enable, and switch it on in Obsidian.",
+            hint="Nothing was changed. Install without --enable, and enable it in Obsidian.",
         )
     return read
 

@@ -78,7 +78,7 @@ complete -c vaultbridge -f -a '(__vaultbridge_complete)'
 }
 
 HINTS: Final = """\
-to switch it on:
+to enable it:
   bash   echo 'eval "$(vaultbridge completion bash)"' >> ~/.bashrc
   zsh    echo 'eval "$(vaultbridge completion zsh)"' >> ~/.zshrc      (after compinit)
   fish   vaultbridge completion fish > ~/.config/fish/completions/vaultbridge.fish"""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  vaultbridge connect                                  the assistants, and the vaults they have
+  vaultbridge connect                                  list the assistants and their vaults
   vaultbridge connect claude-desktop ~/Notes           every tool on this vault
-  vaultbridge connect all                              every assistant found here, the vault you are in
+  vaultbridge connect all                              every assistant found here, with the vault you are in
   vaultbridge connect cursor ~/Notes -- --read-only --deny Private
   vaultbridge connect cursor --remove --name notes"""
 
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
         epilog=EPILOG,
     )
     parser.add_argument(
-        "assistant", metavar="ASSISTANT", nargs="?", help="its name, or `all`; without it, they are listed"
+        "assistant", metavar="ASSISTANT", nargs="?", help="its name, or `all`; without it, list them"
     )
     parser.add_argument(
         "vault",
@@ -110,7 +110,7 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
     from vaultbridge.server.assistants.catalog import find_config_file
 
     if args.file is not None:
-        raise InvalidArgument("--file goes with one assistant.", argument="usage")
+        raise InvalidArgument("--file works for one assistant only.", argument="usage")
     if not chosen:
         raise EditRefused("No assistant was found on this machine.", hint="`vaultbridge connect` lists them.")
     code = OK
@@ -176,7 +176,9 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
     try:
         if parse_arguments(args.options).get("vaults"):
-            raise WrongUsage(f"Only options of stdio may follow, not {' '.join(args.options)}.")
+            raise WrongUsage(
+                f"Only options of `vaultbridge stdio` may follow --, not {' '.join(args.options)}."
+            )
     except WrongUsage as error:
         raise InvalidArgument(str(error), argument="usage") from None
     vault = find_vault(args.vault or find_default_vault()).resolve()
@@ -229,7 +231,7 @@ def plan_addition(
         if "Nothing was changed" not in refusal.hint:
             raise
         by_hand = write_entry(assistant, name, entry)
-        raise EditRefused(refusal.message, hint=f"Write this into {file} by hand: {by_hand}") from None
+        raise EditRefused(refusal.message, hint=f"Add this to {file} by hand: {by_hand}") from None
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
@@ -257,7 +259,7 @@ def _write(
 
     if not file.parent.is_dir():
         raise EditRefused(
-            f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
+            f"{assistant.title} does not seem to be installed: {file.parent} does not exist.",
             hint="Start it once, or name its file with --file.",
         )
     if args.dry_run:

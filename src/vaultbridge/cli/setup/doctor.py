@@ -29,7 +29,7 @@ HANDSHAKE_SECONDS: Final = 20.0
 """How long a configured server may take to answer here: a person waits for the whole list."""
 
 EPILOG = """\
-ok: as it should be   -: not there, and not needed   warn: works, but look at it   BAD: does not work"""
+ok: all right   -: absent, and not needed   warn: works, but check it   BAD: does not work"""
 
 
 class Finding(Struct, frozen=True):
@@ -52,8 +52,8 @@ def main(argv: list[str]) -> int:
     )
     parser.add_vault()
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
-    parser.add_argument("--cwd", type=Path, help="the folder in which Claude Code starts (default: this one)")
-    parser.add_argument("--fix", action="store_true", help="repair what can be repaired without risk")
+    parser.add_argument("--cwd", type=Path, help="the folder Claude Code starts in (default: this one)")
+    parser.add_argument("--fix", action="store_true", help="repair what can be repaired safely")
     return run(parser, argv, _doctor)
 
 
@@ -120,7 +120,7 @@ def _check_tokens(folder: Path) -> Finding:
     try:
         tokens = TokenStore(folder).list_tokens()
     except VaultbridgeError as error:
-        return Finding("System", "tokens", "bad", str(error), "Make it readable for you alone: chmod 600.")
+        return Finding("System", "tokens", "bad", str(error), "Make it readable only by you: chmod 600.")
     now = time.time()
     expired = [token.name for token in tokens if token.expires and token.expires < now]
     if expired:
@@ -141,10 +141,10 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         f"{vault}{'' if opened else ', not opened in Obsidian yet'}",
     )
     if os.access(vault, os.W_OK | os.X_OK):
-        yield Finding("Vault", "permissions", "good", "may be read and written")
+        yield Finding("Vault", "permissions", "good", "can be read and written")
     else:
         yield Finding(
-            "Vault", "permissions", "warning", "may only be read", "Assistants cannot change notes there."
+            "Vault", "permissions", "warning", "can only be read", "Assistants cannot change notes there."
         )
     counts: dict[str, int] = {}
     skipped: list[str] = []
@@ -187,7 +187,7 @@ def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
             status = engine.queries.status
             recovered = len(engine.history.changes(limit=1))
     except VaultbridgeError as error:
-        yield Finding("Index", "index", "bad", str(error), "Build it anew: vaultbridge index --rebuild")
+        yield Finding("Index", "index", "bad", str(error), "Rebuild it: vaultbridge index --rebuild")
         return
     size = sum(file.stat().st_size for file in cache.iterdir() if file.is_file())
     if status.complete:
@@ -225,7 +225,7 @@ def _check_model(cache: Path) -> Iterator[Finding]:
 
     found, problem = check_model(settings, cache)
     if problem:
-        advice = "Searches go without it until then. See [embeddings] in docs/config.md."
+        advice = "Until then, searches work without it. See [embeddings] in docs/config.md."
         yield Finding("Index", "embeddings", "bad", f"{settings.model}: {problem}", advice)
     else:
         yield Finding("Index", "embeddings", "good", f"{settings.model}: {found}")
@@ -254,7 +254,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
             "Bridge",
             "address",
             "bad",
-            f"the bridge listens at {known.url}, and Claude Code's /ide dials only ws://127.0.0.1",
+            f"the bridge listens at {known.url}, and Claude Code's /ide connects only to ws://127.0.0.1",
             "Start `vaultbridge serve` without --host and TLS for /ide; MCP works at any address.",
         )
     swept = _sweep_locks() if args.fix else 0
@@ -302,7 +302,7 @@ def _check_assistants(args: argparse.Namespace, vault: Path) -> Iterator[Finding
         if not ours and is_installed(assistant, file):
             nothing = False
             advice = f"vaultbridge connect {assistant.name}"
-            yield Finding("Assistants", assistant.name, "unknown", "knows no vault", advice)
+            yield Finding("Assistants", assistant.name, "unknown", "has no vault", advice)
     if nothing:
         yield Finding("Assistants", "assistants", "unknown", "none was found on this machine")
 
@@ -331,7 +331,7 @@ def _check_server(
             if planned := plan_addition(assistant, file, folder, name, options):
                 write_text(file, planned[1], before=planned[0])
                 return Finding("Assistants", title, "bad", error.message, fixed="wrote today's command")
-        advice = f"Write the entry anew: vaultbridge connect {assistant.name} --name {name} --replace"
+        advice = f"Write the entry again: vaultbridge connect {assistant.name} --name {name} --replace"
         return Finding("Assistants", title, "bad", error.message, advice)
     found = f"starts and answers with {answer.tools} tools in {answer.seconds:.1f} s"
     return Finding("Assistants", title, "good", found)
@@ -352,7 +352,7 @@ def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]
         advice = "vaultbridge companion install"
         yield Finding("Companion", "companion", "warning", f"an older one, {state['version']}", advice)
     elif not state["enabled"]:
-        advice = "Switch it on in Obsidian: Settings, Community plugins."
+        advice = "Enable it in Obsidian: Settings, Community plugins."
         yield Finding("Companion", "companion", "warning", f"{state['version']}, switched off", advice)
     else:
         yield Finding("Companion", "companion", "good", f"{state['version']}, switched on")

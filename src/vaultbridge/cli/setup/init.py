@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 EPILOG = """\
-It changes only the assistants' own lists of servers, and keeps the former text beside each file.
+It changes only the assistants' lists of servers, and keeps a copy of each file next to it.
 `vaultbridge connect` does the same for one assistant, with options."""
 
 LISTED_VAULTS: Final = 20
@@ -52,13 +52,13 @@ def main_init(argv: list[str]) -> int:
         help="only this assistant (may be repeated)",
     )
     parser.add_argument(
-        "-y", "--yes", action="store_true", help="ask nothing: the first vault, every assistant"
+        "-y", "--yes", action="store_true", help="ask nothing: use the first vault and every assistant"
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, and write nothing"
     )
     parser.add_argument(
-        "--remove", action="store_true", help="take the vault out of the assistants' lists again"
+        "--remove", action="store_true", help="remove the vault from the assistants' lists again"
     )
     return run(parser, argv, _init)
 
@@ -81,7 +81,7 @@ def _init(args: argparse.Namespace) -> int:
     asks = not (args.yes or args.json)
     if asks and not args.dry_run and not sys.stdin.isatty():
         raise InvalidArgument(
-            "There is nobody to ask: standard input is not a terminal.",
+            "It cannot ask you: standard input is not a terminal.",
             argument="usage",
             hint="Add --yes to use the first vault and every assistant found, or --dry-run to look first.",
         )
@@ -127,8 +127,8 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
     vaults = list_vaults()
     if not vaults:
         raise VaultNotFound(
-            "No vault was found: this folder is in none, and Obsidian knows none on this machine.",
-            hint="Any folder of Markdown will do: vaultbridge init -v FOLDER",
+            "No vault was found: this folder is not in one, and Obsidian knows none on this machine.",
+            hint="Any folder of Markdown files works: vaultbridge init -v FOLDER",
         )
     if not asks or args.dry_run:
         return vaults[0]
@@ -175,7 +175,7 @@ def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], lis
 def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
     if not file.parent.is_dir():
         raise EditRefused(
-            f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
+            f"{assistant.title} does not seem to be installed: {file.parent} does not exist.",
             hint="Start it once, then run this again.",
         )
     return _Plan(assistant, file, name, addition=plan_addition(assistant, file, vault, name))
@@ -328,7 +328,7 @@ def suggest_question(vault: Path) -> str:
 
 
 def main_vaults(argv: list[str]) -> int:
-    return run(Parser("vaults", "The vaults that Obsidian knows on this machine."), argv, _vaults)
+    return run(Parser("vaults", "List the vaults that Obsidian knows on this machine."), argv, _vaults)
 
 
 def _vaults(args: argparse.Namespace) -> int:

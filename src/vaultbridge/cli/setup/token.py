@@ -19,7 +19,7 @@ _REVIEWED = {"destructive": "destructive changes", "all": "all changes"}
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("token", "Make, list and revoke access tokens.")
+    parser = Parser("token", "Create, list and revoke access tokens.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="make | list | revoke", parser_class=SuggestingParser
@@ -28,9 +28,9 @@ def main(argv: list[str]) -> int:
     both = SuggestingParser(add_help=False, argument_default=argparse.SUPPRESS)
     both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
     both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
-    make = commands.add_parser("make", parents=[both], help="make a token and show it, once")
-    make.add_argument("name", metavar="NAME", help="who or what it is for")
-    make.add_argument("--read-only", action="store_true", help="it allows no changes")
+    make = commands.add_parser("make", parents=[both], help="create a token and show it, once")
+    make.add_argument("name", metavar="NAME", help="who or what the token is for")
+    make.add_argument("--read-only", action="store_true", help="allow no changes")
     make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
     make.add_argument("--vault", action="append", default=[], metavar="NAME", help="only this vault")
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     )
     make.add_argument("--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w (default: never)")
     commands.add_parser("list", parents=[both], help="list the tokens")
-    revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid, from now on")
+    revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid from now on")
     revoke.add_argument("token", metavar="TOKEN", help="its id or name")
     return run(parser, argv, _token)
 
@@ -73,7 +73,7 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
         emit({**describe_token(token), "token": secret})
         return
     say(secret)
-    sys.stderr.write(f"Made {token.id}. It is shown only now; send it as `Authorization: Bearer …`.\n")
+    sys.stderr.write(f"Created {token.id}. It is shown only once; send it as `Authorization: Bearer …`.\n")
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
@@ -86,7 +86,7 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
         else:
             say(f"{token.id}  {token.name}  {_describe_limits(token)}{_describe_expiry(token)}")
     if not tokens and not args.json:
-        say("There are no tokens. `vaultbridge token make NAME` makes one.")
+        say("There are no tokens. `vaultbridge token make NAME` creates one.")
 
 
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:

@@ -183,8 +183,8 @@ def _check_free(draft: Draft, path: VaultPath, context: OperationContext) -> Non
 def _check_text(path: VaultPath, data: bytes) -> None:
     if not is_text_file(path, data):
         raise EditRefused(
-            f"{path} is not a text file: it holds bytes that are not UTF-8.",
-            hint="Text replaces only text. Choose another name.",
+            f"{path} is not a text file: it contains bytes that are not UTF-8.",
+            hint="Text can only replace text. Choose another name.",
             path=path,
         )
 
@@ -214,7 +214,7 @@ def find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[V
     if not tasks:
         raise EditRefused(
             f"No task to change has the text {wanted!r}.",
-            hint="The tool tasks finds tasks by part of a text.",
+            hint="The tool `tasks` finds tasks by part of their text.",
         )
     listed = "; ".join(f"{task.path}:{task.line}: {task.text[:60]}" for task in tasks[:TASKS_LISTED])
     raise EditRefused(f"{len(tasks)} tasks match {wanted!r}.", hint=f"Name its note, as in: {listed}.")
@@ -327,7 +327,7 @@ def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
     if len(readings) > 1:
         raise EditRefused(
             f"{to!r} may mean {' or '.join(readings)}; {source} was not moved.",
-            hint="Write the whole path: with / at its end to move into a folder.",
+            hint="Write the full path, with / at its end to move into a folder.",
         )
     return f"./{readings[0]}"
 
@@ -452,7 +452,7 @@ def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> No
     if shared:
         more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
         listed = ", ".join(shared[:NAMES_LISTED])
-        draft.notices.append(f"Both notes have {listed}{more}: links there lead to the first.")
+        draft.notices.append(f"Both notes have {listed}{more}: links to it lead to the first.")
 
 
 def _names(note: Note) -> Iterator[str]:

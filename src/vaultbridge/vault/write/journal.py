@@ -269,7 +269,7 @@ class Journal:
         """Raises `InvalidArgument` for an id that is unknown or was deleted for its age."""
         found = self._select("id = ?", (number,))
         if not found:
-            raise InvalidArgument(f"The journal holds no change {number}.", argument="id", paths=())
+            raise InvalidArgument(f"The journal has no change {number}.", argument="id", paths=())
         return found[0]
 
     def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
