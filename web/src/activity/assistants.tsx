@@ -47,7 +47,7 @@ export function Assistants({ disabled }: { disabled: boolean }): JSX.Element {
           : connected.length > 0 && <button type="button" disabled={disabled} onClick={() => void act('pause')}><Icon name="pause" />Pause all</button>}
         {connected.length > 1 && <button type="button" class="reject" disabled={disabled} onClick={() => void act('disconnect')}>Cut off all</button>}
       </header>
-      {now.pausedAll && <p class="banner warn" role="status">All assistants are paused, also those that connect later.</p>}
+      {now.pausedAll && <p class="banner warn" role="status">All assistants are paused, including those that connect later.</p>}
       {!connected.length && (
         <div class="assistants-none">
           <p>None is connected.</p>

@@ -28,7 +28,7 @@ export function Numbers(): JSX.Element {
         <Tile name="Sent" value={bytes(stats.bytesOut)} more="to assistants" />
       </dl>
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={loaded.again} />}
-      {stats.calls === 0 ? <Empty icon="activity" title="No calls yet"><p>How many calls there are and how long they take is drawn here.</p></Empty> : (
+      {stats.calls === 0 ? <Empty icon="activity" title="No calls yet"><p>A chart of the calls and how long they take appears here.</p></Empty> : (
         <>
           <Minutes minutes={stats.minutes} />
           <Table title="Tools" rows={stats.tools} buckets={stats.buckets} />

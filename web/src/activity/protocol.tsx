@@ -93,10 +93,10 @@ export function Protocol(): JSX.Element {
           <label class="check"><input type="checkbox" checked={keeps} aria-busy={keeps !== isKept} onChange={(event) => keep(event.currentTarget.checked)} />Keep the JSON from now on</label>
         </div>
       </form>
-      <p class="quiet">The JSON of messages holds the text of notes. It is kept in memory only, while this is switched on.</p>
+      <p class="quiet">The JSON of messages contains the text of notes. It is kept in memory only while this is on.</p>
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={loaded.again} />}
       {loaded.state === 'loading' && !messages.length && <Loading />}
-      {loaded.state === 'done' && !shown.length && <Empty icon="activity" title={messages.length ? 'No message fits this filter' : 'No messages yet'}><p>Every message between an assistant and this server appears here as it passes.</p></Empty>}
+      {loaded.state === 'done' && !shown.length && <Empty icon="activity" title={messages.length ? 'No message matches this filter' : 'No messages yet'}><p>Every message between an assistant and this server appears here as it is sent.</p></Empty>}
       {shown.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="Messages">
           <table class="messages">

@@ -87,8 +87,8 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
       {loaded.state === 'failed' && <Failure error={loaded.error} retry={again} />}
       {loaded.state === 'loading' && !loaded.value && <Loading />}
       {loaded.value && loaded.state !== 'failed' && !entries.length && (isFiltered
-        ? <Empty icon="activity" title="Nothing fits this filter"><p><button type="button" class="link" onClick={() => filter({ assistant: '', kind: '', note: '', time: '' })}>Show everything</button></p></Empty>
-        : <Empty icon="activity" title="Nothing has happened yet"><p>As soon as an assistant reads, searches or changes something, it is listed here in words. Every change comes with its diff and an Undo.</p><p><a href={href('settings', 'assistants')}>Connect an assistant</a></p></Empty>)}
+        ? <Empty icon="activity" title="Nothing matches this filter"><p><button type="button" class="link" onClick={() => filter({ assistant: '', kind: '', note: '', time: '' })}>Show everything</button></p></Empty>
+        : <Empty icon="activity" title="Nothing has happened yet"><p>As soon as an assistant reads, searches or changes something, it is listed here. Every change comes with its diff and an Undo button.</p><p><a href={href('settings', 'assistants')}>Connect an assistant</a></p></Empty>)}
       {days.map(({ title, entries: own }) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
@@ -203,7 +203,7 @@ export function Undo({ vault, change, disabled, done }: { vault: string; change:
       {clash && (
         <div class="banner warn" role="alert">
           <p>{clash}</p>
-          <button type="button" class="reject" disabled={disabled || busy} onClick={() => void run(true)}>Undo all the same</button>
+          <button type="button" class="reject" disabled={disabled || busy} onClick={() => void run(true)}>Undo anyway</button>
           <button type="button" onClick={() => setClash('')}>Leave it</button>
         </div>
       )}
@@ -233,7 +233,7 @@ export function Shown({ vault, change }: { vault: string; change: number }): JSX
         <section key={file.path} class="card" aria-label={file.path}>
           <h3>{file.path} <span class="tag">{file.change === 'moved' ? `moved from ${file.was}` : file.change}</span></h3>
           {file.before === null && file.after === null ? <p class="quiet">{file.note || 'Not a text.'}</p>
-            : file.before === file.after ? <p class="quiet">Its text stayed the same.</p>
+            : file.before === file.after ? <p class="quiet">Its text did not change.</p>
             : <Diff name={file.path} before={file.before ?? ''} after={file.after ?? ''} />}
         </section>
       ))}

@@ -36,7 +36,7 @@ export function start(name: string, waiting: string, View: (props: ViewProps) =>
     cancelled: (reason) => draw({ ended: `The call was cancelled${reason ? `: ${reason}` : ''}.` }),
   });
   draw({});
-  if (window.parent === window) draw({ ended: 'This page is shown by an assistant’s program, beside an answer of vaultbridge.' });
+  if (window.parent === window) draw({ ended: 'This page is shown by an assistant’s program, next to an answer from vaultbridge.' });
   else host.start(name).catch((error: Error) => draw({ ended: error.message }));
 }
 

@@ -66,7 +66,7 @@ export class Picture {
     this.#canvas = canvas;
     this.#on = on;
     const pen = canvas.getContext('2d', { alpha: true });
-    if (!pen) throw new Error('This browser draws no pictures. The list has the same notes.');
+    if (!pen) throw new Error('This browser cannot draw the graph. The list shows the same notes.');
     this.#pen = pen;
     const { signal } = this.#ends;
     canvas.addEventListener('pointerdown', (event) => this.#press(event), { signal });

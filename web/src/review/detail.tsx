@@ -208,7 +208,7 @@ function States({ proposal, isEdited, clashes }: { proposal: Proposal; isEdited:
       {!conflict && !clashes && rebased > 0 && (
         <div class="banner warn" role="status">
           <Icon name="warning" />
-          <p>The note has changed since this was proposed. The proposal was fitted to the note as it is now, and what was written meanwhile is kept. Look again before you accept.</p>
+          <p>The note has changed since this was proposed. The proposal was adapted to the current note, and what was written in the meantime is kept. Look again before you accept.</p>
         </div>
       )}
       {elsewhere.length > 0 && (

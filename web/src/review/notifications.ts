@@ -22,8 +22,8 @@ export const notifying = new Value<State>(read());
 export async function askToNotify(): Promise<void> {
   if ((await Notification.requestPermission()) === 'granted') localStorage.setItem(KEY, 'on');
   notifying.set(read());
-  if (notifying.get() === 'on') notify('You are told on the desktop when a proposal arrives and this tab is not in front.');
-  else notify('The browser did not allow notifications. Its settings for this site can.', 'bad');
+  if (notifying.get() === 'on') notify('You will get a desktop notification when a proposal arrives while this tab is not in front.');
+  else notify('The browser did not allow notifications. You can allow them in its settings for this site.', 'bad');
 }
 
 export function silence(): void {

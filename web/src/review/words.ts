@@ -39,7 +39,7 @@ export const OUTCOMES: Record<string, string> = {
   accepted: 'Accepted',
   edited: 'Accepted with your edits',
   rejected: 'Rejected',
-  expired: 'Too old: nobody decided',
+  expired: 'Expired: nobody decided',
   withdrawn: 'Withdrawn by the assistant',
   'accepted-in-terminal': 'Accepted in the terminal',
   'note-changed': 'Accepted, but not written: the note had changed',
@@ -47,7 +47,7 @@ export const OUTCOMES: Record<string, string> = {
 
 export const POLICIES: { value: Policy; title: string; explains: string }[] = [
   { value: 'off', title: 'Off', explains: 'Assistants change notes at once. Every change can be undone under Activity.' },
-  { value: 'destructive', title: 'Only what destroys', explains: 'You are asked before something is deleted or overwritten, a folder is moved, or many files change.' },
+  { value: 'destructive', title: 'Only destructive changes', explains: 'You are asked before something is deleted or overwritten, a folder is moved, or many files change.' },
   { value: 'all', title: 'Every change', explains: 'Nothing is written before you have accepted it here, in Obsidian or in the terminal.' },
 ];
 

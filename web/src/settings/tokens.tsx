@@ -44,7 +44,7 @@ export function Tokens({ vaults, disabled }: { vaults: string[]; disabled: boole
         : <ul class="rows">{tokens.map((token) => <Row key={token.id} token={token} disabled={disabled} again={loaded.again} />)}</ul>}
       {making ? <Make vaults={vaults} disabled={disabled} done={done} cancel={() => make(false)} />
         // Its own key: without one, the list that arrives would take this paragraph, and a press on it would be lost.
-        : <p key="make"><button type="button" disabled={disabled} onClick={() => make(true)}><Icon name="plus" />Make a token</button></p>}
+        : <p key="make"><button type="button" disabled={disabled} onClick={() => make(true)}><Icon name="plus" />Create a token</button></p>}
     </>
   );
 }
@@ -102,11 +102,11 @@ function Make({ vaults, disabled, done, cancel }: MakeProps): JSX.Element {
     }
   };
   return (
-    <form class="make card" ref={form} onSubmit={(event) => void submit(event)} aria-label="Make a token">
+    <form class="make card" ref={form} onSubmit={(event) => void submit(event)} aria-label="Create a token">
       <label>Name <input name="name" type="text" required maxLength={64} placeholder="phone" autocomplete="off" autofocus /></label>
       <label>Lifetime <select name="expires" defaultValue="90d">{LIFETIMES.map(({ value, title }) => <option key={value} value={value}>{title}</option>)}</select></label>
       <label class="check"><input type="checkbox" name="readOnly" defaultChecked />May only read</label>
-      <label>Its changes wait for you <select name="review">{POLICIES.map(({ value, title }) => <option key={value} value={value}>{value === 'off' ? 'As the vault says' : title}</option>)}</select></label>
+      <label>Its changes wait for you <select name="review">{POLICIES.map(({ value, title }) => <option key={value} value={value}>{value === 'off' ? 'As set for the vault' : title}</option>)}</select></label>
       {vaults.length > 1 && (
         <fieldset><legend>Vaults (none ticked: all)</legend>{vaults.map((name) => <label key={name} class="check"><input type="checkbox" name="vaults" value={name} />{name}</label>)}</fieldset>
       )}

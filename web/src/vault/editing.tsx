@@ -94,7 +94,7 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
   return (
     <div class="editing">
       <div class="editing-bar">
-        <span class="quiet" role="status">{saving ? 'Saving…' : isBehind ? 'Changed, not saved. The note has changed meanwhile too: Save shows both texts.' : dirty ? 'Changed, not saved' : 'Saved'}</span>
+        <span class="quiet" role="status">{saving ? 'Saving…' : isBehind ? 'Changed, not saved. The note has changed too: Save shows both texts.' : dirty ? 'Changed, not saved' : 'Saved'}</span>
         <button type="button" class="accept" disabled={!dirty || saving} onClick={() => void write()}>Save <kbd>Ctrl S</kbd></button>
         {dirty ? <button type="button" onClick={() => (dropDraft(vault, note.path), onLeave())}>Discard</button> : <button type="button" onClick={onLeave}>Done</button>}
       </div>
@@ -132,10 +132,10 @@ function Conflict({ note, mine, onType, onDone, onKeepEditing, onDiscard }: { no
   return (
     <div class="editing conflict">
       <div class="conflict-head" role="alert">
-        <p><Icon name="warning" /> <strong>{titleOf(note.path)} has changed since you began to edit.</strong> Nothing is lost. On the left is the note as it is now, on the right your text. Take over what you want to keep with the arrows, then save.</p>
+        <p><Icon name="warning" /> <strong>{titleOf(note.path)} has changed since you began to edit.</strong> Nothing is lost. On the left is the note as it is now, on the right your text. Use the arrows to take over what you want to keep, then save.</p>
         <div class="conflict-tools">
           <button type="button" class="accept" disabled={busy} onClick={() => void write()}>Save the right side</button>
-          <button type="button" onClick={() => onKeepEditing(text())}>Go on editing</button>
+          <button type="button" onClick={() => onKeepEditing(text())}>Continue editing</button>
           <button type="button" class="reject" onClick={onDiscard}>Discard my text</button>
         </div>
       </div>

@@ -35,7 +35,7 @@ export function Home(): JSX.Element {
       </header>
       {value.owner && <Waiting />}
       {!counts.notes && value.index.complete ? (
-        <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or let an assistant write the first.</p></Empty>
+        <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or have an assistant write the first.</p></Empty>
       ) : (
         <>
           {value.bookmarks.length > 0 && (

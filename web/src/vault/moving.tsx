@@ -68,7 +68,7 @@ function Move({ note, onClose }: { note: NoteData; onClose: () => void }): JSX.E
         <input ref={input} type="text" value={to} list="moving-folders" required aria-describedby="moving-help" onInput={(event) => setTo(event.currentTarget.value)} />
       </label>
       <datalist id="moving-folders">{folders.map((folder) => <option key={folder} value={`${folder}/`} />)}</datalist>
-      <p id="moving-help" class="quiet">A path that ends with / moves it into that folder. Every link to it follows.</p>
+      <p id="moving-help" class="quiet">A path that ends with / moves it into that folder. Every link to it is updated.</p>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       <p class="buttons">
         <button type="submit" class="accept" disabled={!to.trim() || to === note.path}>Rename</button>

@@ -107,7 +107,7 @@ function Missing({ path, again }: { path: string; again: () => void }): JSX.Elem
   };
   return (
     <Empty alone icon="note" title={`There is no “${titleOf(path)}” yet`}>
-      <p>No file of the vault has this name. It may have been moved, renamed or deleted.</p>
+      <p>No file in the vault has this name. It may have been moved, renamed or deleted.</p>
       {begun && <p role="status">Your unsaved text is kept: create the note with it, or copy what you need.</p>}
       {begun && <textarea class="begun" readOnly rows={8} aria-label="Your unsaved text" value={begun.text} />}
       <p class="buttons">

@@ -164,7 +164,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           </section>
         )}
       </div>
-      {query && asked === query && found && !total && !named.length && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words find notes that have only some of them.' : 'No note has these words. Try fewer or other ones.'}</p></Empty>}
+      {query && asked === query && found && !total && !named.length && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words also find notes that contain only some of them.' : 'No note contains these words. Try fewer or different ones.'}</p></Empty>}
     </div>
   );
 }

@@ -31,7 +31,7 @@ export default function Activity({ route }: { route: Route }): JSX.Element {
         </nav>
       </header>
       {isAway && <p class="banner warn" role="status"><Icon name="warning" />The server is away. What you see may be old; it goes on by itself.</p>}
-      {isLimited && !part && <p class="banner info" role="status">This token shows what concerns the files that it may see. Pausing and undoing is for the owner of the vault.</p>}
+      {isLimited && !part && <p class="banner info" role="status">This token shows only what concerns the files it may see. Only the owner of the vault can pause and undo.</p>}
       {isLimited && part ? <OwnersOnly icon="activity" /> : part === 'protocol' ? <Protocol /> : part === 'numbers' ? <Numbers /> : (
         <div class="activity-body">
           <Timeline route={route} disabled={isAway || isLimited} />

@@ -52,7 +52,7 @@ export default function Graph({ route }: { route: Route }): JSX.Element {
   if (!answer.nodes.path.length) {
     return (
       <Empty icon="graph" title="There is nothing to draw yet">
-        <p>{answer.complete ? 'Every note of the vault becomes a point here, and every [[link]] between two notes a line.' : 'The vault is being read. The graph appears by itself.'}</p>
+        <p>{answer.complete ? 'Every note in the vault becomes a point here, and every [[link]] between two notes becomes a line.' : 'The vault is being read. The graph will appear in a moment.'}</p>
       </Empty>
     );
   }
@@ -144,7 +144,7 @@ function Drawn(props: Shown): JSX.Element {
         {props.failed && <p class="graph-cut">{props.failed.message}</p>}
         {asList ? <List {...{ answer, visible, change }} /> : <Stage {...{ answer, of, visible, found, chosen, open, hover, label: around }} />}
         {!asList && told !== null && <Told answer={answer} node={told} around={(path) => change({}, path)} />}
-        {shownCount === 0 && <p class="graph-none">No note fits this filter. <button type="button" class="link" onClick={() => (hide(new Set()), change({ filter: null, unlinked: null }))}>Show all</button></p>}
+        {shownCount === 0 && <p class="graph-none">No note matches this filter. <button type="button" class="link" onClick={() => (hide(new Set()), change({ filter: null, unlinked: null }))}>Show all</button></p>}
       </section>
     </div>
   );

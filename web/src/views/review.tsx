@@ -94,7 +94,7 @@ export default function Review({ route }: { route: Route }): JSX.Element {
         </nav>
         <NotifyButton />
       </header>
-      {isAway && isListed && <p class="banner warn" role="status"><Icon name="warning" />The server is away. You can read, and decide as soon as it is back.</p>}
+      {isAway && isListed && <p class="banner warn" role="status"><Icon name="warning" />The server is away. You can read, but not decide until it is back.</p>}
       {showsDecided ? <Decided isAway={isAway} />
         : !isListed && !proposals.length ? <Loading />
         : !proposals.length ? <NothingWaits isAway={isAway} />
@@ -214,7 +214,7 @@ async function takeAll(proposals: Proposal[], assistant: string): Promise<void> 
 
 function NothingWaits({ isAway }: { isAway: boolean }): JSX.Element {
   const state = useValue(policy);
-  const choose = (value: 'destructive' | 'all'): void => void setPolicy(value).then(() => notify('Review is on. The next change of an assistant waits for you here.'), complain);
+  const choose = (value: 'destructive' | 'all'): void => void setPolicy(value).then(() => notify('Review is on. The next change by an assistant will wait for you here.'), complain);
   return (
     <Empty icon="review" title="Nothing is waiting">
       <p>When an assistant wants to change a note, the change appears here with both texts, and nothing is written before you accept it.</p>
@@ -239,7 +239,7 @@ function NotifyButton(): JSX.Element | null {
   const isOn = state === 'on';
   return (
     <button type="button" class="review-notify" aria-pressed={isOn} disabled={state === 'refused'} onClick={() => (isOn ? silence() : void askToNotify())}
-      title={state === 'refused' ? 'Your browser blocks notifications of this page. Its settings for this site can allow them.' : undefined}>
+      title={state === 'refused' ? 'Your browser blocks notifications from this page. You can allow them in its settings for this site.' : undefined}>
       {state === 'refused' ? 'Notifications are blocked' : isOn ? 'Notifies you' : 'Notify me'}
     </button>
   );

@@ -115,10 +115,10 @@ function ReviewPolicy({ disabled }: { disabled: boolean }): JSX.Element {
   const state = useValue(policy);
   if (!state) return <Loading />;
   const rank = (value: string): number => POLICIES.findIndex((one) => one.value === value);
-  const change = (value: 'off' | 'destructive' | 'all'): void => void setPolicy(value).then(() => notify('The review policy is changed. It holds for every assistant at once.'), complain);
+  const change = (value: 'off' | 'destructive' | 'all'): void => void setPolicy(value).then(() => notify('The review policy was changed. It applies to every assistant at once.'), complain);
   return (
     <fieldset class="policy" disabled={disabled}>
-      <legend>Which changes of assistants wait for you</legend>
+      <legend>Which of the assistants’ changes wait for you</legend>
       {POLICIES.map(({ value, title, explains }) => (
         <label key={value} class="card">
           <input type="radio" name="review" value={value} checked={state.review === value} disabled={rank(value) < rank(state.least)} onChange={() => change(value)} />
@@ -213,7 +213,7 @@ function Doctor(): JSX.Element {
           ))}
         </ul>
       )}
-      <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>{all ? 'Show only what needs a look' : 'Show all checks'}</button>
+      <button type="button" class="link" aria-expanded={all} onClick={() => showAll(!all)}>{all ? 'Show only what needs attention' : 'Show all checks'}</button>
     </>
   );
 }
