@@ -1,4 +1,4 @@
-"""One process that joins an Obsidian vault to every AI assistant.
+"""One process that connects an Obsidian vault to every AI assistant.
 
 For scripts and notebooks, without a server:
 
@@ -8,8 +8,8 @@ For scripts and notebooks, without a server:
         for hit in vault.search("window arrangements"):
             print(hit.path, hit.line, hit.text)
 
-`vaultbridge.api` explains it. `vaultbridge.plugins` is for tools of your own, `vaultbridge.client` for
-programs that talk to MCP servers. Everything else may change at any time.
+`vaultbridge.api` explains it. `vaultbridge.plugins` is for your own tools, `vaultbridge.client` for programs
+that talk to MCP servers. Everything else may change at any time.
 """
 
 __version__ = "0.1.0"

@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 for an error, 2 for wrong usage.
 
     What all commands need is done here: an output that is closed, full or no longer read, an argument that is
-    not text, and a bug of our own each end with one line and an exit code, never with a traceback.
+    not text, and a bug in vaultbridge each end with one line and an exit code, never with a traceback.
     """
     args = sys.argv[1:] if argv is None else argv
     if None in (sys.stdin, sys.stdout, sys.stderr) and _open_missing_streams() and args[:1] != ["serve"]:

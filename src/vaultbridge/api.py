@@ -23,8 +23,8 @@
     'active'
     >>> vault.close()
 
-Every change goes the way of the tools: checked, journaled, atomic, and all of an `edit` or nothing. Failures
-are `vaultbridge.errors.VaultbridgeError`, whose text says what would be right.
+Changes work like those of the tools: checked, journaled, atomic, and all of an `edit` or nothing. Failures
+are `vaultbridge.errors.VaultbridgeError`, whose text says how to correct the call.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
 
 
 class Hit(Struct, frozen=True):
-    """A note that was found: its best place, by heading and line, and what stands there."""
+    """A note that was found: its best place, by heading and line, and the text there."""
 
     path: str
     score: float
@@ -78,8 +78,8 @@ class Hit(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """A stretch of a note, exactly as it stands there, from `line` to `end_line`. `heading` is its section's,
-    "" before the first one."""
+    """Part of a note, exactly as written, from `line` to `end_line`. `heading` is its section's, "" before
+    the first one."""
 
     path: str
     heading: str
@@ -90,7 +90,7 @@ class Passage(Struct, frozen=True):
 
 class Note(Struct, frozen=True):
     """A note as it is on disk now. `hash` changes with its content: give it to `Vault.edit` as `expected`,
-    and a note that somebody else changed meanwhile is not overwritten."""
+    and a note that somebody else has changed since is not overwritten."""
 
     path: str
     text: str
@@ -172,7 +172,7 @@ class Edit:
         self._add(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
 
     def replace_section(self, note: str, heading: str, text: str) -> None:
-        """Replace what stands under a heading; the heading stays."""
+        """Replace the text under a heading; the heading stays."""
         self._add(ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note)))
 
     def set(self, note: str, **properties: Any) -> None:

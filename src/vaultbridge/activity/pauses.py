@@ -25,8 +25,8 @@ PAUSES: Final = 200
 
 
 class PauseList(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
-    """`everyone` pauses also those who have never been seen. `identities` maps each paused one to its name
-    for people."""
+    """`everyone` also pauses assistants that have never been seen. `identities` maps each paused one to its
+    name for people."""
 
     everyone: bool = False
     identities: dict[str, str] = {}

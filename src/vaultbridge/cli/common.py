@@ -38,13 +38,13 @@ LARGEST_NUMBER = 2**63 - 1
 
 _PLAIN_WORD = "\0"
 """Put before the words that follow `--`: no real argument contains it, and argparse then takes none of them
-for an option. Its own treatment of `--` is lost when options may stand anywhere."""
+for an option. argparse's own handling of `--` is lost if options may be anywhere."""
 
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class UsageExit(SystemExit):
-    """Wrong usage. People have been told; the error is for programs."""
+    """Wrong usage. The person has been informed; the error is for programs."""
 
     def __init__(self, error: InvalidArgument) -> None:
         super().__init__(USAGE)
@@ -178,7 +178,7 @@ class Parser(SuggestingParser):
             args.vault = option
 
     def _give_words(self, args: argparse.Namespace, after: list[argparse.Action]) -> bool:
-        """Hand out the words anew, VAULT's among them; returns whether there is a place for all of them."""
+        """Assign all the words again, including VAULT's; returns whether every word has a place."""
         words = [args.vault]
         for action in after:
             held = getattr(args, action.dest)
@@ -332,7 +332,7 @@ def to_one_line(text: str) -> str:
 
 
 def emit(value: Any) -> None:
-    """Print a JSON value on a line of its own."""
+    """Print a JSON value on its own line."""
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 

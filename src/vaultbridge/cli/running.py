@@ -103,7 +103,7 @@ def _show_time(at: float | None) -> str:
 
 
 OPEN_SECONDS: Final = 10.0
-"""How long a browser may take to accept the link; it goes on without us."""
+"""How long we wait for a browser to accept the link; it continues without us."""
 
 
 def main_page(argv: list[str]) -> int:
@@ -127,7 +127,7 @@ def _page(args: argparse.Namespace) -> int:
     if args.open:
         link = asyncio.run(_make_link(where))
         open_browser(link)
-        # The browser starts in a thread of its own, which ends with this program.
+        # The browser is started in a separate thread, which ends with this program.
         for thread in threading.enumerate():
             if thread.name == "browser":
                 thread.join(OPEN_SECONDS)

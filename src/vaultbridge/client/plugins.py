@@ -193,7 +193,7 @@ def open_target(
     timeout: float = 10.0,
     trust: Trust | None = None,
 ) -> Transport:
-    """Make a transport to `target`, not started. Raises InvalidArgument, which says what would be right.
+    """Make a transport to `target`, not started. Raises InvalidArgument, which says how to correct it.
 
     The current folder's `.mcp.json` may be anybody's: it may have come with an archive or a clone, and what
     it names runs with all rights of the user. So it is used only if `trust` agrees. A file given as `config`

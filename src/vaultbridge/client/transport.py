@@ -100,7 +100,7 @@ class Transport(Protocol):
     """Called for each message, in order. If it returns an awaitable, that is awaited before the next message
     is read, so it must not wait for an answer: the answer could only come after it."""
     on_close: Callable[[], object] | None
-    """Called once, as the last callback, when the transport has ended for good."""
+    """Called once, as the last callback, when the transport has ended permanently."""
     on_error: Callable[[Exception], object] | None
     """Called for every error, including those that `start` and `send` raise. An error does not end the
     transport."""

@@ -16,8 +16,8 @@ from vaultbridge.vault.paths import VaultPath
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
 """What became of a diff. `accepted` and `rejected`: by a person in a front end. `withdrawn`: by the client,
-also when a person rejects it in the terminal. `accepted-in-terminal`. `note-changed`: accepted in a front
-end, but not written, because the note had changed since the client read it."""
+including when a person rejects it in the terminal. `accepted-in-terminal`. `note-changed`: accepted in a
+front end, but not written, because the note had changed since the client read it."""
 
 OUTCOMES: Final[dict[CloseReason, str]] = {
     "accepted": "accepted",
@@ -34,9 +34,9 @@ ELSEWHERE_KEPT: Final = 20
 
 class Diff(Struct, frozen=True):
     """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes.
-    `software` and `pid` say which program asks. `conflict` says why the change does not fit the note any
-    more. `elsewhere` are the times and authors of changes since. `change` is the number in the journal of
-    what the client wrote. `by` says where a person decided, and `comment` is what they said to it."""
+    `software` and `pid` say which program asks. `conflict` says why the change no longer fits the note.
+    `elsewhere` are the times and authors of changes since. `change` is the number in the journal of what the
+    client wrote. `by` says where a person decided, and `comment` is what they said to it."""
 
     id: str
     client: str
@@ -101,7 +101,7 @@ class NoteJournal(Protocol):
 
 
 class DiffArchive(Protocol):
-    """Keeps what became of diffs (`editor.reviews`), in one list with every other proposal."""
+    """Stores the outcome of diffs (`editor.reviews`), in one list with every other proposal."""
 
     async def open_diff(self, path: VaultPath, *, is_new: bool, actor: str, pid: int, label: str) -> int:
         """The number of a diff that is shown now. Raises VaultbridgeError when it cannot be stored."""

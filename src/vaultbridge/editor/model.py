@@ -106,7 +106,7 @@ class VaultView(Protocol):
         ...
 
     def locate(self, path: VaultPath) -> Path:
-        """The file on disk, as it is stored there (also for a note that does not exist yet)."""
+        """The file on disk, as it is stored there (even for a note that does not exist yet)."""
         ...
 
     async def find(self, name: str) -> VaultPath:

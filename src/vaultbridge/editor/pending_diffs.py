@@ -5,7 +5,7 @@ the companion, the command line). It ends in one of three ways: accepted, reject
 as an error because nobody can see it. A disconnect, a timeout or a closed tab never accepts, and no diff
 outlives its client. This module writes no file: the client does, after an acceptance.
 
-The client does not report what became of a diff, so the note is read to find out: a closed tab may mean that
+The client does not report the outcome of a diff, so the note is read to find out: a closed tab may mean that
 the person accepted in the terminal, and a client does not write an accepted text over a note that has
 changed. What it writes is recorded in the journal as its change.
 
@@ -60,7 +60,7 @@ RECORD_SECONDS: Final = 10.0
 busy, and a later save is somebody else's."""
 
 REREAD_SECONDS: Final = 0.1
-"""The time between two reads of the note meanwhile: a hundred reads at most."""
+"""The time between two reads of the note: a hundred reads at most."""
 
 SHOWN_KEPT: Final = 4
 """How many older states of a diff are remembered: a person may decide on what was shown a moment ago."""
@@ -181,7 +181,7 @@ class PendingDiffs:
                 if note is not None and note != old_text:
                     pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=note)
                     # The client carries what differs from the text that it read over to the note as it is
-                    # now. Given what others wrote meanwhile, it would write that twice.
+                    # now. If it got what others have written since, it would write that twice.
                     own = merge_texts(note, decision.text, old_text)
                     decision = decision if own is None else Accepted(own)
                 elif journal is not None:
@@ -240,7 +240,7 @@ class PendingDiffs:
                     continue  # It was decided meanwhile.
 
     async def _look(self, pending: _Pending, check: _OutcomeCheck) -> None:
-        """Read the note until it shows what became of the diff. An acceptance of an unchanged note is
+        """Read the note until it shows the outcome of the diff. An acceptance of an unchanged note is
         certain: the front ends hear of it soon, and the client may still write it later."""
         loop = asyncio.get_running_loop()
         certain = check.found == check.otherwise
@@ -293,7 +293,7 @@ class PendingDiffs:
                 front_end.closed(pending.diff, reason)
 
     def _keep(self, diff: Diff, reason: CloseReason) -> None:
-        """Store what became of a diff, without waiting for it."""
+        """Store the outcome of a diff, without waiting for it."""
         if self.archive is None or diff.id not in self._kept:
             return
         before = self._archiving.get(diff.id)
@@ -311,7 +311,7 @@ class PendingDiffs:
         self._archiving[diff.id] = task = asyncio.get_running_loop().create_task(store(self.archive))
 
     async def archived(self) -> frozenset[str]:
-        """Wait until what became of closed diffs is stored. Returns the ids of those that are not over."""
+        """Wait until the outcomes of closed diffs are stored. Returns the ids of those that are not over."""
         if self._archiving:
             await asyncio.wait(tuple(self._archiving.values()))
         return frozenset(self._open)
@@ -342,7 +342,7 @@ class PendingDiffs:
         self, diff_id: str, decision: Decision, *, by: str = "", comment: str = ""
     ) -> asyncio.Future[CloseReason]:
         """Record a person's decision. Returns what becomes of the diff, which may take OUTCOME_SECONDS when
-        the note has changed. Raises InvalidArgument when no such diff is waiting (any more)."""
+        the note has changed. Raises InvalidArgument if no such diff is waiting, or no longer."""
         pending = self._find(diff_id)
         assert pending.diff is not None
         edited = isinstance(decision, Accepted) and decision.text != pending.diff.new_text

@@ -194,7 +194,7 @@ class EngineView:
         if self._writer is self._engine:
             return await asyncio.to_thread(self._write, path, text, actor)
         if self._waiting is None:
-            # Threads of its own: they may wait for a person, whose decision needs a thread too.
+            # Separate threads: they may wait for a person, whose decision needs a thread too.
             self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
         loop = asyncio.get_running_loop()
         # In a copy of this context, as `to_thread` does: what is written counts as the caller's call.

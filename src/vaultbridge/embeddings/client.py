@@ -101,7 +101,7 @@ class EmbeddingClient:
             return self._exchange(body)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
             self.close()
-            # A connection that was idle may have been closed by the server meanwhile.
+            # A connection that was idle may have been closed by the server in the meantime.
             if not reused:
                 raise EndpointFailed(_describe(error), slow=isinstance(error, TimeoutError)) from None
         except (OSError, http.client.HTTPException) as error:

@@ -1,8 +1,8 @@
-"""The embeddings of one vault: sends its passages, ranks passages by a question, and says how it stands.
+"""The embeddings of one vault: sends its passages, ranks passages for a question, and reports its state.
 
 The engine holds one of these when an endpoint is configured. Several processes may share the file of vectors;
-only one that keeps running sends (`start`), any may ask. Questions have a thread of their own: a search waits
-for the model only as long as it wants to.
+only one that keeps running sends (`start`), any may ask. Questions have their own thread, so that a search
+waits for the model only as long as it chooses.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class _Waiting(Struct, frozen=True):
 
 
 class SendStatus(Struct, frozen=True):
-    """`problem` is why sending stands still, for people; "" when it does not."""
+    """`problem` says, for people, why sending has stopped; "" if it has not."""
 
     sending: bool = False
     left: int = 0
@@ -227,7 +227,7 @@ class Sender:
         return pending
 
     def _batches(self, paths: Iterable[str]) -> Iterator[list[_Waiting]]:
-        """Group notes until their missing passages fill a request. A note with many is a group of its own."""
+        """Group notes until their missing passages fill a request. A note with many forms its own group."""
         group: list[_Waiting] = []
         missing = chars = 0
         for path in paths:

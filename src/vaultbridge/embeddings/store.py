@@ -265,7 +265,7 @@ class VectorStore:
                 db.execute("DELETE FROM notes WHERE path = ?", (path,))
 
     def tidy(self) -> None:
-        """Delete the vectors that no passage has any more and, when they are many, the rows of passages that
+        """Delete the vectors that no passage has any longer and, if there are many, the rows of passages that
         are gone: every reader then loads the rest again."""
         with self._transaction(write=True) as db:
             (gone,) = db.execute("SELECT count(*) FROM passages WHERE hash IS NULL").fetchone()
@@ -280,7 +280,7 @@ class VectorStore:
 
     def changes_since(self, version: int, emptied: int) -> tuple[int, int, list[StoredPassage]]:
         """The passages that changed after `version`, with the version now; all of them if the file was
-        emptied meanwhile, which the second number tells."""
+        emptied in the meantime, which the second number shows."""
         with self._transaction() as db:
             now, times = int(_meta(db, "version")), int(_meta(db, "emptied"))
             if times != emptied:

@@ -101,8 +101,7 @@ class LinkedNote(Struct, frozen=True):
 
 
 class Hub(Struct, frozen=True):
-    """A map of other notes: the links that stand outside of its passages, as written, and how many more did
-    not fit."""
+    """A map of other notes: the links outside its passages, as written, and how many more did not fit."""
 
     path: VaultPath
     links: tuple[str, ...]

@@ -111,7 +111,7 @@ class Finder:
         return self._root.path_of(place) if place.is_file() else None
 
     def spelled(self, name: str) -> Iterator[VaultPath]:
-        """The visible paths that a name may stand for: as it is, and with `.md`."""
+        """The visible paths that a name may mean: as given, and with `.md`."""
         for spelled in (name, f"{name}.md"):
             try:
                 path = vault_path(spelled)

@@ -1,5 +1,5 @@
-"""Indexes what this process wrote, in a thread of its own: an edit is answered as soon as it is on the disk,
-and the next query of this process waits until it is in the index too.
+"""Indexes what this process wrote, in a separate thread: an edit is answered as soon as it is on disk, and
+the next query of this process waits until it is in the index too.
 
 Edits in quick succession are indexed together, in one transaction.
 """
@@ -18,7 +18,7 @@ ANSWER_SECONDS: Final = 0.002
 
 class Follower:
     """`index` is called with the files that changed, in a thread that the first change starts, and `tidy`
-    with how many there were, when nobody has to wait any more. They must not raise."""
+    with how many there were, when nobody has to wait for it. They must not raise."""
 
     def __init__(
         self, index: Callable[[frozenset[VaultPath]], None], tidy: Callable[[int], None] = lambda _: None

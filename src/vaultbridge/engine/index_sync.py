@@ -322,7 +322,7 @@ class IndexSync:
     # For a process that keeps running.
 
     def start(self) -> None:
-        """Leads from now on, or stands by while another process does. Returns at once."""
+        """Leads from now on, or waits while another process does. Returns at once."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="index-leader", daemon=True)
             self._thread.start()
@@ -393,8 +393,8 @@ class IndexSync:
         self._compared = -TRUSTED_SECONDS
 
     def _catch_up(self) -> None:
-        """Queries may trust the watch again only when everything was compared and nothing was missed
-        meanwhile."""
+        """Queries may trust the watch again only when everything has been compared and nothing was missed in
+        the meantime."""
         self._behind = False
         done = self._compare_all()
         self._checkpoint("compared")

@@ -195,7 +195,7 @@ class Prepend(_Addition, frozen=True, kw_only=True, tag="prepend"):
 
 
 class ReplaceSection(NoteEdit, frozen=True, kw_only=True, tag="replace_section"):
-    """Replace what stands under `heading` (the heading stays), or `block` (its id stays). One of the two is
+    """Replace the text under `heading` (the heading stays), or `block` (its id stays). One of the two is
     needed."""
 
     BRIEF = "content, at heading or block"

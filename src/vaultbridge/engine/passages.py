@@ -1,6 +1,7 @@
 """Cuts passages out of notes: the part of a section that says most, within a size. Pure: text in, spans out.
 
-A passage is always a stretch of the note as it stands, so that a reader may quote it and an edit finds it."""
+A passage is always part of the note exactly as written, so that a reader can quote it and an edit can find
+it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Part(Struct, frozen=True, kw_only=True, gc=False):
     """What to read of a note. At most one of `heading`, `block`, `lines` and `outline` is given.
 
     `lines` are first and last, counted from 1, both included; a last of 0 means to the end. `start` is where
-    a former excerpt said that it goes on."""
+    the previous excerpt said that the text continues."""
 
     heading: str = ""
     block: str = ""
@@ -73,8 +73,8 @@ def parse_lines(text: str, argument: str = "lines") -> tuple[int, int]:
 
 
 class Excerpt(Struct, frozen=True, gc=False):
-    """`first_line` and `last_line` are where the text stands in the note. `next_start` is what to give as
-    `start` to go on, or None when nothing is left."""
+    """`first_line` and `last_line` are where the text is in the note. `next_start` is what to give as `start`
+    to go on, or None when nothing is left."""
 
     text: str
     first_line: int
@@ -109,7 +109,7 @@ def excerpt(text: str, note: Note, part: Part = WHOLE) -> Excerpt:
 
 
 def exact_part(text: str, note: Note, part: Part = WHOLE) -> str:
-    """The part as it stands in the note, however long. Raises as `excerpt` does."""
+    """The part exactly as it is in the note, however long. Raises as `excerpt` does."""
     _check_single(part)
     start, end = _span(text, note, Positions(text), part)
     return text[start:end]

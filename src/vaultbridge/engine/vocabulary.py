@@ -86,7 +86,7 @@ def parse_operations(value: Any) -> list[Operation]:
 
 
 def _hint(item: Any) -> str:
-    """What would be right: the operations there are, or the fields of the one that was named."""
+    """The hint: the operations there are, or the fields of the one that was named."""
     op = item.get("op") if isinstance(item, dict) else None
     if not isinstance(op, str) or op not in OPERATIONS:
         return f"`op` is one of: {', '.join(OPERATIONS)}."

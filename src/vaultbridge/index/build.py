@@ -190,8 +190,8 @@ def receive_result(pipe: BinaryIO) -> ChunkResult | None:
 
 
 def serve() -> None:
-    """The main loop of a child. A thread of its own receives the chunks, so that the parent can always send
-    one while we send a result; otherwise the two could wait for each other for ever."""
+    """The main loop of a child. A separate thread receives the chunks, so that the parent can always send one
+    while we send a result; otherwise the two could wait for each other forever."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 

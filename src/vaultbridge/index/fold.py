@@ -3,7 +3,7 @@
 `fold_text` removes case, accents, width and invisible characters, so that `resume` and `résumé` find the same
 notes. `separate_words` gives the folded text in the form the full-text table indexes: each character of a
 script without spaces (Chinese, Japanese, Thai, …), each Hangul syllable and each symbol such as an emoji
-becomes a word of its own, other words stay whole, and every separator becomes a blank.
+becomes a separate word, other words stay whole, and every separator becomes a blank.
 
 One rule ties the two together: a string without separators that occurs in the folded text is within one
 word of the separated text, or is a run of neighbouring words. So the word table can answer substring
@@ -66,7 +66,7 @@ def _within(code: int, starts: list[int], ranges: tuple[tuple[int, int], ...]) -
 
 
 def stands_apart(char: str) -> bool:
-    """Whether a character of folded text becomes a word of its own in separated text."""
+    """Whether a character of folded text becomes a separate word in separated text."""
     if char < "\x80":
         return False
     if _within(ord(char), _APART_STARTS, _APART):

@@ -81,7 +81,7 @@ class LinkGraph:
         self._exists = exists
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
-        """Returns every link to a file, also from itself, by source and line."""
+        """Returns every link to a file, including its own, by source and line."""
         with self._index.reading() as db:
             rows = self._links_to(db, path)
         rows.sort(key=lambda row: (row[0], row[2], row[1]))

@@ -5,7 +5,7 @@ serves three uses: a single file, when it changes; everything, after a first bui
 hidden files, for a caller who may not see them.
 
 The second half keeps the stored results exact. The table `totals` holds the counts. The table `marks` lists
-what stands out: notes without backlinks or without links, conflict copies, note names used twice. Both change
+notable files: notes without backlinks or without links, conflict copies, note names used twice. Both change
 in the same transaction as the rows they are counted from, and only where the result differs: another
 paragraph in a note writes nothing here.
 

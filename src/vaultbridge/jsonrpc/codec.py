@@ -205,8 +205,8 @@ def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
     """Explain why the fast decoder failed, and find the id if the text is JSON after all.
 
     The fast decoder rejects lone surrogate escapes and numbers beyond a double, both of which the grammar of
-    JSON allows. A JavaScript client can produce the former by cutting a string in two, and waits for an
-    answer to its id. So the slow decoder of the standard library looks for the id, and only for that.
+    JSON allows. A JavaScript client can produce such text by cutting a string in two, and waits for an answer
+    to its id. So the slow decoder of the standard library looks for the id, and only for that.
     """
     try:
         value = _decode_slowly(data.decode("utf-8"))

@@ -79,7 +79,7 @@ class Malformed(msgspec.Struct, frozen=True):
 
 class MalformedAnswer(Malformed, frozen=True):
     """An answer to us that cannot be read. It is never answered: its id is that of a request of ours, and the
-    peer would take an error with that id for the answer to a request of its own."""
+    peer would take an error with that id for the answer to one of its own requests."""
 
 
 Message = Request | Notification | Response | ErrorResponse

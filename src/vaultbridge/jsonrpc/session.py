@@ -54,7 +54,7 @@ class AnswerReceived(msgspec.Struct, frozen=True):
 
 
 class CancelReceived(msgspec.Struct, frozen=True):
-    """The peer no longer wants an answer to request `id`, which is not in flight any more."""
+    """The peer no longer wants an answer to request `id`, which is no longer in flight."""
 
     id: RequestId
     reason: str

@@ -117,7 +117,7 @@ def has_section(text: str, note: Note, heading: str) -> bool:
 
 def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
     """Find the block with this id; `^` is optional and case is ignored. Raises EditRefused with a list of the
-    note's ids, and with `unique` also when two blocks have the id."""
+    note's ids; with `unique`, also if two blocks have the id."""
     wanted = block_id.lstrip("#").removeprefix("^").lower()
     found = [block for block in note.blocks if block.id.lower() == wanted]
     if not found:

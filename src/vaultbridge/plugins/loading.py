@@ -1,7 +1,7 @@
 """Runs a plugin file or loads an entry point, and collects its tools.
 
-Plugin code runs in a thread of its own for a bounded time, because it may wait or loop for ever. A failure is
-reported in one line that names the place in the file. `registry` decides what is loaded, and when.
+Plugin code is loaded in a separate thread for a bounded time, because it may wait or loop forever. A failure
+is reported in one line that names the place in the file. `registry` decides what is loaded, and when.
 
 Plugin files can share code: `import _words` finds `_words.py` beside the file that asks. Only names that
 begin with `_` are found this way, which no plugin file has, and only after everything else that Python knows,
@@ -139,8 +139,8 @@ def module_name(file_name: str) -> str:
 
 
 def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[ForeignTool]:
-    """Return or raise what `load` does. Raises TimedOut if that takes longer than `seconds`; `load` then goes
-    on in a daemon thread, which does not keep the process alive."""
+    """Return or raise what `load` does. Raises TimedOut if that takes longer than `seconds`; `load` then
+    continues in a daemon thread, which does not keep the process alive."""
     outcome: queue.SimpleQueue[list[ForeignTool] | BaseException] = queue.SimpleQueue()
 
     def work() -> None:

@@ -174,7 +174,7 @@ class Connection:
         """At the end of input: let the requests in flight finish and answer them, then close.
 
         Requests without a time limit (a listening stream, a question to a person) end at once: nothing can
-        answer them any more. The others get `seconds`, or DRAIN_SECONDS.
+        answer them now. The others get `seconds`, or DRAIN_SECONDS.
         """
         self._session_ending()
         try:

@@ -1,6 +1,6 @@
 """The interface between a connection and the protocol spoken on it, which is called its dialect.
 
-Every connection has a dialect of its own, made by a function `(peer) -> Dialect`. The connection
+Every connection has its own dialect, made by a function `(peer) -> Dialect`. The connection
 (`protocols.connection.Connection`) asks it for the handler of each request, runs the handler as a task with a
 time limit, and sends what it returns:
 
@@ -109,8 +109,8 @@ class Peer(Protocol):
     def progress(
         self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
     ) -> bool:
-        """Report the progress of a request; False when the client did not ask for it or the request is
-        over."""
+        """Report the progress of a request; False if the client did not ask for it or the request has
+        ended."""
         ...
 
     async def request(
@@ -217,7 +217,7 @@ class Dialect(Protocol):
         ...
 
     async def close(self) -> None:
-        """The connection is over: release its resources."""
+        """The connection has ended: release its resources."""
         ...
 
 

@@ -37,7 +37,7 @@ DIALOG_CHARS: Final = 4000
 """The longest diff in a client's dialog: more does not fit on a screen."""
 
 DIALOG_ROUNDS: Final = 3
-"""How often a client's user is asked again because the notes have changed meanwhile."""
+"""How often a client's user is asked again because the notes have changed in the meantime."""
 
 FILES_NAMED: Final = 10
 """How many files an answer or a dialog names."""

@@ -1,4 +1,4 @@
-"""A proposal as a value: who asks for which change, how it looks now, and what became of it. No I/O.
+"""A proposal as a value: who proposed which change, what it looks like now, and its outcome. No I/O.
 
 A proposal has versions. The first is what the assistant asked for; when a note of it changes, the next is the
 same change on the note as it is then. A version's `hash` says what a person saw, and its `shape` what that
@@ -137,7 +137,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     @property
     def is_diff(self) -> bool:
-        """Whether it was a diff of Claude Code: only what became of it is kept."""
+        """Whether it was a diff from Claude Code: only its outcome is stored."""
         return self.why == "diff"
 
     @property

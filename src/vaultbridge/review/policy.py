@@ -81,7 +81,7 @@ def _find_danger(planned: Planned, operations: Sequence[Operation]) -> Reason | 
 
 
 def replaces_whole(operation: Operation) -> bool:
-    """Whether an operation gives a file a whole new text. A canvas is edited by writing it anew."""
+    """Whether an operation gives a file a whole new text. A canvas is edited by rewriting it."""
     if getattr(operation, "overwrite", False):
         return True
     tag = operation.__struct_config__.tag

@@ -1,7 +1,7 @@
 """The proposals of a vault, in a database in its cache folder that all processes of the machine share.
 
 An assistant's process puts a proposal there and waits; the process where a person decides takes it, writes
-the change and records what became of it. So neither of them has to know the other, and whoever is killed, no
+the change and records the outcome. So neither of them has to know the other, and whoever is killed, no
 proposal is lost. The file also says which processes have a person in front of them, and which policy a person
 has set for the vault. Nothing here reads or writes a note.
 """
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "review.sqlite"
 
 WAITING_PROPOSALS: Final = 100
-"""The most that wait at once: nobody decides on more, and an assistant that goes on should be stopped."""
+"""The most that wait at once: nobody decides on more, and an assistant that keeps proposing should be
+stopped."""
 
 STORED_BYTES: Final = 256 * MIB
 """The most that waiting proposals hold together, with the content of their files: as much as the journal."""
 
 KEPT_PROPOSALS: Final = 1000
-"""The most decided ones that are remembered, without their content: `history` tells what became of them."""
+"""The most decided ones that are remembered, without their content: `history` shows their outcome."""
 
 WAITING_SECONDS: Final = 7 * 86_400.0
 """After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
@@ -155,7 +156,7 @@ class ReviewStore:
         return number
 
     def get(self, number: int, *, diff: bool = False) -> Proposal:
-        """A change of a tool, or what became of a diff. Raises InvalidArgument for an unknown one."""
+        """A tool's change, or the outcome of a diff. Raises InvalidArgument for an unknown one."""
         unknown = _unknown(f"{'d' if diff else 'p'}{number}")
         if not self.exists:
             raise unknown
@@ -221,7 +222,7 @@ class ReviewStore:
             )
 
     def settle(self, number: int, status: Status, decided: Decided, outcome: Outcome | None = None) -> None:
-        """Record what became of a claimed proposal."""
+        """Record the outcome of a claimed proposal."""
         with self._writing() as db:
             db.execute(
                 "UPDATE proposals SET status = ?, decided = ?, outcome = ?, body = NULL WHERE number = ?",

@@ -30,7 +30,7 @@ DEBOUNCE_MS: Final = 400
 """The longest time to collect a burst of changes: an editor writes, renames and touches a file at once."""
 
 QUIET_MS: Final = 50
-"""How long it must be quiet until a burst is over."""
+"""How long it must be quiet before a burst counts as finished."""
 
 POLL_SECONDS: Final = 2.0
 """How often we check without an event: some file systems send none, and a change between two watches is

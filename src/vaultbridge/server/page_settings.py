@@ -1,9 +1,9 @@
 """The page's settings: vaults and scopes, tokens, assistants that were connected, the companion, `doctor`.
 
 Below `/page/api`, for the owner alone. What is configured in a file is shown with what to do about it, and is
-not written here: the file is the owner's, with comments and an order of its own. Tokens are made and revoked.
-What the command line finds out (`doctor`, `companion status`) is asked of the command line, in a process of
-its own, so that both always say the same.
+not written here: the file is the owner's, with its own comments and order. Tokens are made and revoked. What
+the command line finds out (`doctor`, `companion status`) comes from the command itself, run as a separate
+process, so that both always say the same.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
 
 class StdioPlan(Struct, frozen=True, kw_only=True):
     """Everything that must be decided before the first answer. Empty `vaults` means those in Obsidian's list,
-    which is read later. `everywhere` applies to vaults without a configuration of their own."""
+    which is read later. `everywhere` applies to vaults without their own configuration."""
 
     vaults: dict[str, VaultPlan]
     everywhere: VaultPlan

@@ -35,7 +35,7 @@ SOURCES_SHOWN: Final = 5
 
 
 FIGURE_NOTES: Final = 120
-"""The most notes in the figure of a neighbourhood: more cannot be told apart in a chat."""
+"""The most notes in the figure of a neighbourhood: more could not be distinguished in a chat."""
 
 
 class LinksArguments(Arguments, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 returns the passages of the vault that a question needs, in one call and within a budget.
 
 A ranked hit names the best section of a note and the line to read there, with the words that matter marked. A
-hit of the app's language is a line, exactly as it stands in the note.
+hit of the app's query language is a line, exactly as it is in the note.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def _shift(match: HitMatch) -> list[tuple[int, int]]:
 
 
 def mark_words(text: str, spans: Iterable[tuple[int, int]], mark: tuple[str, str] = MARK) -> str:
-    """Each word once, where it first stands. A word that the note itself marks stays as it is, and so does
+    """Each word once, where it first occurs. A word that the note itself marks stays as it is, and so does
     one in a wikilink, which somebody may copy."""
     pieces: list[str] = []
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Absolute paths: which vault contains one, and which vault path it stands for.
+"""Absolute paths: which vault contains one, and which vault path it means.
 
 An assistant that also works on files names a note as it names a file. A leading slash can mean the top of the
 machine or the top of the vault, as in Obsidian's own links. `make_vault_relative` decides, in this order:

@@ -33,8 +33,8 @@ _SEARCH: Final = _FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
 _DESCRIPTORS: Final = "/proc/self/fd/"
 
 RESOLVE_ATTEMPTS: Final = 20
-"""How often we try to follow a link that changes meanwhile: a program that changes it in a loop gets in the
-way now and then, but not twenty times in a row."""
+"""How often we try to follow a link that changes while we look: a program that changes it in a loop gets in
+the way now and then, but not twenty times in a row."""
 
 _NOREPLACE: Final = 1
 _EXCHANGE: Final = 2

@@ -1,4 +1,4 @@
-"""What kind of file a name stands for. Obsidian, browsers and assistants all decide it by the suffix."""
+"""What kind of file a name denotes. Obsidian, browsers and assistants all decide it by the suffix."""
 
 from __future__ import annotations
 

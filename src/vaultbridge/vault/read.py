@@ -42,7 +42,7 @@ BUSY_SECONDS: Final = 3.0
 save takes, shorter than an assistant's patience."""
 
 BUSY_POLL_SECONDS: Final = 0.01
-"""How often it tries again meanwhile."""
+"""How often it tries again in that time."""
 
 
 def is_open_for_writing(handle: int) -> bool | None:

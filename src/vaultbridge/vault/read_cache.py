@@ -3,8 +3,8 @@
 Assistants read the same few notes again and again, and a server that answers from here does so in its event
 loop: no thread, no wait. Over HTTP that takes 170 µs of the server instead of 290, and it is all this module
 is for. So nothing here may wait for a disk or a network: only a file system of this machine is asked, and a
-file is remembered by its stat only when a later change is sure to show in it. Where that cannot be told, the
-answer is None, and the caller reads the file as any other.
+file is remembered by its stat only when a later change is sure to show in it. If that cannot be established,
+the answer is None, and the caller reads the file in the ordinary way.
 """
 
 from __future__ import annotations

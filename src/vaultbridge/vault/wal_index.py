@@ -31,7 +31,7 @@ GROWING_SECONDS: Final = 1.0
 regions that lasts longer is the work of somebody else: even a busy machine lets a thread go on sooner."""
 
 GROWING_POLL_SECONDS: Final = 0.001
-"""How often the size is looked at meanwhile."""
+"""How often the size is checked in that time."""
 
 
 class WalIndex:
@@ -87,5 +87,5 @@ class WalIndex:
         return size
 
     def forget(self) -> None:
-        """Call it when every connection of this process is closed: nothing is mapped any more."""
+        """Call it when every connection of this process is closed: nothing is mapped now."""
         self._seen = 0

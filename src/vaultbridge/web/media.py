@@ -5,8 +5,8 @@
     address = media.make(grant, "Notes", "Attachments/sky.png")
 
 A ticket is a random name for one file and one caller. It lives in the memory of this process, expires, and
-ends with its caller's token. The file is looked up again at each request, so that what the scope hides
-meanwhile is gone. A file of the vault is foreign content: it is served with headers under which nothing in it
+ends with its caller's token. The file is looked up again at each request, so that a file that the scope hides
+by then is gone. A file of the vault is foreign content: it is served with headers under which nothing in it
 runs, and only as what its suffix says.
 
 `measure_picture` reads a picture's width and height, so that a page leaves room for it.

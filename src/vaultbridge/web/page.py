@@ -66,7 +66,7 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         # its author when the note is read.
         "img-src 'self' data:",
         "media-src 'self'",
-        # PDF files of the vault, which are served with a policy of their own.
+        # PDF files of the vault, which are served with a separate policy.
         "frame-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",

@@ -145,8 +145,8 @@ def complete_bash(line: str = "", breaks: str = "") -> list[str]:
 
 
 def _split_bash(line: str, breaks: str) -> tuple[list[str], str, int]:
-    """Split a line into words without their quotes. The last one ends at the cursor: beside it stand the
-    quote that is open there, and how many of its characters bash keeps."""
+    """Split a line into words without their quotes. The last one ends at the cursor: it comes with the quote
+    that is open there, and how many of its characters bash keeps."""
     words = [""]
     quote = ""
     kept = 0
@@ -170,8 +170,8 @@ def _split_bash(line: str, breaks: str) -> tuple[list[str], str, int]:
 
 
 def complete_line(words: list[str], at: int) -> list[str]:
-    """Return what may stand in place of word `at`, where word 0 is `vaultbridge` itself. Instead of an error
-    it returns nothing: a shell has no place for one."""
+    """Return the candidates for word `at`, where word 0 is `vaultbridge` itself. Instead of an error it
+    returns nothing: a shell has no place for one."""
     at = min(at, len(words))
     current = words[at] if at < len(words) else ""
     if at <= 1:

@@ -277,7 +277,7 @@ def render_diff(before: str, after: str, file: Path) -> str:
 
 
 def _shorten_row(row: str) -> str:
-    """Shorten a line in its middle: what is added to a file of one line stands at its end."""
+    """Shorten a line in its middle: what is added to a one-line file is at its end."""
     if len(row) <= ROW_CHARS:
         return row
     return f"{row[: ROW_CHARS // 5]} … {row[-ROW_CHARS * 4 // 5 :]}"

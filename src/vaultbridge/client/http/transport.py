@@ -67,7 +67,7 @@ def describe_cause(error: BaseException) -> str:
 
 
 POSTS: Final = 256
-"""Concurrent requests: each uses a connection of its own."""
+"""Concurrent requests: each uses its own connection."""
 
 RESUMES: Final = 5
 """Attempts to resume one event stream before its request fails."""

@@ -161,7 +161,7 @@ class Inbox:
         return False
 
     async def _deliver_and_reset(self, message: Message) -> None:
-        """Deliver, then restart the silence: frames that arrived meanwhile have not been read yet."""
+        """Deliver, then restart the silence: frames that arrived in the meantime have not been read yet."""
         self._delivering = True
         try:
             await self._deliver(message)

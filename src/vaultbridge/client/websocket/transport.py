@@ -286,8 +286,8 @@ class WebSocketTransport(Callbacks):
         self._ending = True
         await self._stop_tasks()
         attempts = self.settings.reconnect_attempts
-        # Notifications stay in the queue file until the server is back. Requests do not: their callers are
-        # told now that they failed, so they must not be sent later.
+        # Notifications stay in the queue file until the server is back. Requests do not: their callers now
+        # get an error, so they must not be sent later.
         others_kept = self.settings.queue_file is not None
         why = f"The connection was lost and {attempts} attempt(s) to restore it failed"
         await self._fail_remaining(why, confirmed=False, requests_kept=False, others_kept=others_kept)

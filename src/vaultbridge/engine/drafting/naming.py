@@ -133,7 +133,7 @@ def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -
 
 
 def is_folder(draft: Draft, path: VaultPath, context: OperationContext) -> bool:
-    """Whether the draft has such a folder: one on disk, which may be empty, or one of its own."""
+    """Whether the draft has such a folder: one on disk, which may be empty, or one that it creates."""
     on_disk = context.is_folder(path) and not draft.has_left(path)
     return on_disk or any(is_under(made, path) for made in draft.new_paths())
 

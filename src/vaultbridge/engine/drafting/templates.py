@@ -62,7 +62,7 @@ def plan_addition(
 
 
 def _new_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]:
-    """Like the app, creates the note without its template when that is missing, and says so."""
+    """Like the app, creates the note without its template if that is missing, and adds a notice."""
     template = engine.settings.periodic_notes(note.period).template
     if not template:
         return "", ()

@@ -242,7 +242,7 @@ class _Blocked:
                 self._ends.append(end)
 
     def touches(self, start: int, end: int) -> bool:
-        """Whether a span overlaps a blocked one or stands at a bracket, where another would change the
+        """Whether a span overlaps a blocked one or touches a bracket, where another bracket would change the
         meaning of both."""
         if self._text[start - 1 : start] in ("[", "!", "\\") or self._text[end : end + 1] in ("]", "("):
             return True

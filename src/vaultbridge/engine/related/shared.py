@@ -77,7 +77,7 @@ def _choose(
     for word, often in times.most_common(WORDS_COUNTED):
         if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
             continue
-        # A phrase of characters has no count of its own.
+        # A phrase of characters has no separate count.
         notes = _count(db, word) if " " not in word else 0
         if notes > COMMON_NOTES:
             continue
@@ -115,7 +115,7 @@ def _split(text: str) -> Iterator[str]:
             yield word
             last = ""
             continue
-        # Two blanks and nothing else stand between neighbouring characters.
+        # Neighbouring characters are separated by exactly two blanks.
         if last and separated[end : match.start()] == "  ":
             yield f"{last} {word}"
         last, end = word, match.end()

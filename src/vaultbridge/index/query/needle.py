@@ -71,7 +71,7 @@ class Needle(Struct, frozen=True):
         return search_encoded(self.folded) if self.folded.isascii() and not self.sensitive else None
 
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
-        """Where it stands in a line folded by `fold`, as offsets of the line as written."""
+        """Where it is in a line folded by `fold`, as offsets into the line as written."""
         spans: list[tuple[int, int]] = []
         wanted = self.wanted
         if not wanted:
@@ -93,7 +93,7 @@ class Needle(Struct, frozen=True):
 
 
 def _is_whole(word: str) -> bool:
-    """Whether no longer word can contain this one: some characters are always a word of their own."""
+    """Whether no longer word can contain this one: some characters are always a separate word."""
     return len(word) == 1 and stands_apart(word)
 
 

@@ -2,7 +2,7 @@
 
 Words are joined by AND, `OR` binds more weakly, `-` negates, parentheses group. An operator takes one word,
 phrase, regular expression or group. `evaluate` gives the tree its meaning; nothing here reads a note. Raises
-only `InvalidQuery`, which says where parsing stopped and what would be right.
+only `InvalidQuery`, which says where parsing stopped and how to correct it.
 
 Where the app's help says nothing: `name:value` is refused when the name consists of letters and is no
 operator (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`; `[[` begins
@@ -113,7 +113,7 @@ _COMPARISONS: Final = ("<=", ">=", "<", ">")
 
 
 def parse_query(text: str) -> Query:
-    """Parses a query. Raises `InvalidQuery`, also for an empty one."""
+    """Parses a query. Raises `InvalidQuery`, even for an empty query."""
     return _Parser(text).parse()
 
 

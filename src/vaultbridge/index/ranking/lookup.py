@@ -1,8 +1,8 @@
 """Looks the units of a question up in the word table, and chooses the notes worth reading.
 
-The first of two stages. It knows only how often a word stands in a note's path, headings and body, which the
-table answers without reading a text. Rare words come first. When a word is so common that a note with nothing
-else could not be among the best, only its presence is looked up, for notes that were found already.
+The first of two stages. It knows only how often a word occurs in a note's path, headings and body, which the
+table answers without reading any text. Rare words come first. When a word is so common that a note with
+nothing else could not be among the best, only its presence is looked up, for notes that were found already.
 
 The other forms of a word (`arrangement` and `arranged` for `arrangements`) cost the index nothing, because it
 stores whole words only: the words that begin alike are read from the dictionary and compared by their stems
@@ -54,7 +54,7 @@ LENGTH_SHARE: Final = 0.6
 against it."""
 
 STAND_INS: Final = 40
-"""The most longer words that stand in for a word that no note has."""
+"""The most longer words that may replace a word that no note contains."""
 
 BEGINNING_WEIGHT: Final = 0.4
 INSIDE_WEIGHT: Final = 0.2
@@ -82,7 +82,8 @@ answered from so many notes."""
 
 class Term(Struct, frozen=True):
     """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others. `form`
-    tells another form of the word from the word and its stand-ins; so does `synonym` for another word."""
+    marks another form of the word, as opposed to the word itself and its replacements; `synonym` marks
+    another word."""
 
     word: str
     weight: float
@@ -313,9 +314,9 @@ def is_near(word: str, other: str) -> bool:
 def find_candidates(
     index: Index, db: sqlite3.Connection, concepts: list[Concept], *, most: int = MANY_NOTES
 ) -> Found:
-    """Returns the notes that have any of the concepts, with a first rank. A question of common words alone is
-    answered from the first `most` notes, or from all if that is negative: a caller who may see few notes
-    needs that, because all of the first may be hidden."""
+    """Returns the notes that have any of the concepts, with a first rank. A question that consists only of
+    common words is answered from the first `most` notes, or from all if that is negative: a caller who may
+    see few notes needs that, because all of the first may be hidden."""
     sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
     holding: list[set[int]] = [set() for _ in concepts]
@@ -353,9 +354,9 @@ def find_candidates(
 def _weigh_common(
     db: sqlite3.Connection, concept: Concept, scores: dict[int, float], together: set[int], most: int
 ) -> tuple[dict[int, float], set[int]]:
-    """Weighs a concept that very many notes have: by its presence in notes that were found already and in
-    names and headings, and in some of the others while there are few. `together` are notes that have it and
-    all others."""
+    """Weighs a concept that a great many notes contain: by its presence in notes that were found already and
+    in names and headings, and in some of the others while there are few. `together` are notes that have it
+    and all others."""
     heads = _match(db, f"{{path heads}} : ({concept.match})", most)
     if most < 0 or len(scores) + len(heads) < ENOUGH_NOTES:
         held = heads | together | _match(db, concept.match, most)

@@ -284,7 +284,7 @@ def _blank_syntax(text: str) -> str:
 
 def read_cards(line: str) -> str:
     """What the cards and edges on one line of a canvas say, without the JSON around it. The app writes each
-    on a line of its own; other programs write all on one. A line that is neither stays as it is."""
+    on its own line; other programs write all of them on one. A line that is neither stays as it is."""
     try:
         value = msgspec.json.decode(line.strip().rstrip(","))
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -309,7 +309,7 @@ def _add(counts: Counts, place: int, term: Term) -> None:
 
 
 def find_word(separated: str, word: str) -> list[int]:
-    """Returns where a word, or a run of neighbouring ones, stands whole in separated text."""
+    """Returns where a word, or a run of neighbouring ones, occurs as a whole in separated text."""
     at = separated.find(word)
     if at < 0:
         return []

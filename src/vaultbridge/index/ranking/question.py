@@ -31,15 +31,14 @@ LONG_GRAMS: Final = 8
 so each costs the table 20 ms on 10,000 notes. The others count in the notes that those lead to."""
 
 _WIDE_LETTERS: Final = 0x1100
-"""From this code point on, characters that stand apart are syllables and ideographs, not letters."""
+"""From this code point on, separated characters are syllables and ideographs, not letters."""
 
 _WRITTEN: Final = re.compile(r"\w+")
 
 _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 
 _NEIGHBOURS: Final = "  "
-"""Between two characters that stand apart and have nothing between them in the text: see
-`fold.separate_words`."""
+"""Between two separated characters that have nothing between them in the text: see `fold.separate_words`."""
 
 
 class Unit(Struct, frozen=True):
@@ -60,7 +59,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def written(self) -> str:
-        """How it stands in separated text."""
+        """Its form in separated text."""
         return _NEIGHBOURS.join(self.words)
 
     @property

@@ -2,7 +2,7 @@
 
 Each view scores every note in its own way: the words themselves and all their forms, both weighted by field
 (BM25F); the best section; how rare the words are (close to the cosine of tf-idf); how close together they
-stand; and, in a vault of several languages, whether the note is in that of the question. A view is divided by
+are; and, in a vault of several languages, whether the note is in that of the question. A view is divided by
 its best score for this question, so that none outweighs the others by its scale, and the parts are added.
 `benchmarks/retrieval_bench.py` measures what each is worth."""
 
@@ -27,7 +27,7 @@ FIELD_WEIGHTS: Final = {
     "links": 2.0,
     "body": 1.0,
 }
-"""How much a word counts in each field. Headings, tags and the lead stand in the body too; `links` is what
+"""How much a word counts in each field. Headings, tags and the lead are in the body too; `links` is what
 other notes say where they link to this one."""
 
 VIEW_WEIGHTS: Final = {
@@ -166,7 +166,7 @@ class Views:
         return score
 
     def _measure_closeness(self, note: ReadNote) -> float:
-        """Returns how many different words of the question stand close together. A pair counts as much as the
+        """Returns how many different words of the question are close together. A pair counts as much as the
         more common of the two tells."""
         best: dict[tuple[int, int], float] = {}
         last_at, last = -1, -1

@@ -207,8 +207,8 @@ class Index:
         release_memory()
 
     def checkpoint(self) -> None:
-        """Copy what the write-ahead file holds into the index, as far as readers allow. On a connection of
-        its own, so that neither queries nor writes wait for it."""
+        """Copy what the write-ahead file holds into the index, as far as readers allow. On a separate
+        connection, so that neither queries nor writes wait for it."""
         with suppress(sqlite3.Error, VaultbridgeError):
             self._reopen_if_replaced()
             with closing(self._connect(writer=True)) as db:

@@ -129,8 +129,7 @@ _SECTIONS: Final = {
     "tasks": 5,
     "problems": 10,
 }
-"""Where the parts of a note that have rows of their own, or words that rank higher, are in its encoded
-form."""
+"""Where the parts of a note that have their own rows, or words that rank higher, are in its encoded form."""
 
 HEAD_SECTIONS: Final = frozenset({"headings", "tags", "aliases"})
 """Those whose words `join_heads` joins."""

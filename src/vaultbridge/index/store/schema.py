@@ -118,11 +118,11 @@ CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
 """`files.trusted` is 0 while a file's timestamp is too young to prove that its content did not change.
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
-`links.missing` is the key of the whole target, for links to no file.
-`terms` holds every word that was ever in `words`. Words are only added, so that a reader can load what is
-new; one that no note contains any more finds nothing. `totals` and `marks` follow from the other tables: see
-the module `totals`. `words` stores no text: to delete a row, one names what it contained.
-`vocabulary` (how many notes have a word) and `occurrences` (where) are views of `words` and store nothing."""
+`links.missing` is the key of the whole target, for links to no file. `terms` holds every word that was ever
+in `words`. Words are only added, so that a reader can load what is new; one that no note contains any longer
+finds nothing. `totals` and `marks` follow from the other tables: see the module `totals`. `words` stores no
+text: to delete a row, one names what it contained. `vocabulary` (how many notes have a word) and
+`occurrences` (where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",

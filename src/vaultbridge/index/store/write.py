@@ -262,7 +262,7 @@ _REMOVALS: Final = {
     "tasks": "DELETE FROM tasks WHERE file = ?",
     "problems": "DELETE FROM problems WHERE file = ?",
 }
-"""How to remove the rows that each section of a note has in a table of its own."""
+"""How to remove the rows of a note's sections, each kind from its own table."""
 
 _STORED: Final[dict[str, tuple[str, Callable[[Rows], list[Any]]]]] = {
     "tags": ("SELECT key, name, count FROM tags WHERE file = ? ORDER BY key", lambda rows: rows.tags),

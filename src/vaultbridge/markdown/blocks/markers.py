@@ -181,10 +181,10 @@ BlockKind = Literal["", "paragraph", "list", "quote", "table", "code", "math", "
 
 
 class Container:
-    """`width` is the indentation of an item's content; `empty` is true while an item has no content.
-    `title` is the type, title and fold of a callout, or the id and text of a footnote; `ids` are the block
-    ids that name the container; `mark` is the list's marker. `last_*` describe the block that ended last
-    directly inside, which a block id on a line of its own names."""
+    """`width` is the indentation of an item's content; `empty` is true while an item has no content. `title`
+    is the type, title and fold of a callout, or the id and text of a footnote; `ids` are the block ids that
+    name the container; `mark` is the list's marker. `last_*` describe the block that ended last directly
+    inside, which a block id on its own line names."""
 
     __slots__ = (
         "empty",

@@ -1,7 +1,7 @@
 """Coerces a value to the type that the vault's `types.json` gives a property (docs/obsidian.md 5).
 
 A number given as text, or one string for a list, is converted; a value that cannot be converted raises an
-InvalidArgument that says what would be right. Null is always accepted: the app shows it as empty.
+InvalidArgument that says what is accepted. Null is always accepted: the app shows it as empty.
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ async def send_request(
     certificate: str = "",
 ) -> HttpAnswer:
     """Send one request and read its whole answer. Raises EngineFailure when there is no usable one, TimedOut
-    after `seconds`. With `certificate`, the SHA-256 of one in hexadecimal, the server must show that very
-    one, whoever signed it."""
+    after `seconds`. With `certificate`, the SHA-256 of one in hexadecimal, the server must present exactly
+    that certificate, whoever signed it."""
     doubt = "" if method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     try:
         async with asyncio.timeout(seconds):

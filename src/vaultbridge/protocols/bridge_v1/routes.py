@@ -379,7 +379,7 @@ class BridgeEndpoint:
 
 
 def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
-    # A copy: aiohttp uses a dict of its own type directly, and adds to it.
+    # A copy: if it gets a dict of its own type, aiohttp uses and extends that very object.
     ready = _READY.copy()
     if headers:
         ready.update(headers)

@@ -179,8 +179,8 @@ class BridgeProvider(EmptyProvider):
 
 class UnlistedTools:
     """Names that may be called although they are not listed: the status tool, and every name while the server
-    is away. Its tools are unknown then, and the call says so; "unknown tool" would send a model looking for
-    another name."""
+    is away. Its tools are not known then, and the error says that; "unknown tool" would send a model looking
+    for another name."""
 
     def __init__(self) -> None:
         self.provider: BridgeProvider | None = None

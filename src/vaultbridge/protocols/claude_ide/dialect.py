@@ -138,7 +138,7 @@ class ClaudeIde:
 
 class _IdeDialect:
     in_order = McpDialect.in_order | {
-        # Answered at once from memory: a task of its own would cost more than the answer.
+        # Answered at once from memory: a separate task would cost more than the answer.
         "ping",
         "initialized",
         "getOpenFiles",

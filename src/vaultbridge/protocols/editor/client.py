@@ -88,8 +88,8 @@ async def connect(
     for a person."""
     import aiohttp
 
-    # The bridge has saved its own certificate in a file that only its owner can write. If this is that very
-    # certificate, it does not matter who signed it and for which name.
+    # The bridge has saved its own certificate in a file that only its owner can write. If this is exactly
+    # that certificate, it does not matter who signed it or for which name.
     trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
     try:
         async with (

@@ -2,7 +2,7 @@
 
 JSON-RPC 2.0 on a WebSocket. The first message is `hello`, with the token unless the upgrade request carried
 it; nothing else is answered before it, and a connection without it is closed. docs/editor-protocol.md is the
-reference. This dialect turns messages into calls of the hub and back, and has no state of its own.
+reference. This dialect turns messages into calls of the hub and back, and keeps no state.
 """
 
 from __future__ import annotations

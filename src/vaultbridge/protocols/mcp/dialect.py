@@ -1,8 +1,8 @@
 """Speaks MCP on one connection: all five versions, with a handshake or stateless, on the same stream.
 
-A request whose `_meta` names a protocol version is of 2026-07-28 and stands alone; every other request
-belongs to the session that `initialize` opens. Both may arrive on one connection (Versioning, Compatibility
-Matrix: "A dual-era server MAY serve both eras concurrently").
+A request whose `_meta` names a protocol version is of 2026-07-28 and independent; every other request belongs
+to the session that `initialize` opens. Both may arrive on one connection (Versioning, Compatibility Matrix:
+"A dual-era server MAY serve both eras concurrently").
 
     connection = Connection(mcp_dialect(server), sink)
 
@@ -77,7 +77,7 @@ def mcp_dialect(
 ) -> Callable[[Peer], Dialect]:
     """The function that makes the dialect of a connection.
 
-    `stateless`: every request must be of 2026-07-28 (an HTTP request says so in a header).
+    `stateless`: every request must be of 2026-07-28 (an HTTP request declares this in a header).
     `honours_exit`: the `exit` notification ends the connection (stdio). `extra`: methods besides MCP's,
     answered in every phase.
     """
@@ -178,7 +178,7 @@ class McpDialect:
         if self._extra is not None:
             await self._extra.close()
 
-    # 2026-07-28: every request stands alone.
+    # 2026-07-28: every request is independent.
 
     def _modern_handler(self, request: Request) -> Handler:
         client = _modern_client(request.params)

@@ -43,7 +43,7 @@ async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
     tools = await server.tools()
     listed = [mcp_wire.render_item(tool, client.version) for tool in tools.values()]
     apps = await _find_apps(server, client)
-    # The extension has `_meta` in every version, also in those that have none on tools and resources.
+    # The extension uses `_meta` in every version, even in those that have none on tools and resources.
     for form in listed:
         if (uri := apps.shown_by.get(form["name"])) is not None:
             form["_meta"] = mcp_apps.tool_meta(uri, "model", "app")

@@ -275,7 +275,7 @@ class DescriptorSink:
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
-            # The loop has closed: nobody waits any more.
+            # The loop has closed: nobody is waiting.
             return
 
     def _break(self) -> None:

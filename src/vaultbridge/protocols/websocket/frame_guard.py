@@ -142,8 +142,8 @@ class FrameGuard(asyncio.Protocol):
         self._read_on()
 
     def _read_on(self) -> None:
-        """Read until the peer's close frame, also where aiohttp has paused because nobody takes its messages:
-        no more of them will be added."""
+        """Read until the peer's close frame, even if aiohttp has paused because nobody takes its messages: no
+        more of them will be added."""
         if not self._waiting and not self._transport.is_closing():
             self._transport.resume_reading()
 

@@ -114,7 +114,7 @@ class WebSocket:
 
     @property
     def response(self) -> web.WebSocketResponse:
-        """What the aiohttp handler returns when the connection is over."""
+        """What the aiohttp handler returns when the connection has ended."""
         return self._response
 
     @property
@@ -129,7 +129,7 @@ class WebSocket:
     # Receiving.
 
     async def receive(self) -> bytes | None:
-        """The next message, or None when the connection is over."""
+        """The next message, or None when the connection has ended."""
         message = await self._next()
         if message is None:
             if (failure := self._response.failure) is not None:
@@ -376,7 +376,7 @@ async def accept(
 
 
 def _closing_answer(code: int) -> int:
-    """The code that answers the peer's. aiohttp lets pass 1006, which never stands in a frame (RFC 6455
+    """The code that answers the peer's. aiohttp lets 1006 pass, which must never appear in a frame (RFC 6455
     7.4.1), and codes beyond the largest."""
     allowed = code != WSCloseCode.ABNORMAL_CLOSURE and code <= LARGEST_CLOSE_CODE
     return code if allowed else WSCloseCode.PROTOCOL_ERROR

@@ -1,8 +1,8 @@
 """Reads and replaces an assistant's file, which belongs to another program and to its owner.
 
-A server is set or removed and every other byte stays; `edit_json`, `edit_toml` and `edit_yaml` do that.
-The former text is kept beside the file, and a file that changed meanwhile is not replaced. A server that is
-removed before anybody else wrote the file leaves it exactly as it was, and nothing beside it.
+A server is set or removed and every other byte stays; `edit_json`, `edit_toml` and `edit_yaml` do that. A
+copy of the old text is kept next to the file, and a file that has changed in the meantime is not replaced. A
+server that is removed before anybody else wrote the file leaves it exactly as it was, and nothing beside it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def read_text(file: Path) -> str | None:
 
 
 def write_text(file: Path, text: str, *, before: str | None) -> Path | None:
-    """Replace the file's text if it is still `before`; returns where the former text is kept. Its folder must
+    """Replace the file's text if it is still `before`; returns where the old text is kept. Its folder must
     exist. A symlink is followed, because many people keep such files elsewhere."""
     place = file.resolve()
     temporary = place.with_name(temporary_name())

@@ -54,7 +54,7 @@ def remove_server(text: str, key: Key, name: str) -> str:
     while changed.strip():
         listed = _find(_scan(changed), key)
         members = listed.members if isinstance(listed, JsonObject) else ()
-        # A name may stand twice, and each needs its own comma.
+        # A name may occur twice, and each needs its own comma.
         found = next((member for member in members if member.key == name), None)
         if found is None or not isinstance(listed, JsonObject):
             break
@@ -121,7 +121,7 @@ def _blank(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _add_member(text: str, into: JsonObject, key: str, value: dict[str, Any]) -> tuple[Change, ...]:
-    """Add a member, written like the others: on a line of its own, or after them."""
+    """Add a member, written like the others: on its own line, or after them."""
     named = json.dumps(key, ensure_ascii=False)
     line_end = "\r\n" if "\r\n" in text else "\n"
     if not into.members:

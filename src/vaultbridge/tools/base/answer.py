@@ -1,9 +1,10 @@
 """What a tool returns: text, pictures and files, and helpers that keep an answer within a readable size.
 
 A tool that only reads answers with text. A tool that changes something answers with an envelope, as text and
-as data: `data` accompanies the text only where the text is that very JSON, because one version of MCP shows
-the text and another the data. Every list and every long text ends by saying how to continue, so that a caller
-never takes a part for the whole. Turning an `Answer` into a message is a protocol's duty, not this module's.
+as data: `data` accompanies the text only where the text is exactly that JSON, because one version of MCP
+shows the text and another the data. Every list and every long text ends by saying how to continue, so that a
+caller never takes a part for the whole. Turning an `Answer` into a message is a protocol's duty, not this
+module's.
 """
 
 from __future__ import annotations

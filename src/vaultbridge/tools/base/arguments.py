@@ -6,8 +6,8 @@ Three things are forgiven, because models and the clients between us and them ge
   text. A value is coerced only if the wanted type leaves one reading; anything else is refused. Nothing is
   guessed, cut or rounded.
 - *References*: a note may be named as a link names it, with the part it points to: `[[Note#Heading|text]]`,
-  `Note#^block`. A name without brackets may contain a `#` of its own, because files made outside Obsidian
-  can; a caller that has the vault tries that one first.
+  `Note#^block`. A name without brackets may itself contain a `#`, because files made outside Obsidian can; a
+  caller that has the vault tries that one first.
 - *Absolute paths*: which open vault they are in, and their path there. `vault.absolute` decides what such a
   path means.
 

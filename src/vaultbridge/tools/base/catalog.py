@@ -53,7 +53,7 @@ class PreparedCall(Struct, frozen=True):
     arguments: Struct
 
     def run_at_once(self) -> Answer | None:
-        """What `run` would give, if that takes no waiting; None otherwise, also when it would fail."""
+        """What `run` would give, if that takes no waiting; None otherwise, even if the call would fail."""
         assert self.tool.run_at_once is not None
         try:
             return self.tool.run_at_once(self.context.for_vault(self.vault), self.arguments)
@@ -207,7 +207,8 @@ class Catalog:
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
         InvalidArgument for a wrong argument, PermissionDenied for a change where the vault is read-only, and
-        whatever the tool raises. A change that waits for a person is not a failure: the answer says so."""
+        whatever the tool raises. A change that waits for a person is not a failure: the answer reports it as
+        pending."""
         try:
             return self._call(name, arguments, context)
         except ChangePending as pending:
@@ -234,7 +235,7 @@ class Catalog:
         return tool.run(context.for_vault(vault), filled)
 
     def prepare(self, name: str, arguments: dict[str, Any], context: ToolContext) -> PreparedCall | None:
-        """A call that may be answered at once, with its arguments converted; None for any other, also for one
+        """A call that may be answered at once, with its arguments converted; None for any other, even for one
         that will fail. The vaults must be open already."""
         tool = self._find_callable(name, context)
         if not isinstance(tool, Tool) or tool.run_at_once is None or names_machine_folder(arguments):

@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 from vaultbridge.limits import LARGEST_INTEGER
 
 LIMIT: Final = 500
-"""The most rows a caller may ask for at once; the size in characters has a limit of its own."""
+"""The most rows a caller may ask for at once; the size in characters has a separate limit."""
 
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

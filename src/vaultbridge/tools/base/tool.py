@@ -183,8 +183,8 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class ForeignTool(Struct, frozen=True, kw_only=True):
-    """A tool from outside, such as a plugin's. It has a schema of its own, and its function receives the
-    arguments unchecked."""
+    """A tool from outside, such as a plugin's. It has its own schema, and its function receives the arguments
+    unchecked."""
 
     name: str
     description: str

@@ -203,7 +203,7 @@ class Execution:
 
     def _put_back(self, number: int, temporary: str, place: str) -> None:
         """Reverts a swap at once: the shorter our text is there, the less likely another program builds on
-        it. A file that another program put in its place meanwhile stays."""
+        it. A file that another program has put in its place since then stays."""
         with contextlib.suppress(OSError):
             if beneath.status(place).st_ino == self.staged[number]:
                 swap(temporary, place)

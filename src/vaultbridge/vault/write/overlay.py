@@ -49,8 +49,8 @@ class Overlay:
         self._spelled: dict[str, VaultPath] = {}
 
     def _key(self, path: VaultPath) -> str:
-        """Spellings that differ only in case are one path, as in Obsidian; but when the disk holds a file for
-        each spelling, each is a path of its own."""
+        """Spellings that differ only in case are one path, as in Obsidian; but if the disk has a file for
+        each spelling, each is a separate path."""
         key = name_key(path)
         first = self._spelled.setdefault(key, path)
         if first == path or not (self._root.is_stored_as(first) and self._root.is_stored_as(path)):

@@ -72,8 +72,8 @@ log = logging.getLogger(__name__)
 def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
     """The position of the last act that had happened, -1 for none. `staged` comes from the journal."""
     last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
-    # Removals and changes of folders leave no mark of their own. Everything before them has happened, so
-    # whether the file or folder is there shows whether they have happened too.
+    # Removals and changes of folders leave no mark. Everything before them has happened, so whether the file
+    # or folder is there shows whether they have happened too.
     for act in acts[last + 1 :]:
         match act:
             case Removed() | FolderRemoved() if not beneath.exists(act.place):

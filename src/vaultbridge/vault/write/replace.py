@@ -140,8 +140,8 @@ def _keep_attributes(handle: int, like: Path) -> None:
 
 
 def publish_new(temporary: Path | str, place: Path | str) -> None:
-    """Gives a staged file its name. Raises `FileExistsError` when the name has been taken meanwhile: a hard
-    link, unlike a rename, never replaces a file."""
+    """Gives a staged file its name. Raises `FileExistsError` when the name has been taken in the meantime: a
+    hard link, unlike a rename, never replaces a file."""
     if os.name == "nt":
         Path(temporary).rename(place)
         return

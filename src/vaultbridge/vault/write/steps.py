@@ -55,7 +55,7 @@ class MoveFolder(Struct, frozen=True):
 
 class TrashFile(Struct, frozen=True):
     """Moves a file, or a folder with everything in it, to the trash. With the option "none" a file is removed
-    for good (the journal still holds it); a folder has to be trashed or emptied."""
+    permanently (the journal still has it); a folder has to be trashed or emptied."""
 
     path: VaultPath
     option: TrashOption
@@ -63,7 +63,7 @@ class TrashFile(Struct, frozen=True):
 
 
 class RemoveFile(Struct, frozen=True):
-    """Removes a file for good; only the journal holds it then. With `missing_ok` it may be gone already."""
+    """Removes a file permanently; only the journal still has it. With `missing_ok` it may be gone already."""
 
     path: VaultPath
     expected: str | None = None

@@ -62,8 +62,8 @@ class Recovered(Struct, frozen=True):
 
 
 def ignore_checkpoint(_: str) -> None:
-    """The `checkpoint` in ordinary operation. A test hands in one of its own. It is called with the name of
-    each point that is reached, and may stop there or do something at that moment."""
+    """The `checkpoint` in ordinary operation. A test passes in its own. It is called with the name of each
+    point that is reached, and may stop there or do something at that moment."""
 
 
 class Transactor:

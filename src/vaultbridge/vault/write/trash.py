@@ -2,7 +2,7 @@
 
 Choosing a place changes nothing; the caller records the choice before it moves anything. Linux follows the
 freedesktop.org trash specification, macOS uses the user's `.Trash`. Windows has no trash that a plain rename
-can use, so there the vault's own is used and the result says so.
+can use, so the vault's own is used there, and the result mentions it.
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ async def read_entries(
 
     def read() -> dict[str, Any]:
         timeline = Timeline(viewer, calls, wanted)
-        # Before the entries: what is added meanwhile is given again rather than missed.
+        # Before the entries: what is added from here on is given twice rather than missed.
         newest = timeline.newest()
         if after is not None:
             entries, rest = timeline.newer(after, limit), None

@@ -28,7 +28,7 @@ ALIVE_SECONDS: Final = 1.0
 class _Reported(Struct):
     client: SeenClient
     wanted: asyncio.Event
-    """Set when a person wants something, or nobody should wait any more."""
+    """Set when a person wants something, or waiting should end."""
     seen: int = 0
     disconnect: bool = False
 

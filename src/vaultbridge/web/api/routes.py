@@ -7,8 +7,8 @@
         depth = call.number("depth", 1, least=1, most=5)
         return await call.on_vault(lambda engine: make_graph(engine, depth))
 
-A handler gets a `PageCall` and returns a value that becomes JSON, or a response of its own. It raises the
-errors of `errors.py`; here they become a status and an object `error`. A token is required always, also from
+A handler gets a `PageCall` and returns a value that becomes JSON, or a complete response. It raises the
+errors of `errors.py`; here they become a status and an object `error`. A token is always required, even from
 this machine: what an assistant may do without one must not include resuming itself.
 
 `grant.engines` are limited to what the caller's token shows, so a handler that asks only these cannot reveal
@@ -77,7 +77,7 @@ class PageGrant(msgspec.Struct, frozen=True):
 
 
 class ApiFailure(Exception):
-    """A refusal that is no error of the vault: it has a status and a code of its own."""
+    """A refusal that is not one of the vault's errors: it has its own status and code."""
 
     def __init__(self, status: int, code: str, message: str, *, hint: str = "") -> None:
         super().__init__(message)

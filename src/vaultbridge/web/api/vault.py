@@ -104,7 +104,7 @@ class FileLists:
             kept = self._kept.get(engine, {})
             before = next((kept[one] for one in given if one in kept), None)
             files = [(file.path, file.modified_ns // 1_000_000_000) for file in engine.queries.files()]
-            # Made anew: another request may be reading the old one.
+            # A new object: another request may be reading the old one.
             self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
             changes = find_changes(before, files) if delta and before is not None else None
             about = {"complete": status.complete, "readOnly": read_only}

@@ -1,8 +1,8 @@
 """What one reader of the page may see of the clients and their calls, as JSON values.
 
-The owner sees every client; an access token sees those that use that very token. A path appears only where
-the reader's scope shows it, whoever touched it: a call whose paths are all hidden did not happen. Rendering
-asks the disk about links, so it runs in a thread, on copies that the event loop made.
+The owner sees every client; an access token sees only those that use the same token. A path appears only
+where the reader's scope shows it, whoever touched it: a call whose paths are all hidden did not happen.
+Rendering asks the disk about links, so it runs in a thread, on copies that the event loop made.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ ENDING_SECONDS: Final = 5.0
 """How long calls in flight may run on when the server ends: somebody waits for it to exit."""
 
 REVOKED_SECONDS: Final = 0.5
-"""The same for a client whose access was revoked: enough time to learn that a stream is over."""
+"""The same for a client whose access was revoked: enough time to learn that a stream has ended."""
 
 
 class Grant(msgspec.Struct, frozen=True):

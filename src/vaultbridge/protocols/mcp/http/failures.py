@@ -39,7 +39,7 @@ STATUS_OF: Final[dict[int, int]] = {
 def error_reply(
     error: ErrorObject, *, id_: RequestId | None = None, status: int | None = None, allow: str = ""
 ) -> web.Response:
-    """A JSON-RPC error as an HTTP response; without `status`, the one its code stands for."""
+    """A JSON-RPC error as an HTTP response; without `status`, the one that matches its code."""
     return web.Response(
         status=status or STATUS_OF.get(error.code, 200),
         body=codec.encode(ErrorResponse(id_, error)),

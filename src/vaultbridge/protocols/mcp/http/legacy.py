@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.http.endpoint import Grant
 
 MAX_STREAMS: Final = 64
-"""Open legacy streams. Each is a socket of its own."""
+"""Open legacy streams. Each is a separate socket."""
 
 
 PRINCIPAL_STREAMS: Final = 32
@@ -119,6 +119,6 @@ class LegacyEndpoint:
 
 
 def _prefix(request: web.Request) -> str:
-    """The path under which a proxy serves us, if it strips one and says so."""
+    """The path under which a proxy serves us, if it strips one and announces it."""
     given = request.headers.get("X-Forwarded-Prefix", "")
     return given.rstrip("/") if _PREFIX.fullmatch(given) else ""

@@ -1,7 +1,7 @@
 """MCP 2026-07-28 over HTTP: every POST is a single request without a session.
 
-Each request gets a connection of its own, which ends with the response; a client that disconnects has
-cancelled it.
+Each request gets its own connection, which ends with the response; a client that disconnects has cancelled
+it.
 
 2026-07-28 repeats parts of a message in headers, and proxies may route by them. So the headers must agree
 with the body (Streamable HTTP, Server Validation); the `check_*` functions compare them.
@@ -218,7 +218,8 @@ class StatelessEndpoint:
             await connection.close()
 
     def _find_client(self, request: web.Request, message: Request, principal: str) -> SeenClient | None:
-        """Requests stand alone, so a client is who has the same token and gives itself the same name."""
+        """Requests are independent, so those with the same token and the same client name count as one
+        client."""
         if self._activity is None:
             return None
         meta = message.params.get("_meta")

@@ -163,7 +163,8 @@ class Codes:
         return code
 
     def find(self, code: str, number: int, principal: str) -> Issued:
-        """Raises PermissionDenied for a code that was not issued for this proposal and caller, or is over."""
+        """Raises PermissionDenied for a code that was not issued for this proposal and caller, or has
+        expired."""
         with self._lock:
             issued = self._issued.get(code)
         if issued is None or (issued.number, issued.principal) != (number, principal):
@@ -231,7 +232,7 @@ class VaultApps:
 
     def shows_changes(self) -> bool:
         """Whether a client has a view for a change: as it was listed. One that has asked for no list may have
-        it from an earlier conversation, and knows what it would be told now."""
+        it from an earlier conversation, and would learn nothing new."""
         return self.would_show_changes() if self._listed is None else self._listed
 
     def has_changed(self) -> bool:

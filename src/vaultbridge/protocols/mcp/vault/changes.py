@@ -81,7 +81,7 @@ class VaultChanges:
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
-            # The loop has closed: nobody listens any more.
+            # The loop has closed: nobody is listening.
             return
 
     # Called in the event loop.
@@ -104,7 +104,7 @@ class VaultChanges:
         self._watched.pop(uri, None)
 
     def close(self) -> None:
-        """Announce nothing any more, not even of vaults that are still being opened."""
+        """Announce nothing from now on, not even for vaults that are still being opened."""
         self._closed = True
         for stop in self._stops:
             stop()

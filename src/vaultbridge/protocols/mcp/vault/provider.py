@@ -308,7 +308,7 @@ class VaultProvider:
                 try:
                     await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
                 except VaultNotFound as error:
-                    # Its owner has been told, with the path; a client learns it with its first call.
+                    # The owner has been informed, with the path; a client learns of it with its first call.
                     log.debug("The vault %s is not there: %s", name, error)
                 except VaultbridgeError as error:
                     log.warning("The vault %s cannot be opened: %s", name, error)
@@ -366,7 +366,7 @@ class VaultProvider:
         try:
             self._loop.call_soon_threadsafe(work)
         except RuntimeError:
-            # The loop has closed: nobody listens any more.
+            # The loop has closed: nobody is listening.
             return
 
 

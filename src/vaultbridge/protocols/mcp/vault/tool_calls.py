@@ -79,7 +79,7 @@ class ProgressRelay:
             try:
                 self._loop.call_soon_threadsafe(self._send)
             except RuntimeError:
-                # The loop has closed: nobody waits any more.
+                # The loop has closed: nobody is waiting.
                 return
 
     def _send(self) -> None:

@@ -2,9 +2,9 @@
 
 One thread processes the jobs in order, and another one helps when a job has had to wait: many short jobs are
 fastest in one thread, because several would only pass the interpreter lock around. Kinds of jobs that take
-long to compute have a lane of their own, which never gets all threads, so that a read or an edit does not
-queue behind searches. Within a lane callers take turns; among long jobs every second turn goes to the kind
-that computes least, so that a search for a word does not queue behind patterns, nor they behind words.
+long to compute have their own lane, which never gets all threads, so that a read or an edit does not queue
+behind searches. Within a lane callers take turns; among long jobs every second turn goes to the kind that
+computes least, so that a search for a word does not queue behind patterns, nor they behind words.
 
 A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
 that has is abandoned: it ends by itself while another thread takes its place, so that a stuck file system
@@ -59,13 +59,13 @@ class _Job(Generic[T]):
         self.long = long
         self.begun = False
         self.abandoned = False
-        """The job is abandoned: nobody waits for it, and another thread has taken the place of its own."""
+        """The job is abandoned: nobody waits for it, and another thread has taken its thread's place."""
 
 
 class _Lane:
     """Waiting jobs. Those of one caller run in order; callers take turns, so that one with a hundred jobs
     does not delay another with a single one. With `cost`, which says how long a kind of jobs takes, each kind
-    of a caller's jobs has turns of its own, and every second turn goes to the cheapest kind."""
+    of a caller's jobs takes its own turns, and every second turn goes to the cheapest kind."""
 
     __slots__ = ("_cheapest", "_cost", "_queues")
 
@@ -156,7 +156,7 @@ class Workers:
             del future, job
 
     def step_aside(self) -> None:
-        """Called by a job that is going to wait for a person: another thread takes its place meanwhile, and
+        """Called by a job that is going to wait for a person: another thread takes its place until then, and
         its result is still delivered."""
         job = getattr(self._current, "job", None)
         if job is not None:
@@ -265,11 +265,11 @@ class Workers:
         try:
             self._loop.call_soon_threadsafe(self._deliver)
         except RuntimeError:
-            # The loop has closed: nobody waits any more.
+            # The loop has closed: nobody is waiting.
             return
 
     def _deliver(self) -> None:
-        # Cleared first: whatever is added meanwhile is either seen now or scheduled again.
+        # Cleared first: whatever is added from here on is either seen now or scheduled again.
         self._scheduled = False
         while self._ended:
             job, result, error = self._ended.popleft()
