@@ -28,9 +28,9 @@ CALL_SECONDS: Final = 30.0
 s."""
 
 SWITCH_SECONDS: Final = 0.0005
-"""How long a thread of a server may hold the interpreter while another waits for it. With Python's default of
-5 ms, a reply would wait ten times as long as a read takes at each turn while an index is being built."""
+"""How long a server's thread may keep the interpreter while another waits for it. With Python's default of 5
+ms, a reply would wait ten times as long as a read takes at each turn while an index is being built."""
 
 LARGEST_INTEGER: Final = 2**53 - 1
-"""Of a whole number in a call: what every JSON reader holds exactly (RFC 8259), and SQLite can store. A
+"""Of a whole number in a call: what every JSON reader represents exactly (RFC 8259), and SQLite can store. A
 schema that has no other bound does not list it."""

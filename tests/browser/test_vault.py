@@ -216,7 +216,7 @@ async def test_a_restricted_token_shows_its_part_of_the_vault(chromium: Chromium
             assert await find_barriers(page) == []
         assert await page.run("document.querySelector('.settings-limited select').value") == ""
         await page.go(f"{serving.url}/#/activity")
-        assert "for the owner of the vault" in await page.text(".activity .banner")
+        assert "Only the owner of the vault" in await page.text(".activity .banner")
         await page.until("document.querySelector('.activity-body')")
         assert "away" not in await page.text(".activity")
         assert await find_barriers(page) == []

@@ -175,7 +175,7 @@ def test_wrong_usage_is_two_lines_and_an_object_for_programs(
     shown = capsys.readouterr()
     answer = json.loads(shown.out)
     assert (answer["errorCode"], answer["reason"]) == ("INVALID_PARAMS", "invalid-argument")
-    assert answer["error"] in first and answer["hint"].startswith(("usage: ", "An arg", "Did you"))
+    assert answer["error"] in first and answer["hint"].startswith(("usage: ", "Put an arg", "Did you"))
     assert shown.err.splitlines()[0] == first
 
 

@@ -239,7 +239,7 @@ def test_the_vault_may_be_left_out(home: Path, vault: Path, monkeypatch: pytest.
 
 def test_a_missing_app_is_reported(vault: Path, capsys: Said) -> None:
     assert main(["claude-desktop", str(vault)]) == 1
-    assert "not to be installed" in capsys.readouterr().err
+    assert "not seem to be installed" in capsys.readouterr().err
 
 
 def test_a_file_elsewhere_can_be_named(tmp_path: Path, vault: Path) -> None:

@@ -219,7 +219,7 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
         _, out, err = await server.command("diffs", vault, "d1")
-        assert "+seventeen" in out and "-2" not in out and "What was written meanwhile is kept" in err
+        assert "+seventeen" in out and "-2" not in out and "What was written in the meantime is kept" in err
         code, out, err = await server.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "+seventeen" in out and "d1 was not accepted" in err
         assert not asked.done()
@@ -345,7 +345,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         mine = text.replace("2\n", "my own\n", 1)
         (vault / "Long.md").write_text(mine)
         again = await watch.until("accept d1? [y/N] ")
-        assert "What was written meanwhile is kept" in again and "+seventeen" in again
+        assert "What was written in the meantime is kept" in again and "+seventeen" in again
         (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
         assert "-mine too" in await watch.until("accept d1? [y/N] ")
         watch.type("y\n")

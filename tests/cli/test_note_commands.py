@@ -112,7 +112,7 @@ def test_an_undo_that_would_be_refused_is_refused_in_a_dry_run(run: Run, vault: 
 
 def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
     missing = run("daily")
-    assert missing.returncode == 1 and "give text to add, and it is created" in missing.stderr
+    assert missing.returncode == 1 and "add text, and it is created" in missing.stderr
     lines(run("daily", "- [ ] water the plants"))
     name = f"{date.today().isoformat()}.md"
     assert (vault / name).read_text("utf-8").rstrip("\n") == "- [ ] water the plants"

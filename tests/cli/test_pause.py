@@ -35,7 +35,7 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
         assert await claude.request("readFile", path="Plan.md")
         answer = await server.answer("pause")
         assert (answer["pausedAll"], [one["name"] for one in answer["assistants"]]) == (True, ["Claude Code"])
-        assert "All assistants are paused, also those that come later" in (await server.command("status"))[1]
+        assert "All assistants are paused, even later ones" in (await server.command("status"))[1]
         with pytest.raises(Failed, match=PAUSED):
             await claude.request("readFile", path="Plan.md")
         assert "No assistant is paused." in (await server.command("resume"))[1]

@@ -33,7 +33,7 @@ def test_a_token_is_printed_alone_and_works(config: Path, capsys: pytest.Capture
     assert (token.name, token.read_only, token.allow, token.deny) == ("phone", True, ("Work/",), ("*.key",))
     assert token.vaults == ("Notes",)
     assert secret not in said.err
-    assert "only now" in said.err
+    assert "only once" in said.err
 
 
 def test_tokens_are_listed_without_their_secrets(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

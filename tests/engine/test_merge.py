@@ -67,7 +67,7 @@ def test_what_both_notes_have_is_reported(make_vault: MakeVault) -> None:
         {"A.md": "# Log\na ^x1\n\n[^1]\n\n[^1]: n\n", "B.md": "# Log\nb ^X1\n\n[^1]\n\n[^1]: m\n![[A]]\n"}
     )
     assert merge(engine, "A", "B") == (
-        "Both notes have the block ^x1, the footnote [^1], the heading 'log': links there lead to the first.",
+        "Both notes have the block ^x1, the footnote [^1], the heading 'log': links lead to the first one.",
         "B.md:7 embeds the note in itself now: ![[B]]",
     )
 

@@ -86,7 +86,7 @@ def test_when_a_file_goes_its_tools_go(plugins: PluginFolder) -> None:
         (GOOD.format(name="notes", says="x"), "'notes' is taken"),
         (
             GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"),
-            "'broken' has the name of a group",
+            "'broken' has the same name as a group",
         ),
         ("from vaultbridge.plugins import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
     ],

@@ -371,5 +371,5 @@ async def test_a_change_without_a_view_has_no_code_for_one(tmp_path: Path) -> No
         rules[0] = ReviewRules(least="all")
         arguments = {"name": "Hello", "op": "append", "content": "more"}
         result = await wire.call("obsidian_edit_note", arguments)
-        assert "Nobody can be asked now" in result["content"][0]["text"]
+        assert "Nobody can be asked right now" in result["content"][0]["text"]
         assert VIEW_KEY not in result.get("_meta", {})

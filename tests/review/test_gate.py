@@ -100,7 +100,7 @@ def test_with_nobody_to_ask_the_answer_says_how_a_person_decides(reviewed: Make)
     facts = pending.value.facts
     assert (facts["status"], facts["id"]) == ("pending", "p1")
     assert facts["files"] == [{"path": "A.md", "change": "changed"}]
-    for words in ("Nobody can be asked now", "`vaultbridge diffs`", 'history with id "p1"'):
+    for words in ("Nobody can be asked right now", "`vaultbridge diffs`", 'history with id "p1"'):
         assert words in facts["message"]
 
 

@@ -237,7 +237,7 @@ async def test_with_nobody_to_ask_the_answer_comes_at_once(serving: Serving, way
     async with serving(ALL) as served, connect(served, way) as client:
         answer = data_of(await asyncio.wait_for(append(client), BOUND))
         assert answer["status"] == "pending"
-        assert "Nobody can be asked now" in answer["message"]
+        assert "Nobody can be asked right now" in answer["message"]
         assert "`vaultbridge diffs`" in answer["message"]
         async with person(served.vault) as page:
             shown = await page.next("proposalOpened")

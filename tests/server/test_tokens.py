@@ -111,5 +111,5 @@ def test_the_number_of_tokens_is_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     store = TokenStore(tmp_path)
     store.make("a")
     store.make("b")
-    with pytest.raises(InvalidArgument, match="2 tokens already"):
+    with pytest.raises(InvalidArgument, match="already 2 tokens"):
         store.make("c")

@@ -11,7 +11,7 @@ found again by `find_group`. Everything belongs to the event loop and is bounded
 left are forgotten first. `web/api` and `cli/running.py` show what is here; nothing here knows a wire format.
 
 An assistant is *the same* when it connects in the same way, with the same token, under the same name
-(`identity`): a pause holds for all of its windows, and when it comes back.
+(`identity`): a pause applies to all of its windows, and still applies when it reconnects.
 
 This module is imported by `vaultbridge stdio` before its first answer, so it imports next to nothing.
 """
@@ -59,7 +59,7 @@ GROUP_SECONDS: Final = 300.0
 """A client without a session counts as connected this long after its last call."""
 
 SETTLE_SECONDS: Final = 0.05
-"""How long calls that have ended wait to be counted: nobody sees it."""
+"""How long calls that have ended wait to be counted: too short to notice."""
 
 SETTLE_CALLS: Final = 500
 """The most that wait."""

@@ -1,9 +1,10 @@
 """Which assistants a person has paused, for all processes that serve a vault.
 
 The list is a small file in the vault's cache folder. `vaultbridge serve`, every `vaultbridge stdio` and the
-command line share it, so a pause holds at once wherever the assistant is connected, when it reconnects, and
-when the server restarts: it ends only when a person ends it. A process looks at the file's stat before every
-call: two microseconds, and no call slips through after the page has said that its assistant is paused.
+command line share it, so a pause takes effect at once wherever the assistant is connected, when it
+reconnects, and when the server restarts: it ends only when a person ends it. A process looks at the file's
+stat before every call: two microseconds, and no call slips through after the page has said that its assistant
+is paused.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ NOBODY: Final = PauseList()
 
 
 class VaultPauses:
-    """The list of one vault. A file that cannot be read pauses nobody who was not paused before."""
+    """The list of one vault. If the file cannot be read, nobody is paused who was not paused before."""
 
     def __init__(self, cache: Path) -> None:
         self._file = cache / FILE_NAME

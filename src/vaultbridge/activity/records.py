@@ -92,8 +92,8 @@ class CallRecord(Struct, gc=False, eq=False):
     """One request. `tool` is "" unless it is a call of a tool. `error` is "" for a success, else a code.
 
     `order` is its place among the remembered calls, given at the end: a call that began before another may
-    end after it. Thousands are kept, and no cycle leads through them, so the garbage collector need not look
-    at them."""
+    end after it. Thousands are kept, and no cycle leads through them, so the garbage collector can skip
+    them."""
 
     client: SeenClient
     number: int

@@ -212,8 +212,8 @@ def _convert(value: Any, source: str, context: EvaluationContext, *, dates: bool
 
 
 def to_plain_value(value: Value) -> Any:
-    """Convert to what JSON can hold: numbers, texts, lists and objects stay; a date, link or file becomes its
-    text; an error becomes `{"error": message}`; a whole number becomes an integer."""
+    """Convert to what JSON can express: numbers, texts, lists and objects stay; a date, link or file becomes
+    its text; an error becomes `{"error": message}`; a whole number becomes an integer."""
     match value:
         case None | bool() | str():
             return value

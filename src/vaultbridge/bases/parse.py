@@ -332,7 +332,7 @@ class _Reader:
         return [text for _, text in texts if text is not None]
 
     def _sort_key(self, node: Any) -> SortKey | None:
-        """Read `{property, direction}`, or a property alone; early bases say `column` instead of
+        """Read `{property, direction}`, or just a property; early bases say `column` instead of
         `property`."""
         if self._kind(node) == "scalar":
             text = self._text(node)

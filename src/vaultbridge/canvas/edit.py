@@ -173,7 +173,7 @@ NewCard: TypeAlias = NewText | NewFile | NewLink | NewGroup
 
 
 class Placement(Struct, frozen=True):
-    """Where a card should go; what is not given is chosen. `near` is the id of a card to be placed beside,
+    """Where a card should go; what is not given is chosen. `near` is the id of a card to be placed next to,
     `group` that of a group to be placed in."""
 
     x: int | None = None

@@ -1,3 +1,3 @@
-"""The command line: `commands` says which module holds a command; each command is a function of its arguments
-that returns an exit code.
+"""The command line: `commands` says which module contains a command; each command is a function of its
+arguments that returns an exit code.
 """

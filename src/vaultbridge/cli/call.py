@@ -450,7 +450,7 @@ def _parse_arguments(args: argparse.Namespace) -> dict[str, Any]:
             text = Path(text[1:]).read_text("utf-8")
         value = msgspec.json.decode(text)
     except OSError as error:
-        raise InvalidArgument(f"The arguments could not be read: {(error.strerror or '').lower()}.") from None
+        raise InvalidArgument(f"The arguments cannot be read: {(error.strerror or '').lower()}.") from None
     except JSON_ERRORS as error:
         raise InvalidArgument(
             f"The arguments are not JSON: {describe_json_error(error)}.",

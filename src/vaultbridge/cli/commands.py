@@ -62,7 +62,7 @@ MODULES = {
     "setup.token": ("token",),
     "setup.completion": ("completion",),
 }
-"""Which commands a module below `cli/` holds. Any other module has the name of its only command."""
+"""Which commands a module below `cli/` contains. Any other module has the name of its only command."""
 
 
 def find_command(command: str) -> tuple[str, str]:

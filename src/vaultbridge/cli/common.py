@@ -237,7 +237,7 @@ def _is_vault_folder(word: str) -> bool:
 
 
 def parse_integer(text: str) -> int:
-    """Parse an integer that SQLite can hold; for argparse."""
+    """Parse an integer that SQLite can store; for argparse."""
     number = int(text)
     if abs(number) > LARGEST_NUMBER:
         raise argparse.ArgumentTypeError(f"{text[:40]} is too large a number")

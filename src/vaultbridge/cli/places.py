@@ -64,7 +64,7 @@ def parse_place(text: str) -> Place:
 
 def find_place(engine: Engine, text: str) -> Place:
     """Parse a place whose note exists. A note's whole name comes first: it may itself contain `#` or `:3`.
-    Raises NoteNotFound about the name alone."""
+    Raises NoteNotFound, which names only the note."""
     place = parse_place(text)
     if place.note != text:
         try:

@@ -1,6 +1,6 @@
 """What a terminal can show: colour, clickable links, its width, and a pager for long output.
 
-Output that no terminal reads gets none of it, so that pipes and files hold plain text.
+Output that no terminal reads gets none of it, so that pipes and files get plain text.
 """
 
 from __future__ import annotations

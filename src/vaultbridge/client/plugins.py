@@ -170,7 +170,7 @@ PROJECT_FILE: Final = ".mcp.json"
 """Read from the current folder when no file is given, as Claude Code does."""
 
 CONFIG_BYTES: Final = 4 * MIB
-"""Claude Desktop's file holds more than servers, but not much more."""
+"""Claude Desktop's file contains more than servers, but not much more."""
 
 ACTION_CHARS: Final = 1000
 """How much of a server's command line is shown: nobody reads more before answering."""
@@ -289,7 +289,7 @@ def _from_entry(name: str, entry: Mapping[str, Any], headers: dict[str, str], ti
 
 
 _KEYS: Final = frozenset({"command", "args", "env", "cwd", "url", "headers", "type"})
-"""The keys that concern a connection. The files hold others too, for other programs."""
+"""The keys that concern a connection. The files contain others too, for other programs."""
 
 
 def _expand(name: str, value: Any) -> Any:

@@ -198,7 +198,7 @@ class StdioTransport(Callbacks):
                 if not line.strip():
                     break
             except asyncio.LimitOverrunError:
-                # We cannot know which request it answers, and nobody may wait for ever: all of them fail.
+                # We cannot know which request it answers, and nobody may wait forever: all of them fail.
                 too_long = self._max_message_bytes * LINE_FACTOR
                 await self._end_with_error(process, f"The server wrote a line of more than {too_long} bytes.")
                 return

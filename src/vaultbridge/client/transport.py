@@ -1,7 +1,7 @@
 """What every client transport is: its interface, its life cycle, its callbacks, its open requests.
 
 `Transport` is the interface. `Callbacks` implements the half that faces the user and keeps three promises:
-`on_close` is called once, nothing is called after it, and a callback that raises harms nobody else.
+`on_close` is called once, nothing is called after it, and a callback that raises affects nothing else.
 `Lifecycle` is a table of states, events and legal moves. A transport ends once: `disconnected` is where it
 begins and where it ends, and `Lifecycle.ended` tells the two apart. `PendingRequests` serves transports that
 never reconnect; the WebSocket transport has its own accounting.

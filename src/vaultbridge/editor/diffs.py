@@ -1,6 +1,6 @@
 """A diff that an assistant shows to people, what may become of it, and what shows, records and stores it.
 
-`editor.pending_diffs` holds the diffs that wait for a decision; this module has values only.
+`editor.pending_diffs` manages the diffs that wait for a decision; this module only defines values.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class VaultView(Protocol):
     async def record_write(
         self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
     ) -> int:
-        """Record in the history that `actor` wrote a file itself. Returns the change's number; 0 when the
-        file does not hold that."""
+        """Record in the history that `actor` wrote a file itself. Returns the change's number; 0 if the file
+        does not contain that."""
         ...
 
     async def tell_writer(

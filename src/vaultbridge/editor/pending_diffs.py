@@ -71,9 +71,9 @@ ReadNote = Callable[[], Awaitable[str]]
 
 
 class _OutcomeCheck(Struct, frozen=True):
-    """How to tell from the note that the outcome is `found` and not `otherwise`: it holds `text`, or anything
-    but `before`. A client may merge an accepted change into a note that has changed, which then holds neither
-    text."""
+    """How to tell from the note that the outcome is `found` and not `otherwise`: it contains `text`, or
+    anything but `before`. A client may merge an accepted change into a note that has changed, which then
+    contains neither text."""
 
     text: str
     found: CloseReason

@@ -1,6 +1,6 @@
 """The embeddings of one vault: sends its passages, ranks passages for a question, and reports its state.
 
-The engine holds one of these when an endpoint is configured. Several processes may share the file of vectors;
+The engine has one of these if an endpoint is configured. Several processes may share the file of vectors;
 only one that keeps running sends (`start`), any may ask. Questions have their own thread, so that a search
 waits for the model only as long as it chooses.
 """

@@ -3,7 +3,7 @@
 First all passages by one number each: the signs of their vector's numbers, as the bits of an integer. How
 many bits differ tells how far apart two directions are, and Python counts them in a tenth of a microsecond:
 20,000 passages of 768 numbers take 2 to 5 ms. Then the nearest few by their whole vectors, which are read
-from the file, so that memory holds a hundred bytes for a passage.
+from the file, so that a passage takes a hundred bytes of memory.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
 from vaultbridge.vault.paths import Visible
 
 COMPARED: Final = 160
-"""Passages compared by their whole vectors: 5 to 8 ms for 768 numbers. Of the twenty nearest, the signs alone
-find nearly all among so many."""
+"""Passages compared by their whole vectors: 5 to 8 ms for 768 numbers. Of the twenty nearest, the signs find
+nearly all among so many."""
 
 WIDENED: Final = 4
 """How often the first choice is doubled when the caller may not see most of it."""

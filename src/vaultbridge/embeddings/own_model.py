@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
 
 NEAR_PASSAGES: Final = 60
-"""Passages that a model's view of a question holds: about as many notes as are read for it."""
+"""Passages in a model's view of a question: about as many notes as are read for it."""
 
 
 class OwnModel:

@@ -25,7 +25,7 @@ PASSAGE_CHARS: Final = 1600
 """About 400 tokens: small models read 512, and a longer passage is about more than one thing."""
 
 SMALL_CHARS: Final = 200
-"""A section shorter than this joins the next one: alone it says little."""
+"""A section shorter than this joins the next one: by itself it says little."""
 
 NOTE_PASSAGES: Final = 64
 """The most passages of one note: a book in one file must not take as much as the rest of the vault."""

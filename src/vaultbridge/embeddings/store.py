@@ -1,8 +1,8 @@
 """The vectors of a vault's passages: one SQLite file in the cache folder, derived and deletable.
 
 A vector is stored once for each text of a passage, by its hash: an edit elsewhere in the note, a move or a
-copy sends nothing again. Vectors are kept as bytes from -127 to 127, a quarter of their size, which changes a
-similarity by less than a hundredth. The file belongs to one model: whatever would make vectors incomparable
+copy sends nothing again. Vectors are stored as bytes from -127 to 127, a quarter of their size, which changes
+a similarity by less than a hundredth. The file belongs to one model: whatever would make vectors incomparable
 (another model, another length, another way to cut notes) empties it.
 
 Rows of passages are never deleted while the file is in use, only emptied, with a new `version`: a reader
@@ -62,7 +62,7 @@ class Quantised(Struct, frozen=True):
 
 
 def quantise(vector: Sequence[float]) -> Quantised:
-    """Bytes for a vector; only its direction is kept. A vector of zeros has no direction and no bytes."""
+    """A vector as bytes; only its direction is stored. A vector of zeros has no direction and no bytes."""
     largest = max(map(abs, vector))
     if largest == 0:
         return Quantised(b"", 0.0)

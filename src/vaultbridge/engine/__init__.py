@@ -1,7 +1,7 @@
-"""The one object that tools and commands hold, and the operations it carries out.
+"""The object that tools and commands work with, and the operations it carries out.
 
-`Engine` is imported when it is asked for: a client that only lists tools needs `engine.operations` and should
-not wait for the index.
+`Engine` is imported when it is first used: a client that only lists tools needs `engine.operations` and
+should not wait for the index.
 """
 
 from typing import TYPE_CHECKING, Any

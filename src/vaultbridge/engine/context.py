@@ -32,7 +32,7 @@ DEFAULT_CHARS: Final = 4_000
 """About 1,000 tokens: less than one note that is read to see whether it helps."""
 
 LEAST_CHARS: Final = 200
-"""The smallest budget: less does not hold a path and a sentence."""
+"""The smallest budget: less has no room for a path and a sentence."""
 
 LARGEST_CHARS: Final = 90_000
 """The largest budget, as of reading a note: below what assistants accept as one result."""
@@ -56,7 +56,7 @@ WEAK: Final = 0.08
 room is left over."""
 
 WEAK_PASSAGES: Final = 2
-"""How many of the latter: sometimes one has a missing fact, but most are beside the point."""
+"""How many of the latter: sometimes one has a missing fact, but most are irrelevant."""
 
 SAME_NOTE: Final = 0.75
 """What each further section of one note counts of the one before: several notes say more than one."""
@@ -69,7 +69,7 @@ HUB_SPACING: Final = 250
 text."""
 
 HUB_ROOM: Final = 5
-"""The part of the budget that is kept for the links that such a note has outside of its passages."""
+"""The part of the budget that is reserved for the links of such a note outside its passages."""
 
 HUB_RANK: Final = 3
 """Such a note is among the first so many; another has the name by chance."""
@@ -165,7 +165,8 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
 
 
 def _rank(engine: Engine, question: str) -> RankedPage:
-    """The best notes. A canvas is no text to quote from, so where many rank high, more are asked for."""
+    """The best notes. A canvas is not a text to quote from, so if many rank high, more notes are
+    requested."""
     # `explain` says whether the question is a note's name or alias.
     page = engine.queries.rank(question, limit=NOTES, sections_per_note=SECTIONS, explain=True)
     if sum(_is_note(note.path) for note in page.notes) < len(page.notes) // 2:

@@ -1,4 +1,4 @@
-"""The one object that tools and commands hold: an open vault.
+"""The object that tools and commands work with: an open vault.
 
 It puts the parts together: names become paths, scopes are checked, a draft is committed as one transaction,
 and the index is updated before the next query. `engine.queries` queries the index and
@@ -454,7 +454,7 @@ class Engine:
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
         """Records in the history what another program has written, so that it is shown and can be undone.
-        Returns the change's id; "" when the file no longer holds it, or it is recorded already."""
+        Returns the change's id; "" if the file no longer contains it, or it is already recorded."""
         with self._changing:
             number = self.transactor.record(path, before, after, actor=actor, label=label)
             if number:

@@ -148,7 +148,7 @@ class Finder:
 
     def check_leads(self, path: VaultPath, real: Path) -> None:
         """Raises NoteNotFound when a visible path leads to a hidden file. `real` has no link in it."""
-        # By names alone: both are known, and asking the disk again could give another answer.
+        # By name only: both are known, and asking the disk again could give a different answer.
         names = self._scope.names
         if names.unrestricted or not names.visible(path):
             return

@@ -240,7 +240,7 @@ class History:
         )
 
     def _visible_part(self, entry: JournalEntry) -> JournalEntry:
-        """The change with what it did to visible files alone."""
+        """The change, with only what it did to visible files."""
         if self._scope.unrestricted:
             return entry
         acts = (

@@ -1,8 +1,8 @@
-"""Keeps the index as new as the disk: who does it, when, and how a query waits for it.
+"""Keeps the index up to date with the disk: which process does it, when, and how a query waits for it.
 
 One process per vault and machine is the leader: it holds a lock file in the vault's cache folder, watches the
 vault and indexes every change. The system releases the lock when that process dies, however it dies, and
-another one takes over. A second file beside the lock says that the leader watches, and its age that the
+another one takes over. A second file next to the lock shows that the leader is watching, and its age that the
 leader is alive. Other processes read the same index. One that runs only a query or two does not lead: it
 compares the vault by stat first, unless a leader watches. Every process indexes the files that it wrote
 itself (`engine.follower`) before its next query.
@@ -39,8 +39,8 @@ terminal, or by a debugger) still holds the lock, and nothing follows the disk."
 
 _LOCK_FILE: Final = "keeper.lock"
 _HEARTBEAT_FILE: Final = "keeper.watches"
-"""The names are old and stay: a process of an earlier version beside us uses them too, and with other
-names both would lead."""
+"""The names are old but must stay: a process of an earlier version may be running too, and with other names
+both would lead."""
 
 
 class IndexLeader:
@@ -234,8 +234,8 @@ class IndexSync:
 
     def _borrow(self) -> bool:
         """Takes the leader's lock for one comparison. False when the leader watches the vault or is building
-        the index for the first time (then the answer says so). A stalled leader is not waited for: comparing
-        beside it only costs time, while an answer from an old index would be wrong."""
+        the index for the first time (then the answer says so). We do not wait for a stalled leader: comparing
+        as well only costs time, while an answer from an old index would be wrong."""
         deadline = time.monotonic() + WAIT_SECONDS
         while not self._leader.claim():
             if self._leader.is_watched or not self.index.status().complete:
@@ -247,8 +247,8 @@ class IndexSync:
         return True
 
     def ensure_fresh(self) -> None:
-        """Called before a query: waits for changes that are being indexed, and compares with the disk when
-        nobody watches it. Does not wait for a first build: then the answer says that it is partial."""
+        """Called before a query: waits for changes that are being indexed, and compares with the disk if
+        nobody is watching it. Does not wait for a first build: then the answer says that it is partial."""
         self._checkpoint("query")
         self._follower.wait(WAIT_SECONDS)
         complete = self.index.status().complete

@@ -1,4 +1,4 @@
-"""The operations that change a vault: each one is a Struct, with what it does beside it.
+"""The operations that change a vault: each one is a Struct that includes what it does.
 
 Everything else is derived from the Structs by `engine.vocabulary`: what `batch` and `edit_note` take, their
 schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md`. A new operation is a new

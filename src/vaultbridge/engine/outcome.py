@@ -122,7 +122,7 @@ FILES_PLANNED: Final = 500
 """The most files that a plan names: nobody reads a longer list, and each has its content in memory."""
 
 CONTENT_BYTES: Final = 32 * MIB
-"""The most content that a plan holds in all, before and after; files beyond it are named without content."""
+"""The most content in a plan, before and after together; files beyond it are named without content."""
 
 
 class ChangeGate(Protocol):
@@ -173,7 +173,7 @@ def describe_plan(
     visible: Visible,
     read: Callable[[VaultPath], bytes],
 ) -> Planned:
-    """`table` holds the files as they are now, and `read` returns the content of one."""
+    """`table` has the files as they are now, and `read` returns the content of one."""
     files: list[PlannedFile] = []
     moved: dict[str, str] = {}
     for step in steps:

@@ -62,7 +62,7 @@ def _may_be_empty(kind: Any) -> bool:
 
 
 def concerns_whole_vault(kind: type[Operation]) -> bool:
-    """Whether the operation may be asked for without naming a note."""
+    """Whether the operation works without naming a note."""
     return not next(field.required for field in msgspec.structs.fields(kind) if field.name == "note")
 
 

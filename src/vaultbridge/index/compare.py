@@ -1,4 +1,4 @@
-"""Finds what has changed on disk since the last comparison, by stat alone. Reads no content.
+"""Finds what has changed on disk since the last comparison, using only stats. Reads no content.
 
 A folder that cannot be listed says nothing about the files in it: their rows stay. A file whose timestamp was
 still racy (`system.is_racy`) when it was read may have been written again within the same tick of the clock,

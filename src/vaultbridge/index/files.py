@@ -72,7 +72,7 @@ def file_from_row(row: tuple[Any, ...]) -> IndexedFile:
 
 def dump(index: Index) -> dict[str, Any]:
     """Returns everything in the index in a form that is equal for two indexes of the same vault: no ids, no
-    times. It serves tests and the check against a rebuilt index, and holds everything in memory."""
+    times. It is for tests and for the check against a rebuilt index, and keeps everything in memory."""
     db = schema.connect(index.file, writer=True)
     try:
         db.execute("BEGIN")

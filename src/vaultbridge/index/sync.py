@@ -219,7 +219,7 @@ def _encode_left_out(seen: compare.DiskSnapshot) -> str:
 
 
 def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
-    """Yields the next results until they hold this many files."""
+    """Yields the next results until they contain this many files."""
     for result in results:
         yield result
         files -= len(result)
@@ -283,7 +283,7 @@ class _Change:
         for row, entry in self.difference.restamped:
             write.update_stat(db, row.id, entry, trusted=True)
         if not self.fresh and not self.difference.gone and not self.difference.added:
-            # A change of text alone needs no table of all names in the vault.
+            # A change that affects only text needs no table of all names in the vault.
             self.version = read_meta(db, "files_version")
             return
         # The table is shared.

@@ -1,10 +1,10 @@
-"""Counts what a vault holds and stores the totals, so that no answer has to walk the whole vault.
+"""Counts what is in a vault and stores the totals, so that no answer has to walk the whole vault.
 
 The first half counts files by kind and folder, tags, properties, tasks, links and problems. One set of rules
 serves three uses: a single file, when it changes; everything, after a first build; and everything except
 hidden files, for a caller who may not see them.
 
-The second half keeps the stored results exact. The table `totals` holds the counts. The table `marks` lists
+The second half keeps the stored results exact. The table `totals` has the counts. The table `marks` lists
 notable files: notes without backlinks or without links, conflict copies, note names used twice. Both change
 in the same transaction as the rows they are counted from, and only where the result differs: another
 paragraph in a note writes nothing here.

@@ -1,7 +1,7 @@
 """The JSON-RPC 2.0 messages as a closed union, and the error codes that the protocols use.
 
 There are four kinds: `Request`, `Notification`, `Response`, `ErrorResponse`. Anything else is `Malformed`,
-which holds the error that its sender gets. `codec` turns bytes into these; the protocols decide which error a
+which has the error that its sender gets. `codec` turns bytes into these; the protocols decide which error a
 failed tool becomes.
 """
 
@@ -27,7 +27,7 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
 SERVER_ERROR: Final = -32000
-"""The first of the seven application codes of the stdio contract; `protocols.failures` holds the others."""
+"""The first of the seven application codes of the stdio contract; The others are in `protocols.failures`."""
 
 RESOURCE_NOT_FOUND: Final = -32002
 """MCP 2024-11-05 to 2025-11-25. Later versions forbid this code and use INVALID_PARAMS."""

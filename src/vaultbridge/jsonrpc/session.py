@@ -1,9 +1,10 @@
 """Keeps track of one JSON-RPC session: which requests are in flight, in both directions. No I/O.
 
 Feed it the bytes of each message with `receive`, act on the events it returns, report outcomes with `answer`,
-`fail` and `cancel`, and after every call send what `take_outgoing` returns. It holds the answers of a batch
-until all have arrived, drops answers to cancelled requests, and sends progress only while the request runs.
-It does not know what methods mean, except `notifications/cancelled`, which is about the requests it tracks.
+`fail` and `cancel`, and after every call send what `take_outgoing` returns. It holds back the answers of a
+batch until all have arrived, drops answers to cancelled requests, and sends progress only while the request
+runs. It does not know what methods mean, except `notifications/cancelled`, which is about the requests it
+tracks.
 
     events = session.receive(line)          # RequestReceived, NotificationReceived, …
     session.answer(request.id, result)      # or fail(request.id, error)

@@ -3,10 +3,10 @@
 Plugin code is loaded in a separate thread for a bounded time, because it may wait or loop forever. A failure
 is reported in one line that names the place in the file. `registry` decides what is loaded, and when.
 
-Plugin files can share code: `import _words` finds `_words.py` beside the file that asks. Only names that
-begin with `_` are found this way, which no plugin file has, and only after everything else that Python knows,
-so a file in the folder never shadows a library. The names that were asked for are remembered, so that a
-change to a shared file reloads the plugins.
+Plugin files can share code: `import _words` finds `_words.py` next to the file that imports it. Only names
+that begin with `_` are found this way, which no plugin file has, and only after everything else that Python
+knows, so a file in the folder never shadows a library. The names that were asked for are remembered, so that
+a change to a shared file reloads the plugins.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Fo
 
 def describe_failure(error: BaseException, file: Path) -> str:
     """The failure and where it happened, in one line. Of the frames of the traceback, the innermost in the
-    file or beside it counts, because authors look for mistakes in their own files first. A file other than
+    file or next to it counts, because authors look for mistakes in their own files first. A file other than
     `file` is named."""
     if isinstance(error, SyntaxError):
         return f"{_place(error.filename, error.lineno, file)}{error.msg}"

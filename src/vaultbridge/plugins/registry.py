@@ -43,8 +43,8 @@ MAX_FILE_BYTES: Final = 1024 * 1024
 """The largest file that is loaded; it is source code."""
 
 MAX_PLUGIN_TOOLS: Final = 400
-"""The most tools of all files and packages together: they fit into the catalog beside our own, and an
-assistant with more to choose from chooses badly."""
+"""The most tools of all files and packages together: they fit into the catalog with our own, and an assistant
+with more to choose from chooses badly."""
 
 IN_A_VAULT: Final = "it leads into a vault, where an assistant could write"
 

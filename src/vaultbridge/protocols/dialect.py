@@ -15,8 +15,8 @@ A result is any JSON value, including a bare string. To answer with an exact JSO
 logged with its traceback and answered with "Internal error". A handler that waits for a person calls
 `call.lift_time_limit()` first. This module knows no method names.
 
-It also describes calls for the log: by method and tool, never by arguments or results, which hold the text of
-notes. Names come from the peer, so only a string that looks like one is repeated.
+It also describes calls for the log: by method and tool, never by arguments or results, which contain the text
+of notes. Names come from the peer, so only a string that looks like one is repeated.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Lets a tool's change through, or makes it a proposal and waits for a person: the one place that decides.
 
 A gated engine (`Engine.gated`) hands every change to a `ReviewGate`, whichever protocol, tool or plugin asks
-for it. The call waits a bounded time while an editor is open anywhere on this machine; without one the client
-asks its user, if it can; and with nobody to ask the answer comes at once. A proposal that is not decided by
-then stays, and the call ends with `ChangePending`.
+for it. The call waits a bounded time while an editor is open anywhere on this machine; without one, the
+client asks its user, if it can; and if there is nobody to ask, the answer is immediate. A proposal that is
+not decided by then stays, and the call ends with `ChangePending`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FILES_NAMED: Final = 10
 """How many files an answer or a dialog names."""
 
 DIALOG: Final = "the client's dialog"
-"""Where a person decided who was asked by the assistant's own program."""
+"""Where the person decided, if the assistant's own program asked."""
 
 Progress = Callable[[float, float | None, str], None]
 Choice = Literal["accept", "reject", "cancel"]

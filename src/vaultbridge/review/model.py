@@ -2,7 +2,7 @@
 
 A proposal has versions. The first is what the assistant asked for; when a note of it changes, the next is the
 same change on the note as it is then. A version's `hash` says what a person saw, and its `shape` what that
-says to a person: two versions with one shape differ only in lines that the change leaves alone.
+says to a person: two versions with one shape differ only in lines that the change does not touch.
 """
 
 from __future__ import annotations

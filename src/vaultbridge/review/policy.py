@@ -35,7 +35,7 @@ there decides within seconds, and one who is not finds the proposal later."""
 
 
 class ReviewRules(Struct, frozen=True, kw_only=True):
-    """The policy that holds for a call: `least` is that of the server and the token, `vault` what the
+    """The policy that applies to a call: `least` is that of the server and the token, `vault` what the
     configuration says of the vault."""
 
     least: Review = "off"

@@ -45,7 +45,7 @@ OUTSIDE_LABEL: Final = "changed while under review"
 """How the history shows a save by another program to a note for which a change was proposed."""
 
 OLDER_BYTES: Final = 8 * MIB
-"""The most content that older versions of a proposal hold: those of ordinary notes all fit."""
+"""The most content in the older versions of a proposal: those of ordinary notes all fit."""
 
 Reopen = Callable[[Scope], Engine]
 """Opens the same vault under another scope."""
@@ -217,7 +217,7 @@ class Rebaser:
 
     @contextmanager
     def engine_for(self, proposal: Proposal) -> Iterator[Engine]:
-        """The vault under the scope of whoever asked for the change."""
+        """The vault under the scope of the caller that requested the change."""
         parts = () if proposal.body is None else proposal.body.scope
         if self._reopen is None or parts == describe_scope(self._engine.scope):
             yield self._engine

@@ -36,7 +36,8 @@ WAITING_PROPOSALS: Final = 100
 stopped."""
 
 STORED_BYTES: Final = 256 * MIB
-"""The most that waiting proposals hold together, with the content of their files: as much as the journal."""
+"""The most space that all waiting proposals may take, with the content of their files: as much as the
+journal."""
 
 KEPT_PROPOSALS: Final = 1000
 """The most decided ones that are remembered, without their content: `history` shows their outcome."""

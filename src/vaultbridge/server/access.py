@@ -114,7 +114,7 @@ class Access:
             return {}
 
     def list_principals(self) -> frozenset[str]:
-        """List everybody who has access now. A stream opened by anybody else must be closed, because nothing
+        """List everyone who has access now. A stream opened by anybody else must be closed, because nothing
         authorizes its reader again."""
         local = (LOCAL,) if self.open_locally else ()
         return frozenset((OWNER, *local, *self.list_valid_principals()))

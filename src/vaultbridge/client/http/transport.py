@@ -209,8 +209,9 @@ class StreamableHttpTransport(Callbacks):
     async def _post_other(self, message: Message, data: bytes) -> None:
         """Post a message that gets no answer.
 
-        From 2026-07-28 on a request is cancelled by ending its POST alone. Before, a notification cancels it,
-        and its POST must be ended too: no answer has to come, and the POST would occupy its slot for ever.
+        From 2026-07-28 on, a request is cancelled simply by ending its POST. Before, a notification cancels
+        it, and its POST must be ended too: no answer has to come, and the POST would occupy its slot for
+        ever.
         """
         is_cancellation = message.get("method") == "notifications/cancelled"
         try:

@@ -36,14 +36,14 @@ _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 _NAMED_SCHEMAS: Final = ("patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords that hold schemas by name. Only below `properties` may an argument be marked."""
+"""Keywords that contain schemas by name. Only below `properties` may an argument be marked."""
 
 _OTHER_SCHEMAS: Final = (
     "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "additionalProperties",
     "unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
     "contentSchema",
 )  # fmt: skip
-"""Keywords that hold a schema or a list of them."""
+"""Keywords that contain a schema or a list of them."""
 
 Marked = dict[tuple[str, ...], str]
 """The path of a marked argument, and the header's name after `Mcp-Param-`."""
@@ -58,7 +58,7 @@ def read_version(message: Message) -> str | None:
 
 
 def make_headers(message: Message, marked: Mapping[str, Marked]) -> dict[str, str]:
-    """Make the headers of a request that carries its own version; empty for others. `marked` holds the marked
+    """Make the headers of a request that carries its own version; empty for others. `marked` has the marked
     arguments of each tool."""
     version = read_version(message)
     if version is None:

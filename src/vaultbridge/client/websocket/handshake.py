@@ -42,7 +42,7 @@ METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "log
 
 
 class ServerState:
-    """What the server holds for a session, learnt from requests and their answers."""
+    """What the server remembers for a session, learnt from requests and their answers."""
 
     __slots__ = ("_accepted", "_asked")
 
@@ -85,7 +85,7 @@ class ServerState:
 
 
 OPENING: Final = frozenset({"initialize", "notifications/initialized", "initialized"})
-"""Messages that open a session and belong to it alone."""
+"""Messages that open a session and belong only to it."""
 
 WATCHED: Final = OPENING | METHODS
 """The methods whose whole message `note_sent` must see."""

@@ -2,7 +2,7 @@
 
 A row is `waiting` until just before its message is sent, then `handed` until the server has confirmed it,
 then deleted. After a crash, the next process sends the waiting ones. It never sends the handed ones, because
-they may have arrived: it reports them. Rows belong to a server; those of other servers are left alone.
+they may have arrived: it reports them. Rows belong to a server; those of other servers are not touched.
 
 The file survives a kill at any instant. A power cut may lose the last few entries, because the file is not
 synced for each message.

@@ -452,7 +452,7 @@ def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> No
     if shared:
         more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
         listed = ", ".join(shared[:NAMES_LISTED])
-        draft.notices.append(f"Both notes have {listed}{more}: links to it lead to the first.")
+        draft.notices.append(f"Both notes have {listed}{more}: links lead to the first one.")
 
 
 def _names(note: Note) -> Iterator[str]:

@@ -49,7 +49,7 @@ MEANING_WEIGHT: Final = 1.0
 half confirmed them (benchmarks/related_bench.py)."""
 
 MENTIONING: Final = 60
-"""Notes in which a name is looked for: those that the word table names, which may hold it only in code."""
+"""Notes in which a name is looked for: those that the word table names, which may contain it only in code."""
 
 CANDIDATES: Final = 60
 """Notes whose evidence is completed and that may be offered; the best by what is known of all."""

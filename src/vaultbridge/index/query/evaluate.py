@@ -253,7 +253,7 @@ class Evaluation:
     def _by_name(
         self, query: Query, within: set[int] | None, get_name: Callable[[str], str], *, sensitive: bool
     ) -> set[int]:
-        """Returns files of every kind that match by name or path alone."""
+        """Returns files of every kind that match by their name or path."""
         pool = list(self.paths) if within is None else sorted(within)
         held = match_texts(
             query, [get_name(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive

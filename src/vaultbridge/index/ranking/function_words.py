@@ -1,4 +1,4 @@
-"""Words that hold a sentence together: articles, pronouns, prepositions, auxiliary verbs, question words.
+"""Function words: articles, pronouns, prepositions, auxiliary verbs, question words.
 
 A question's "how", "do" and "my" are rare in notes that state things, so their frequency in the vault does
 not show how little they mean. The lists hold what people ask with, folded as the index folds

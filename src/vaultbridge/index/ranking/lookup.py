@@ -174,7 +174,7 @@ class Vocabulary:
 
 
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
-    """Returns what the question asks for. Words that hold it together count only when no note has another."""
+    """Returns what the question asks for. Function words count only if no note contains any of the others."""
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(vocabulary, content, question.language, count)
     if any(concept.notes for concept in concepts):

@@ -1,4 +1,4 @@
-"""Reads a question: which words it asks for, which of them only hold the sentence together.
+"""Reads a question: which words it asks for, which of them are only function words.
 
 A *unit* is what is looked up as one thing: a word, or two or three neighbouring characters of a script that
 is written without spaces between words. Pure: no I/O."""
@@ -43,8 +43,8 @@ _NEIGHBOURS: Final = "  "
 
 class Unit(Struct, frozen=True):
     """`shown` is the unit as asked, in lower case; `words` are its words in the full-text table. A `function`
-    unit holds a sentence together and says little about its subject; a `light` one says something of every
-    subject. One that is not `looked_up` counts only in notes that others lead to."""
+    unit is a function word and says little about the subject; a `light` one fits any subject. One that is not
+    `looked_up` counts only in notes that others lead to."""
 
     shown: str
     words: tuple[str, ...]

@@ -60,8 +60,8 @@ SECTIONS_PER_NOTE: Final = 50
 
 
 class RankedSection(Struct, frozen=True):
-    """A section from one heading to the next. `heading` holds the titles that lead to it, joined by ` > `; it
-    is empty before the first heading. `matches` are its best lines."""
+    """A section from one heading to the next. `heading` is the titles that lead to it, joined by ` > `; it is
+    empty before the first heading. `matches` are its best lines."""
 
     heading: str
     line: int
@@ -71,8 +71,8 @@ class RankedSection(Struct, frozen=True):
 
 
 class RankedNote(Struct, frozen=True):
-    """`sections` are best first. `missing` are words of the question that the note lacks; pieces of a
-    script without spaces are not among them. `views` holds each view's part in the rank, if asked for."""
+    """`sections` are best first. `missing` are words of the question that the note lacks; pieces of a script
+    without spaces are not among them. `views` has each view's part in the rank, if requested."""
 
     path: VaultPath
     score: float

@@ -1,9 +1,9 @@
 """The index file of one vault: connections, transactions, and what the file says about itself.
 
-Several processes may have the same file open. Each holds one writing connection behind a lock and a few
-reading ones; a write is one short IMMEDIATE transaction. A file that was deleted, is damaged or has another
-version is replaced by an empty one, with a warning in the log, and the vault's index leader fills it again.
-Which rows there are is decided in `write` and in the queries.
+Several processes may have the same file open. Each has one writing connection behind a lock and a few reading
+ones; a write is one short IMMEDIATE transaction. A file that was deleted, is damaged or has another version
+is replaced by an empty one, with a warning in the log, and the vault's index leader fills it again. Which
+rows there are is decided in `write` and in the queries.
 
 `Terms` is the dictionary of all words in the index. A search is for substrings, but the full-text table knows
 only whole words and prefixes. The words that contain `bridg` are found by searching all of them as one run of
@@ -207,7 +207,7 @@ class Index:
         release_memory()
 
     def checkpoint(self) -> None:
-        """Copy what the write-ahead file holds into the index, as far as readers allow. On a separate
+        """Copy the content of the write-ahead file into the index, as far as readers allow. On a separate
         connection, so that neither queries nor writes wait for it."""
         with suppress(sqlite3.Error, VaultbridgeError):
             self._reopen_if_replaced()

@@ -116,7 +116,7 @@ def make_note(parts: list[Any]) -> Note:
 
 
 def decode_links(blob: bytes) -> tuple[Link, ...]:
-    """Decodes the links of an encoded note alone."""
+    """Decodes only the links of an encoded note."""
     return tuple(Link(*item) for item in _decode(_decode_sections(blob)[_SECTIONS["links"]]))
 
 

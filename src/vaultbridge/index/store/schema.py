@@ -3,8 +3,8 @@
 The file is a copy of what the notes say, so there are no migrations: a file of another version or another
 program, or a damaged one, is deleted. Which rows to write is decided in `write`, and when in `sync`.
 
-What a note says is stored twice on purpose. `notes` holds the whole parsed note as one blob, which is cheap
-to return; the other tables hold only what a query must find without opening notes. A file's `id` never leaves
+What a note says is stored twice on purpose. `notes` has the whole parsed note as one blob, which is cheap to
+return; the other tables contain only what a query must find without opening notes. A file's `id` never leaves
 the index and is never compared between two indexes.
 """
 
@@ -118,8 +118,8 @@ CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
 """`files.trusted` is 0 while a file's timestamp is too young to prove that its content did not change.
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
-`links.missing` is the key of the whole target, for links to no file. `terms` holds every word that was ever
-in `words`. Words are only added, so that a reader can load what is new; one that no note contains any longer
+`links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
+`words`. Words are only added, so that a reader can load what is new; one that no note contains any longer
 finds nothing. `totals` and `marks` follow from the other tables: see the module `totals`. `words` stores no
 text: to delete a row, one names what it contained. `vocabulary` (how many notes have a word) and
 `occurrences` (where) are views of `words` and store nothing."""
@@ -233,6 +233,6 @@ def check(file: Path) -> None:
 
 
 def remove(file: Path) -> None:
-    """Delete the file and the files that SQLite keeps beside it."""
+    """Delete the file and the files that SQLite keeps next to it."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         file.with_name(file.name + suffix).unlink(missing_ok=True)

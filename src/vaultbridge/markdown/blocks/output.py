@@ -93,7 +93,7 @@ PROBLEMS: Final = 100
 """The most problems reported for one note: nobody would read more."""
 
 _NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", "html"))
-"""The blocks that cannot contain their own id: an id on a line alone names such a block above it."""
+"""The blocks that cannot contain their own id: an id alone on a line names such a block above it."""
 
 
 class BlockOutput:

@@ -6,8 +6,8 @@ the paragraph ends. The app adds to CommonMark: `%%` comments, `$$` math, tables
 callouts, tasks and block ids. Comments in the code say where the app differs from CommonMark. Nesting is
 capped, nothing recurses, and every line is examined a bounded number of times.
 
-`ScanState` opens and closes containers, paragraphs and leaf blocks; `BlockScan` holds the order of the rules.
-`blocks.markers` recognises the markers and `blocks.output` builds the values.
+`ScanState` opens and closes containers, paragraphs and leaf blocks; `BlockScan` defines the order of the
+rules. `blocks.markers` recognises the markers and `blocks.output` builds the values.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ class BlockScan(ScanState):
                 return _DONE
         return self._inside(pos, column)
 
-    # Leaves: blocks that hold no others.
+    # Leaves: blocks that contain no others.
 
     def _atx(self) -> int:
         match = marks.ATX.match(self._line, self._at)

@@ -5,7 +5,7 @@ names, edits can be previewed before they are made, and each has an inverse. The
 decide what an edit means; none of them writes files.
 
 Inserted text takes the line ends of its neighbours. A blank line is added only where the text would otherwise
-be read as part of a neighbour, or the neighbour as part of it. Line ends are CR LF, LF and CR alone; U+2028,
+be read as part of a neighbour, or the neighbour as part of it. Line ends are only CR LF, LF and CR; U+2028,
 form feeds and the like end no line in Markdown.
 """
 

@@ -34,7 +34,7 @@ def property_type(name: str, types: Mapping[str, str]) -> str:
 
 
 def coerce_value(value: Any, kind: str) -> Any:
-    """Convert the value to what a property of this type holds. An unknown type (a plugin's) accepts any
+    """Convert the value to the form of a property of this type. An unknown type (a plugin's) accepts any
     value."""
     if value is None:
         return None

@@ -230,7 +230,8 @@ _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def check_value(value: Any, *, depth: int = 0) -> Any:
-    """Return the value with tuples turned into lists. Raises InvalidArgument if a property cannot hold it."""
+    """Return the value with tuples turned into lists. Raises InvalidArgument if a property cannot have this
+    value."""
     if depth > VALUE_DEPTH:
         raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
     if value is None or isinstance(value, str | bool | int | float):
@@ -268,7 +269,8 @@ def write_flow(value: Any, *, inside: bool = True) -> str:
 
 
 def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
-    """Write the string, quoted if necessary; `quote` asks for that kind of quotes where they can hold it."""
+    """Write the string, quoted if necessary; `quote` asks for that kind of quotes where they can express
+    it."""
     if not quote and _reads_plain(text, inside=inside):
         return text
     single = "'" not in text and not _NEVER_SINGLE.search(text)

@@ -137,7 +137,8 @@ def scan_inline(
 
 
 class _Pass:
-    """A pass over one piece of text. The bracket stack holds (start, after, tags before, field key)."""
+    """A pass over one piece of text. An entry of the bracket stack is (start, after, tags before, field
+    key)."""
 
     __slots__ = (
         "base",

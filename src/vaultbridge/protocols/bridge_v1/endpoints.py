@@ -288,7 +288,7 @@ def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
 
 
 def _encode_result(result: ToolResult) -> bytes:
-    """Content goes out unchanged; structured data alone becomes text, because there is no other place for
+    """Content is sent unchanged; only structured data becomes text, because there is no other place for
     it."""
     content: Any = result.content
     if not content and result.structured is not msgspec.UNSET:

@@ -32,7 +32,7 @@ TABS_WITH_LINE_COUNTS: Final = 50
 
 
 FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
-"""The arguments that name the file a call is about: the vault that holds it answers."""
+"""The arguments that name the file a call is about: the vault that contains it answers."""
 
 
 class ToolCall(msgspec.Struct):

@@ -88,8 +88,8 @@ def quote_path(absolute: str, client_folder: str, first: int | None, last: int |
     only up to the first space. It reads a quoted mention whole, so we put quotes into the path, after the
     client's folder, with the lines inside them. A note outside that folder is named by its whole path,
     because the client would take a second `..` for the way back out of the quotes. This depends on the
-    client's internals, so it is kept here and behind a switch. None when the path needs no quotes or contains
-    one.
+    client's internals, so it is confined to this function and behind a switch. None when the path needs no
+    quotes or contains one.
     """
     below = absolute.removeprefix(client_folder.rstrip("/") + "/")
     if below == absolute:

@@ -1,7 +1,7 @@
 """The file with the port and token of a vault's bridge, which outlives restarts and `kill -9`.
 
 Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a restarted
-bridge must use the same ones. The file is in the vault's cache folder, readable by its owner alone. It also
+bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. It also
 tells the command line where the bridge listens; only connecting shows whether it really runs.
 
 A vault that another vault's bridge serves too is its guest. A second file then names that bridge, so that the

@@ -18,8 +18,7 @@ from vaultbridge.review.decide import Differs, FileDecision, describe_decision
 from vaultbridge.review.model import Proposal, ProposalVersion, has_text, hash_of, hunks_of, texts_of
 
 TEXT_CHARS: Final = 2 * MIB
-"""The most text in one proposal that is sent unasked; the texts of further files come when they are asked
-for."""
+"""The most text in one proposal that is sent unasked; the texts of further files are sent on request."""
 
 
 LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."

@@ -73,7 +73,7 @@ class HostGuard:
         return refused
 
     def host_refusal(self, host: str | None) -> str | None:
-        """The same for the Host alone, for endpoints that refuse every Origin anyway."""
+        """The same, checking only the Host, for endpoints that refuse every Origin anyway."""
         if host is None or _hostname(host) not in self._hosts:
             return (
                 "This server does not answer to that Host. "

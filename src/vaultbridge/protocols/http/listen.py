@@ -221,7 +221,7 @@ class _RequestHandler(web.RequestHandler):
 
 
 class _AccessLog(AbstractAccessLogger):
-    """One debug line per request. Without the query, which holds the id of a session."""
+    """One debug line per request. Without the query, which contains the id of a session."""
 
     @property
     def enabled(self) -> bool:

@@ -22,7 +22,7 @@ MEDIA_TYPE: Final = "text/html;profile=mcp-app"
 SCHEME: Final = "ui://"
 
 VIEW_KEY: Final = "vaultbridge/view"
-"""Where a result holds what its view shows."""
+"""Where the data for a view is in a result."""
 
 VIEW_META: Final[dict[str, Any]] = {
     # No outside address of any kind: a view has all it needs in its own text.
@@ -47,8 +47,8 @@ class ChatView(Struct, frozen=True, kw_only=True):
 
 
 class Apps(Struct, frozen=True):
-    """`views` by URI; `shown_by` says which view shows the results of a tool. `tools` are for views alone:
-    a client must not offer them to its model."""
+    """`views` by URI; `shown_by` says which view shows the results of a tool. `tools` are only for views: a
+    client must not offer them to its model."""
 
     views: Mapping[str, ChatView] = {}
     shown_by: Mapping[str, str] = {}
@@ -62,8 +62,8 @@ NO_APPS: Final = Apps()
 
 
 def can_show(capabilities: Mapping[str, Any]) -> bool:
-    """Whether a client with these capabilities shows views. The key alone says nothing: a later version may
-    show other kinds only."""
+    """Whether a client with these capabilities shows views. The key by itself says nothing: a later version
+    may show only other kinds."""
     extensions = capabilities.get("extensions")
     declared = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
     kinds = declared.get("mimeTypes") if isinstance(declared, dict) else None

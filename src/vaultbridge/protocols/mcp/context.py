@@ -6,8 +6,8 @@ client then repeats the call with the answers and with the `requestState` it was
 
 The client is not trusted with that state. It is signed with a key that lives as long as the process, and
 bound to the method, the parameters, the principal and an expiry time (Multi Round-Trip Requests, Server
-Requirements). It is not encrypted, so it must hold no secret. What signing needs is imported with the first
-signature, because few servers ask questions and all of them have to start.
+Requirements). It is not encrypted, so it must contain no secret. What signing needs is imported with the
+first signature, because few servers ask questions and all of them have to start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STATE_SECONDS: Final = 3600.0
 for a day."""
 
 STATE_BYTES: Final = 256 * 1024
-"""The longest state that is decoded: it holds the answers of earlier rounds, and the answers to forms are
+"""The longest state that is decoded: it contains the answers of earlier rounds, and the answers to forms are
 small."""
 
 _MAC_BYTES: Final = 16
@@ -38,7 +38,7 @@ _VARYING: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class RoundState(msgspec.Struct, frozen=True):
-    """What a state holds: the answers so far, and the provider's own state."""
+    """What is in a state: the answers so far, and the provider's own state."""
 
     answers: dict[str, Any] = {}
     state: dict[str, Any] = {}

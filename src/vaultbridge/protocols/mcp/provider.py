@@ -98,8 +98,8 @@ class Context(Protocol):
         ...
 
     def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
-        """Send a log message to the client, if it wants that level. It must hold no secret and no path of the
-        machine."""
+        """Send a log message to the client, if it wants that level. It must contain no secret and no path on
+        the machine."""
         ...
 
     @property

@@ -1,6 +1,6 @@
 """What all connections of one MCP server share: the offer, the provider (made on first use) and its changes.
 
-It holds nothing about a single client; that is `dialect.McpDialect`, made per connection by
+It knows nothing about a single client; that is in `dialect.McpDialect`, made per connection by
 `dialect.mcp_dialect`.
 """
 

@@ -97,7 +97,7 @@ class LineSplitter:
 
 
 READ_BYTES: Final = 64 * KIB
-"""One read: as much as a pipe holds on Linux."""
+"""One read: as much as fits in a pipe on Linux."""
 
 READ_AHEAD: Final = 16
 """Reads that may wait for the event loop. After that the reading thread waits, and the client's pipe

@@ -1,6 +1,6 @@
 """Decides who may open a WebSocket, and checks which connections are still alive.
 
-A `WebSocketEndpoint` holds the rules of one route and its open connections. It refuses a request before the
+A `WebSocketEndpoint` has the rules of one route and its open connections. It refuses a request before the
 upgrade with the status that the protocol prescribes (403 for a web page's Origin, 401 for a missing or wrong
 token, 400 for a malformed handshake, 503 when full), passes each accepted connection to `serve`, pings all of
 them regularly, drops the dead ones, and closes all of them at the end. It does not know what is said over
@@ -39,7 +39,7 @@ MAX_CONNECTIONS: Final = 10
 
 MAX_UNAUTHENTICATED: Final = 8
 """Connections that may wait at once to send the token in their first message. A client does so within
-milliseconds; when there are too many, the oldest is dropped, so that silent connections keep nobody out."""
+milliseconds; when there are too many, the oldest is dropped, so that silent connections shut nobody out."""
 
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
@@ -200,7 +200,7 @@ def offered_protocols(request: web.Request) -> list[str]:
 def has_valid_token(request: web.Request, token: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
     given = _given_tokens(request)
-    # Exactly one: with two different tokens nobody could say which one counts.
+    # Exactly one: with two different tokens it would be unclear which one counts.
     return len(given) == 1 and same_token(given[0], token)
 
 
@@ -242,7 +242,8 @@ def _refused(status: int, reason: str, headers: dict[str, str] | None = None) ->
 
 
 class _NoProtocolWarnings(logging.Filter):
-    """aiohttp warns when it knows none of the offered subprotocols, and prints them; one may hold a token."""
+    """aiohttp warns when it knows none of the offered subprotocols, and prints them; one may contain a
+    token."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "protocols" not in str(record.msg)

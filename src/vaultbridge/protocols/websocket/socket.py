@@ -78,7 +78,7 @@ class _Response(web.WebSocketResponse):
 
 
 class WebSocket:
-    """Made by `accept`. `name` identifies the socket in logs and state; it holds no secret."""
+    """Made by `accept`. `name` identifies the socket in logs and state; it contains no secret."""
 
     def __init__(self, response: _Response, transport: asyncio.Transport, name: str) -> None:
         self.name = name

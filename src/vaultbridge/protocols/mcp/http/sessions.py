@@ -35,7 +35,7 @@ MAX_SESSIONS: Final = 256
 
 PRINCIPAL_SESSIONS: Final = 64
 """Sessions of one principal. After that a new session replaces another one of the same principal, so that a
-client that opens sessions without end harms nobody else."""
+client that keeps opening sessions affects nobody else."""
 
 USES_COUNTED: Final = 16
 """Messages after which a session counts as well used. The least used one is closed first: a burst of

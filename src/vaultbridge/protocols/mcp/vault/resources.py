@@ -9,8 +9,9 @@ A URI is `obsidian://vault/VAULT/PATH`, the app's own short form of a link to a 
 opens Obsidian. Every character except letters, digits, `-._~` and the slashes between folders is
 percent-encoded as UTF-8. Parsing is lenient: a client that fills in a template may encode more, or less.
 
-The cursor of a page holds the key of the last item, not its position, so that items added or removed before
-it neither repeat nor skip anything. It is opaque to the client and not trusted: any other text is refused.
+The cursor of a page contains the key of the last item, not its position, so that items added or removed
+before it neither repeat nor skip anything. It is opaque to the client and not trusted: any other text is
+refused.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def paginate(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int
 
 
 def make_page(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
-    """The first page of `items`; one more item than the page holds means that another page follows."""
+    """The first page of `items`; one more item than fits on the page means that another page follows."""
     found = tuple(items[:size])
     return Page(found, _encode_cursor(key(found[-1])) if len(items) > size else "")
 
@@ -135,7 +136,7 @@ def parse_uri(uri: str) -> ResourceAddress:
 
 
 RESOURCE_BYTES: Final = 10 * MIB
-"""The largest file that can be read as a resource. A client gets it in one message and holds it in memory; a
+"""The largest file that can be read as a resource. A client gets it in one message and keeps it in memory; a
 larger video or archive is of no use there."""
 
 _TEXTUAL: Final = ("text/", "application/json", "application/yaml", "image/svg+xml")

@@ -204,8 +204,8 @@ class ToolCalls:
 
 
 def _describe_query(query: str) -> str:
-    """Tells apart, by their marks alone, queries that take a few ms, tens or hundreds. A mark that means
-    something else only puts a query among others."""
+    """Distinguishes, by their punctuation alone, queries that take a few ms, tens or hundreds. A mark that
+    means something else only puts a query among others."""
     if query.count("/") > 1:
         return "pattern"
     if '"' in query:

@@ -34,11 +34,12 @@ MOST_THREADS: Final = 32
 
 LONG_THREADS: Final = 2
 """Of the threads, how many may do long jobs at once. Long jobs compute, and only one thread of the
-interpreter computes at a time: a second one gains what SQLite does beside it, a third makes each wait."""
+interpreter computes at a time: a second one gains the time that SQLite works outside the interpreter, a third
+makes each wait."""
 
 LONG_SECONDS: Final = 0.005
-"""A kind of job that computes longer than this, on average, is long: ten times a read, less than a search
-for a common word. Waiting does not count: a job that waits for the disk keeps nobody from working."""
+"""A kind of job that computes longer than this, on average, is long: ten times a read, less than a search for
+a common word. Waiting does not count: a job that waits for the disk keeps no other from working."""
 
 LEARNING: Final = 0.25
 """How much the last job of a kind counts in the average: a few calls are enough to know a tool."""

@@ -1,0 +1,191 @@
+"""Lists the content of a vault, a page at a time: files, folders, problems, duplicate names, conflict copies.
+
+What `visible` hides is left out before it is counted. For a caller who may see everything, the stored totals
+and an SQL index give a page without reading the rest; for others all paths are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.index import totals
+from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, file_from_row
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, read_counts, take_page
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
+from vaultbridge.vault.cloud import Conflict, detect_conflict
+from vaultbridge.vault.paths import VaultPath
+
+Visible = Callable[[str], bool]
+Order = Literal["path", "modified", "size"]
+
+_ORDERS: Final = {"path": "path", "modified": "mtime_ns DESC, path", "size": "size DESC, path"}
+
+_LITERAL: Final = re.compile(r"[A-Za-z0-9 ]+")
+_SETS: Final = re.compile(r"\[[^\]]*\]?|\{[^}]*\}?")
+
+
+class FoundProblem(Struct, frozen=True):
+    path: VaultPath
+    code: str
+    message: str
+    line: int
+
+
+def count_by_kind(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+    """Counts the files of each kind."""
+    with index.reading() as db:
+        counts = read_counts(index, db, (FILE,), count_files, visible)
+    return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
+
+
+def list_untagged(index: Index) -> set[str]:
+    """Returns the notes without a tag, in their properties or their text."""
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT path FROM files WHERE kind = 'note'"
+            " AND NOT EXISTS (SELECT 1 FROM tags WHERE file = files.id)"
+        )
+        return {path for (path,) in rows}
+
+
+def count_by_folder(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+    """Counts the files in each folder and its subfolders, by path; "" is the vault itself."""
+    with index.reading() as db:
+        counts = read_counts(index, db, (FOLDER,), count_files, visible)
+    return {key: places for (what, key, _), (_, places) in sorted(counts.items()) if what == FOLDER}
+
+
+def list_files(
+    index: Index,
+    folder: str = "",
+    *,
+    kind: str = "",
+    order: Order = "path",
+    after: str = "",
+    limit: int = NO_LIMIT,
+    offset: int = 0,
+    visible: Visible | None = None,
+) -> ListPage[IndexedFile]:
+    """Lists files, optionally in a folder and its subfolders, of one kind, or with a path after `after`."""
+    conditions, values = [], list[Any]()
+    if folder:
+        conditions.append("path > ? AND path < ?")
+        values += [folder + "/", folder + "0"]
+    if kind:
+        # Most files are notes: skipping the others on the way is faster than sorting all notes.
+        conditions.append("+kind = ?" if kind == "note" and order != "path" else "kind = ?")
+        values.append(kind)
+    if after:
+        conditions.append("path > ?")
+        values.append(after)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    statement = f"SELECT {FILE_COLUMNS} FROM files{where} ORDER BY {_ORDERS[order]}"
+    with index.reading() as db:
+        if visible is None:
+            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
+            (total,) = db.execute(f"SELECT count(*) FROM files{where}", values).fetchone()
+        else:
+            seen = [row for row in db.execute(statement, values) if visible(row[0])]
+            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+    return ListPage(tuple(map(file_from_row, rows)), total)
+
+
+def find_files(
+    index: Index, pattern: str, fits: Visible, folder: str = "", *, visible: Visible | None = None
+) -> list[IndexedFile]:
+    """Returns the files that `fits` accepts, by path. `pattern` is the glob that `fits` was made from: its
+    longest literal part lets SQLite choose the candidates."""
+    conditions, values = ["path > ? AND path < ?"] if folder else [], list[Any]()
+    if folder:
+        values += [folder + "/", folder + "0"]
+    literal = max(_LITERAL.findall(_SETS.sub("/", pattern)), key=len, default="")
+    if literal:
+        conditions.append(f"(path LIKE ? OR {has_non_ascii('path')})")
+        values.append(f"%{literal}%")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    with index.reading() as db:
+        rows = db.execute(f"SELECT {FILE_COLUMNS} FROM files{where} ORDER BY path", values).fetchall()
+    return [file_from_row(row) for row in rows if fits(row[0]) and (visible is None or visible(row[0]))]
+
+
+def list_shallow_paths(index: Index, folder: str, depth: int, *, visible: Visible | None = None) -> list[str]:
+    """Returns the files at most `depth` levels below a folder, by path. The length of the SQL pattern grows
+    with `depth`."""
+    levels = depth + (folder.count("/") + 1 if folder else 0)
+    condition = "path NOT GLOB ?"
+    values: list[Any] = ["*" + "/*" * levels]
+    if folder:
+        condition += " AND path > ? AND path < ?"
+        values += [folder + "/", folder + "0"]
+    with index.reading() as db:
+        rows = db.execute(f"SELECT path FROM files WHERE {condition} ORDER BY path", values).fetchall()
+    return [path for (path,) in rows if visible is None or visible(path)]
+
+
+def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+    """Counts the problems of each code."""
+    with index.reading() as db:
+        counts = read_counts(index, db, (PROBLEM,), count_problems, visible)
+    return {key: count for (_, key, _), (count, _) in counts.items()}
+
+
+def list_problems(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[FoundProblem]:
+    """Lists what the parser found wrong, by path and in the order of each note."""
+    with index.reading() as db:
+        counts = read_counts(index, db, (PROBLEM,), count_problems, None)
+        total = sum(count for count, _ in counts.values())
+        statement = (
+            f"SELECT path, code, message, line FROM {join_files('problems', total)} ON files.id = file"
+            " ORDER BY path, seq"
+        )
+        if visible is None:
+            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (limit, offset)).fetchall()
+        else:
+            seen = [row for row in db.execute(statement) if visible(row[0])]
+            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+    return ListPage(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)
+
+
+def find_duplicates(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[tuple[VaultPath, ...]]:
+    """Returns groups of notes that share a name, so that a bare link to it is ambiguous; each sorted."""
+    with index.reading() as db:
+        if visible is None and totals.are_current(db):
+            marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
+            groups = [_named(db, key) for key, _ in marked]
+            return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
+        named: dict[str, list[VaultPath]] = {}
+        for key, path in db.execute("SELECT key, path FROM files WHERE kind = 'note' ORDER BY key, path"):
+            if visible is None or visible(path):
+                named.setdefault(key, []).append(VaultPath(path))
+    found = [tuple(group) for group in named.values() if len(group) > 1]
+    return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
+
+
+def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
+    rows = db.execute("SELECT path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
+    return tuple(VaultPath(path) for (path,) in rows)
+
+
+def find_conflicts(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[tuple[VaultPath, Conflict]]:
+    """Returns the conflict copies that a cloud service made, by path."""
+    with index.reading() as db:
+        if visible is None and totals.are_current(db):
+            marked = totals.list_marked(db, totals.CONFLICT, limit, offset)
+            rows = tuple((VaultPath(path), totals.decode_conflict(about)) for path, about in marked)
+            return ListPage(rows, totals.count_marked(db, totals.CONFLICT))
+        paths = [path for path in sorted(index.paths(db).values()) if visible is None or visible(path)]
+    beside = frozenset(paths)
+    checked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
+    found = [(path, conflict) for path, conflict in checked if conflict is not None]
+    return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
