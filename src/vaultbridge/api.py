@@ -138,8 +138,8 @@ class Edit:
 
     @property
     def outcome(self) -> Outcome:
-        """What was changed: `files`, `change_id`, and for a dry run the `diff`. Raises RuntimeError while the
-        block is not over."""
+        """What was changed: `files`, `change_id`, and for a dry run the `diff`. Raises RuntimeError until the
+        block has ended."""
         if self._outcome is None:
             raise RuntimeError("The edit is not finished yet: its outcome is available after the with block.")
         return self._outcome
@@ -158,7 +158,7 @@ class Edit:
         self._add(Create(note=note, content=text, template=template, properties=given, overwrite=overwrite))
 
     def append(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
-        """Add text at the end of a note or of a section; with `create`, a missing heading is made."""
+        """Add text at the end of a note or of a section; with `create`, a missing heading is created."""
         hash_ = self._seen(note)
         self._add(Append(note=note, content=text, heading=heading, create=create, expected=hash_))
 
@@ -252,7 +252,7 @@ class Vault:
         return self._engine.root.folder
 
     def search(self, query: str, *, limit: int = 20, exact: bool = False) -> list[Hit]:
-        """Find notes. Plain words are answered by rank; operators, quotes and /regex/ mean what they mean in
+        """Find notes. Plain words give ranked results; operators, quotes and /regex/ mean what they mean in
         Obsidian, and so do plain words with `exact`: all of them must occur."""
         from vaultbridge.index.ranking.question import is_plain
 
@@ -365,7 +365,7 @@ class Vault:
         return self._opened.history.changes(note, limit=limit)
 
     def undo(self, change: int | str | None = None, *, force: bool = False) -> None:
-        """Undo one change as a whole; by default the newest that is not undone."""
+        """Undo one change as a whole; by default the newest that has not been undone."""
         number = int(change) if change is not None else self._opened.history.newest_to_undo()
         self._opened.undo(number, force=force)
 

@@ -853,7 +853,7 @@ async def test_what_was_typed_beside_a_conflict_stays_when_one_looks_elsewhere(
     await edit(page, "Clash.md")
     await page.type("mine ")
     (serving.vault / "Clash.md").write_text("theirs\n", "utf-8")
-    await page.until(f"{STATUS}?.includes('has changed meanwhile too')")
+    await page.until(f"{STATUS}?.includes('has changed too')")
     await page.key("s", control=True)
     right = "document.querySelector('.conflict .editor')?.shadowRoot?.querySelectorAll('.cm-content')[1]"
     await page.until(right)

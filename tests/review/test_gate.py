@@ -183,7 +183,7 @@ def test_what_waits_is_bounded_in_number_and_age(reviewed: Make) -> None:
     vault = reviewed(FILES)
     for number in range(WAITING_PROPOSALS):
         vault.ask(Create(note=f"New {number}"))
-    with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are waiting.* no room"):
+    with pytest.raises(InvalidArgument, match=f"{WAITING_PROPOSALS} changes are already waiting.* no room"):
         vault.apply(Create(note="One more"))
     later = ReviewStore(vault.engine.cache, clock=lambda: vault.store.get(1).at + WAITING_SECONDS + 60)
     try:

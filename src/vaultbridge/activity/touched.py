@@ -1,4 +1,4 @@
-"""What the call that runs now touches in a vault: the notes it reads, the changes it makes or proposes.
+"""What the current call touches in a vault: the notes it reads, the changes it makes or proposes.
 
 A connection puts a `Touched` into `CURRENT` before it runs a call. The engine, deep below, reports to it what
 it reads and writes; neither knows the other. If nobody is watching, `CURRENT` is empty and reporting costs

@@ -1,8 +1,8 @@
-"""Gathers what a vault says to a question: the best passages within a number of characters.
+"""Gathers what a vault says about a question: the best passages within a number of characters.
 
-Notes and sections come by rank; each passage is cut so that it says most of what was asked, what another
-passage said already is left out, and what remains is put into reading order. Nothing here is seen that
-`Queries` and `Engine` would not show the caller."""
+Notes and sections are taken by rank; each passage is cut so that it answers as much of the question as
+possible, what another passage already said is left out, and the rest is put into reading order. Nothing here
+is seen that `Queries` and `Engine` would not show the caller."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTES: Final = 16
 """How many notes are looked at; the lower ones are rarely about the question."""
 
 MORE_NOTES: Final = 160
-"""How many are asked for when canvases fill the first places."""
+"""How many are requested when canvases fill the first places."""
 
 SECTIONS: Final = 4
 """How many sections of one note."""
@@ -52,17 +52,18 @@ makes them longer."""
 
 RELEVANT: Final = 0.2
 WEAK: Final = 0.08
-"""The shares of the best section's score from which on another is shown, and from which on it is shown where
-room is left over."""
+"""The shares of the best section's score above which another section is shown, and above which it is shown if
+there is room left."""
 
 WEAK_PASSAGES: Final = 2
 """How many of the latter: sometimes one has a missing fact, but most are irrelevant."""
 
 SAME_NOTE: Final = 0.75
-"""What each further section of one note counts of the one before: several notes say more than one."""
+"""How much each further section of one note counts compared with the one before: several notes say more than
+one."""
 
 HUB_LINKS: Final = 8
-"""A note with so many links that is asked for by its name is a map of others: its links are the answer."""
+"""A note with this many links that is asked for by name is a map of others: its links are the answer."""
 
 HUB_SPACING: Final = 250
 """The most characters for each link of a map of notes, on average: an article has as many links in more
@@ -72,10 +73,10 @@ HUB_ROOM: Final = 5
 """The part of the budget that is reserved for the links of such a note outside its passages."""
 
 HUB_RANK: Final = 3
-"""Such a note is among the first so many; another has the name by chance."""
+"""Such a note is among the first few; any other has the name by chance."""
 
 HUB_SHARE: Final = 0.8
-"""How much of the room such a note may take; what it does not need, the others get."""
+"""How much of the room such a note may take; the others get what it does not need."""
 
 LINKED: Final = 6
 """How many of the notes that the passages link to are named."""
@@ -184,7 +185,7 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
         try:
             text = decode(engine.read_bytes(note.path)).text
         except VaultbridgeError:
-            # It was deleted, or its disk went, since the index was asked.
+            # It was deleted, or its disk was removed, since the index was queried.
             continue
         found += _list_sections(note, order, text, whole=note is hub)
     best = max((one.score for one in found), default=0.0)
@@ -203,7 +204,7 @@ def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> I
         if whole:
             span = find_body(text, starts, 1, len(starts), headed=False)
         elif span[0] >= span[1] and len(note.sections) == 1:
-            # Only properties, or a heading right above another: what is below says what it is about.
+            # Only properties, or a heading right above another: the text below says what it is about.
             span = find_body(text, starts, section.line, len(starts), headed=headed)
         if span[0] < span[1]:
             weight = SAME_NOTE**place / (1 + order / 3)
@@ -233,7 +234,7 @@ def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list
         spans = [(one, cut_passage(one.text, one.span, {}, int(room * HUB_SHARE))) for one in own]
         candidates = [one for one in candidates if one.path != hub and one.order < HUB_RANK]
     best = max((one.score for one in candidates), default=0.0)
-    # What is further from the question only gets the room that is left.
+    # What is further from the question gets only the room that is left.
     near = [one for one in candidates if one.score >= RELEVANT * best or not one.order]
     far = [one for one in candidates if WEAK * best <= one.score < RELEVANT * best and one.order]
     far = sorted(far, key=lambda one: -one.score)[:WEAK_PASSAGES]
@@ -246,7 +247,7 @@ def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list
 
 
 def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple[_Candidate, Span]]:
-    """What repeats another makes room for the next."""
+    """A passage that repeats another makes room for the next."""
     chosen: list[_Candidate] = []
     most = max(1, room // PASSAGE_CHARS)
     for candidate in sorted(candidates, key=lambda one: -one.weight):
@@ -254,7 +255,7 @@ def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple
         if len(chosen) < most and not said.repeats(candidate.text[slice(*candidate.span)]):
             chosen.append(candidate)
     holders = Counter(word for candidate in chosen for word in candidate.words)
-    # A word that few of the sections have tells more than one that all have.
+    # A word that few of the sections contain says more than one that all contain.
     words = {word: 1.0 / count for word, count in holders.items()}
     room -= sum(map(_head_chars, chosen))
     weights = [one.weight for one in chosen]
@@ -396,8 +397,8 @@ def _render_ending(found: Gathered) -> str:
 
 
 def _fit(found: Gathered, max_chars: int) -> Gathered:
-    """The same with less around the passages, and at last fewer passages, until it fits. The
-    room for headings is an estimate, so this is what keeps the promise."""
+    """The same with less around the passages, and finally fewer passages, until it fits. The room for
+    headings is an estimate, so this step is what guarantees the limit."""
     while len(render(found)) > max_chars:
         if found.linked:
             found = replace(found, linked=found.linked[:-1])

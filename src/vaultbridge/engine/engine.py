@@ -1,9 +1,9 @@
 """The object that tools and commands work with: an open vault.
 
-It puts the parts together: names become paths, scopes are checked, a draft is committed as one transaction,
-and the index is updated before the next query. `engine.queries` queries the index and
-`engine.index_sync` keeps it up to date. Everything here but `read_again` blocks: a server calls it from
-worker threads, any number at once.
+It connects the parts: names become paths, scopes are checked, a draft is committed as one transaction, and
+the index is updated before the next query. `engine.queries` queries the index and `engine.index_sync` keeps
+it up to date. Everything here but `read_again` blocks: a server calls it from worker threads, any number at
+once.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class FileView(Struct, frozen=True):
 
 
 class Engine:
-    """Open with `Engine(...)`, close with `close()` or `with`. `actor` is who the journal names for
-    changes."""
+    """Open with `Engine(...)`, close with `close()` or `with`. `actor` is the author that the journal records
+    for changes."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class Engine:
 
     def _recover(self) -> tuple[Recovered, ...]:
         """A vault that cannot be written now, or whose writer hangs, can still be read; the next change tries
-        again and says why when it fails."""
+        again and reports why if it fails."""
         try:
             return self.transactor.recover()
         except VaultbridgeError as error:

@@ -134,14 +134,14 @@ class Finder:
         try:
             return find(path)
         except NoteNotFound:
-            # Unlike a Path's own question, no error for a name that is too long for any file.
+            # Unlike a Path's own method, it raises no error for a name that is too long for any file.
             if os.path.lexists(icloud_placeholder(self._root.place(path))):
                 raise not_downloaded_error(path) from None
             raise
 
     def resolved(self, path: VaultPath) -> Path:
-        """Where to open a file, every link followed once. A visible path that leads to a hidden file is as if
-        it were not there; a hidden one is opened for the links in it. Raises as `place` does."""
+        """Where to open a file, every link followed once. A visible path that leads to a hidden file counts
+        as missing; a hidden one is opened for the links in it. Raises as `place` does."""
         place = self._downloaded(self._root.resolve, path)
         self.check_leads(path, place)
         return place
@@ -163,7 +163,7 @@ class Finder:
             try:
                 status = beneath.status(self.resolved(path))
             except OSError:
-                # Gone since, or a link took its place.
+                # Deleted since, or replaced by a link.
                 raise NoteNotFound(path) from None
             if stat.S_ISDIR(status.st_mode):
                 raise NoteNotFound(path)

@@ -13,12 +13,12 @@ from typing import Final
 from vaultbridge.vault.paths import VaultPath
 
 ANSWER_SECONDS: Final = 0.002
-"""How long indexing leaves the processor to the thread that answers, unless a query waits for it."""
+"""How long indexing leaves the processor to the thread that answers, unless a query is waiting for it."""
 
 
 class Follower:
-    """`index` is called with the files that changed, in a thread that the first change starts, and `tidy`
-    with how many there were, when nobody has to wait for it. They must not raise."""
+    """`index` is called with the files that changed, in a thread that the first change starts; `tidy` is
+    called with their number, when nobody has to wait for it. They must not raise."""
 
     def __init__(
         self, index: Callable[[frozenset[VaultPath]], None], tidy: Callable[[int], None] = lambda _: None

@@ -2,7 +2,7 @@
 
 `config.follow` decides what a change means; here it reaches the servers, the editor hubs and the tools.
 `watch` watches the config file's folder and `tools/` in it, but nothing deeper: with `VAULTBRIDGE_CONFIG`,
-that folder may hold anything. It reports that something may have changed, not what: the callback compares.
+that folder may contain anything. It reports that something may have changed, not what: the callback compares.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The page's settings: vaults and scopes, tokens, assistants that were connected, the companion, `doctor`.
 
-Below `/page/api`, for the owner alone. What is configured in a file is shown with what to do about it, and is
+Below `/page/api`, only for the owner. What is configured in a file is shown with what to do about it, and is
 not written here: the file is the owner's, with its own comments and order. Tokens are made and revoked. What
 the command line finds out (`doctor`, `companion status`) comes from the command itself, run as a separate
 process, so that both always say the same.

@@ -131,7 +131,7 @@ NOT_FOR_CLAUDE_CODE: Final = (
 )
 
 SHUTDOWN_SECONDS: Final = 5.0
-"""How long running requests, and answers that nobody reads, may take when the server ends."""
+"""How long running requests, and answers that nobody reads, may take when the server stops."""
 
 log = logging.getLogger("vaultbridge.serve")
 

@@ -184,7 +184,7 @@ class Servers:
         yield from (self._find_config(one).review for one in self._vaults if one.name in set(names))
 
     def reopen(self, engine: Engine, scope: Scope) -> Engine:
-        """Open the vault of an engine under another scope: that of whoever asked for a change."""
+        """Open an engine's vault under another scope: that of the caller that requested a change."""
         folder = engine.root.folder
         served = next(one for one in self._vaults if one.folder == folder)
         return self._open(served, LiveScope(scope))

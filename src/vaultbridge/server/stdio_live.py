@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from vaultbridge.vault.scope import LiveScope
 
 POLL_SECONDS: Final = 2.0
-"""How often it checks: nobody who saves a tool waits longer, and a check is a few calls of stat."""
+"""How often it checks: somebody who saves a tool waits no longer than this, and a check is a few calls of
+stat."""
 
 UNUSED: Final = frozenset({"server", "ide", "tokens"})
 """Sections of the configuration that have no meaning over stdio."""

@@ -1,5 +1,5 @@
-"""What a stdio process tells the `vaultbridge serve` of its vaults, if one runs: who its client is and what
-it did.
+"""What a stdio process reports to the `vaultbridge serve` of its vaults, if one is running: who its client is
+and what it did.
 
 Two tasks talk to the server that the endpoint file names. One asks for what a person wants (to disconnect
 this client) and is answered when there is something or after a while; the other reports calls soon after they
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from vaultbridge.server.stdio_watch import StdioVaults
 
 LOOK_SECONDS: Final = 2.0
-"""How often a process looks whether a server has started: nobody who opens the page waits longer for it."""
+"""How often a process checks whether a server has started: somebody who opens the page waits no longer than
+this."""
 
 SOON_SECONDS: Final = 0.3
 """How long calls are collected before they are reported."""

@@ -77,7 +77,7 @@ BatchItem = msgspec.defstruct(
     "BatchItem",
     [
         *_EDIT_FIELDS,
-        # No list of ops, which the schema of edit_note holds already: `_parse_item` checks it.
+        # No list of ops, because the schema of edit_note already has one: `_parse_item` checks it.
         ("op", Annotated[str, Meta(description="As in edit_note, or create, move, delete")]),
         ("name", Annotated[str, Meta(description="Note")], ""),
         *_FILE_FIELDS,

@@ -1,7 +1,7 @@
 """`read_note`: reads one note or several, whole or in part, within the size that the caller accepts.
 
 Each note begins with a line that gives its path, the hash that an edit may pass as `expected`, and the lines
-that follow; a page that continues one gives the lines alone. A note that is cut ends with the place to
+that follow; a page that continues one gives only the lines. A note that is cut ends with the place to
 continue from. A note is parsed only if the requested part needs it.
 """
 

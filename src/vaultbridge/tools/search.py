@@ -75,7 +75,8 @@ def run(context: VaultContext, arguments: SearchArguments) -> Answer:
     if not plain:
         return _answer_exact(context, _find_exact(context, arguments), arguments)
     if arguments.sort != "relevance":
-        # Sorted are the notes that match: of those with some of the words, nobody wants the newest.
+        # Only notes that match completely are sorted: nobody wants the newest of those with some of the
+        # words.
         found = _find_exact(context, arguments)
         if found.total:
             return _answer_exact(context, found, arguments)
@@ -183,7 +184,7 @@ def _has_operators(query: str) -> bool:
 
 
 def render_hit(hit: SearchHit) -> str:
-    """The path alone for a hit by name, `path:line: text` for one line, and for more the path once with the
+    """Just the path for a hit by name, `path:line: text` for one line, and for more the path once with the
     lines below it."""
     if not hit.matches:
         return hit.path
@@ -228,8 +229,8 @@ def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchAr
 def render_ranked(
     engine: Engine, note: RankedNote, *, places: int = 1, around: int = 0, mark: tuple[str, str] = MARK
 ) -> str:
-    """The path, and for each section its heading and best line: `path#Heading:12: text`. Where the sections
-    are fewer than the `places` asked for, more of their lines follow. `around` asks for that many lines on
+    """The path, and for each section its heading and best line: `path#Heading:12: text`. If there are fewer
+    sections than the `places` requested, more of their lines follow. `around` asks for that many lines on
     either side, `mark` is what encloses a word."""
     chosen = choose_lines(engine, note, places)
     lines = read_lines(engine, note.path) if around and chosen else []

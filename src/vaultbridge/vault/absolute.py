@@ -27,7 +27,7 @@ from vaultbridge.vault.paths import Root, Visible, file_identity, vault_path
 MACHINE_FOLDERS: Final = frozenset(
     ["Users", "Volumes", "etc", "home", "media", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var"]
 )
-"""The top folders of macOS and Linux that hold people's files. A client may run on another system, whose
+"""The top folders of macOS and Linux that contain people's files. A client may run on another system, whose
 folders are not on our disk."""
 
 FOLDERS_TRIED: Final = 64

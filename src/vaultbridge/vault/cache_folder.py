@@ -1,4 +1,4 @@
-"""The cache folder of a vault, outside the vault: it holds the index, the journal and locks.
+"""The cache folder of a vault, outside the vault: it contains the index, the journal and locks.
 
 Deleting it loses the history and costs a new index, but never a note.
 """

@@ -79,7 +79,7 @@ ConflictMaker = Literal["dropbox", "obsidian-sync", "syncthing", "nextcloud", "o
 
 
 class Conflict(Struct, frozen=True):
-    """A conflict copy of `original`. It is not `certain` when only the name of the file beside it suggests
+    """A conflict copy of `original`. It is not `certain` if only the name of the file next to it suggests
     it."""
 
     original: VaultPath
@@ -109,7 +109,7 @@ _NUMBERED: Final = re.compile(r"(.+) (\d{1,3})")
 def detect_conflict(
     path: VaultPath, siblings: Container[str], *, machines: Container[str] = ()
 ) -> Conflict | None:
-    """Finds out whether `path` is a conflict copy, and of what. `siblings` holds the vault's paths (at least
+    """Finds out whether `path` is a conflict copy, and of what. `siblings` has the vault's paths (at least
     those of its folder), `machines` the names of computers that OneDrive may have appended."""
     folder, name = folder_of(path), name_of(path)
     stem, dot, extension = name.rpartition(".")

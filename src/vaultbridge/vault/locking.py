@@ -1,7 +1,7 @@
 """Locks between processes: locked files, which the system releases when their holder dies.
 
-A person may delete the file or its folder at any time. A lock on a file that has lost its name would keep
-nobody out, so it does not count as held, and the next process creates the file again.
+A person may delete the file or its folder at any time. A lock on a file that has lost its name would exclude
+nobody, so it does not count as held, and the next process creates the file again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ little."""
 
 
 class FileLock:
-    """A lock that this object alone holds: a second object in the same process has to wait too."""
+    """A lock that belongs to this object only: a second object in the same process has to wait too."""
 
     __slots__ = ("_handle", "path")
 

@@ -1,8 +1,8 @@
 """Vault paths, and the only way from one to a place on disk.
 
-A `VaultPath` is checked once, where it enters: it is relative to the vault, has `/` between components, is
-NFC, and no component starts with a dot. Below that edge nobody checks it again. `Root` turns it into a place
-on disk and proves, by the real path, that no symlink leads out of the vault.
+A `VaultPath` is checked once, when it arrives: it is relative to the vault, has `/` between components, is
+NFC, and no component starts with a dot. After that, nothing checks it again. `Root` turns it into a place on
+disk and proves, by the real path, that no symlink leads out of the vault.
 
 This module reads no content and knows no scope (`scope.py` decides who may see what).
 """
@@ -193,7 +193,7 @@ class Root:
         normalisation, then in another case (as Obsidian compares names); of several, the first in code point
         order is used. Raises `NoteNotFound`; `VaultNotFound` when the vault itself is gone; `EngineFailure`
         when the disk fails; `PermissionDenied` when a folder may not be entered or a symlink leads out of the
-        vault. The last is raised for every path behind such a link, so that nobody can find out what is
+        vault. The last is raised for every path behind such a link, so that a caller cannot find out what is
         there. A link to a folder of the vault does not count as a folder, as in Obsidian.
         """
         if self.plain_status(path) is not None:

@@ -2,8 +2,8 @@
 
 Many editors save in place: they empty the file and then write it, so a reader in between sees an empty note.
 Linux knows whether a file is open for writing: it grants a read lease only when it is not. Where the system
-does not know, a file that changed a moment ago counts as being saved. Decoding is `markdown.text`'s work, and
-who may read what is `scope.Scope`'s.
+does not know, a file that changed a moment ago counts as being saved. `markdown.text` does the decoding, and
+`scope.Scope` decides who may read what.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EMPTY_SECONDS: Final = 1.0
 writing it takes some tenths of a second."""
 
 RECENT_SECONDS: Final = 0.2
-"""How long after its last change a file is left alone where the system does not know who has it open. A save
+"""How long after its last change a file is not touched, if the system does not know who has it open. A save
 in several pieces changes the file more often than that."""
 
 BUSY_SECONDS: Final = 3.0

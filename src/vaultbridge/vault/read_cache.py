@@ -29,10 +29,10 @@ Part = TypeVar("Part", bound=Hashable)
 Value = TypeVar("Value")
 
 CACHE_BYTES: Final = 8 * MIB
-"""Of all values together: some thousand notes, and small beside what a process needs anyway."""
+"""Of all values together: some thousand notes, and little compared with what a process needs anyway."""
 
 ENTRY_BYTES: Final = 600
-"""What an entry takes beside its value."""
+"""What an entry takes in addition to its value."""
 
 MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 

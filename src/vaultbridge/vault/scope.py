@@ -1,8 +1,8 @@
 """Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
 
 A denied note does not exist: asking for it gives exactly the error for a missing note. `Scope` decides by the
-vault path alone. `LinkedScope` also asks where the path leads, because a link inside the vault gives a hidden
-note a second name; the engine uses it wherever a path enters. Hard links and bind mounts cannot be
+vault path only. `LinkedScope` also asks where the path leads, because a link inside the vault gives a hidden
+note a second name; the engine uses it wherever a path arrives. Hard links and bind mounts cannot be
 recognised: they are the file itself under another name, and nothing on disk says which name came first
 (SECURITY.md). That a path cannot lead out of the vault is `paths.Root`'s duty. `redact` keeps hidden names
 out of errors: a move rewrites links in notes that its caller may not see, because it would break them

@@ -105,7 +105,7 @@ class PeriodicNotes(Struct, frozen=True):
 
 
 class Bookmark(Struct, frozen=True):
-    """`group` holds the titles of the groups that contain it. `target` is a path, a query or an address."""
+    """`group` has the titles of the groups that contain it. `target` is a path, a query or an address."""
 
     kind: str
     target: str

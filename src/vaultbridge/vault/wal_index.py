@@ -6,8 +6,8 @@ Some tools truncate files that they take for rubbish, so the size is checked bef
 The content is derived from the `-wal` file: SQLite rebuilds it under its own locks when its header is
 cleared.
 
-A file that SQLite enlarges in another thread or process looks truncated for an instant. It must be left
-alone: to open and close it here would give up the locks that SQLite holds on it in this process.
+A file that SQLite enlarges in another thread or process looks truncated for an instant. It must not be
+touched: to open and close it here would give up the locks that SQLite holds on it in this process.
 """
 
 from __future__ import annotations

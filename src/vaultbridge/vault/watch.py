@@ -64,7 +64,7 @@ moment, and other programs need them too."""
 
 class Changed(Struct, frozen=True):
     """Files or folders that were created, changed, moved (old and new path) or deleted. A deleted folder is
-    reported by its own path only: the receiver alone knows what was in it."""
+    reported by its own path only: only the receiver knows what was in it."""
 
     paths: tuple[VaultPath, ...]
 

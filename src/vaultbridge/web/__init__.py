@@ -1,1 +1,1 @@
-"""The page in which a person reviews changes, reads notes and sees who is connected."""
+"""The page where a person reviews changes, reads notes and sees who is connected."""

@@ -155,10 +155,10 @@ def _text(status: int, text: str) -> web.Response:
 
 
 START_BYTES: Final = 64 * 1024
-"""How much of a picture is read: a JPEG file may hold a preview and a colour profile before its size."""
+"""How much of a picture is read: a JPEG file may have a preview and a colour profile before its size."""
 
 _JPEG_FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
-"""The markers that begin a frame, which holds the size."""
+"""The markers that begin a frame, which contains the size."""
 
 _JPEG_ALONE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
 """The markers without a length."""

@@ -1,17 +1,18 @@
-"""Serves the page: its bundle of static files, from memory, with headers that block everything foreign.
+"""Serves the page: its bundle of static files, from memory, with headers that block everything from
+elsewhere.
 
     page = add_page_routes(app, guard=guard)        # `/page/…`; `page` is the handler for `/`
 
-The files are made from `web/` by `make web`. They contain no secret and are served to everybody who passes
-the Host and Origin rules. The page itself fetches what it shows, with the token from its link, over `/editor`
-and `/page/api`, which check the token. It is in the fragment of the link, which browsers do not send, so this
+The files are made from `web/` by `make web`. They contain no secret and are served to everyone who passes the
+Host and Origin rules. The page itself fetches what it shows, with the token from its link, over `/editor` and
+`/page/api`, which check the token. It is in the fragment of the link, which browsers do not send, so this
 module never sees it.
 
     codes = LinkCodes(token)
     codes.add_routes(app, guard=guard)              # POST /page/code
     link = code_link(url, codes.make())
 
-A link may hold a code instead of the token, so that one that was used, logged or shared opens nothing: the
+A link may contain a code instead of the token, so that one that was used, logged or shared opens nothing: the
 page exchanges it for the token, once.
 """
 
@@ -62,8 +63,8 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        # `data:` is for images that a note holds itself. No other host: an image in a note must not reveal to
-        # its author when the note is read.
+        # `data:` is for images embedded in the note itself. No other host: an image in a note must not reveal
+        # to its author when the note is read.
         "img-src 'self' data:",
         "media-src 'self'",
         # PDF files of the vault, which are served with a separate policy.

@@ -1,8 +1,8 @@
 """The vault as it would be after some operations, while nothing is written yet.
 
 A draft reads files from disk once, keeps their new state in memory, and finally returns the steps of one
-transaction. So operations see each other's results, a dry run is a draft that is thrown away, and a refused
-operation leaves nothing behind. A draft knows nothing about operations.
+transaction. Operations therefore see each other's results, a dry run is a draft that is thrown away, and a
+refused operation leaves nothing behind. A draft knows nothing about operations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Operations carried out on a draft of the vault: names become paths, scopes are checked, links follow.
 
-`engine.operations` says what each operation is; here is the code of those that take more than a few lines.
-Each one changes the draft, or raises and leaves the caller to throw the draft away. Nothing is written.
+`engine.operations` defines each operation; here is the code of those that take more than a few lines. Each
+one changes the draft, or raises and leaves the caller to throw the draft away. Nothing is written.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def make_draft(
     existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
 ) -> Draft:
-    """Carry all operations out on a draft. Raises what the first failing one raises; when `numbered`, its
+    """Carry out all operations on a draft. Raises what the first failing one raises; when `numbered`, its
     message says which one. `table` and `existing` are the draft's."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
@@ -304,9 +304,9 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
 
 
 def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationContext) -> str:
-    """Returns `to` with a slash at its end when it names an existing folder, beside the source or from the
-    vault's top, as `mv` would take it. The folder that the source is in does not count: then `to` is a new
-    name. Raises EditRefused when `to` may be two folders, or a folder and a note."""
+    """Returns `to` with a slash at its end if it names an existing folder, next to the source or from the
+    vault's top, as `mv` would. The folder that the source is in does not count: then `to` is a new name.
+    Raises EditRefused when `to` may be two folders, or a folder and a note."""
     if to.endswith("/"):
         return to
     beside = join(folder_of(source), to) if "/" not in to else to
@@ -402,12 +402,12 @@ def _note_links_left(draft: Draft, files: list[VaultPath], where: str, context: 
 
 
 NAMES_LISTED: Final = 5
-"""How many names that both notes had a notice lists."""
+"""How many names that both notes had are listed in a notice."""
 
 
 def merge_notes(draft: Draft, operation: Merge, context: OperationContext) -> None:
     """Put the source's text at the end of the target, retarget the links, and move the source to the trash.
-    Its own links keep their meaning at their new place."""
+    Its own links keep their meaning in their new place."""
     source = writable_note(draft, operation.note, context)
     target = writable_note(draft, operation.to, context)
     if source == target:

@@ -107,8 +107,9 @@ _JOINED: Final = ("tags", "aliases", "cssclasses")
 def merge_template(
     text: str, template: str, note: Note, path: VaultPath, *, heading: str = "", line: int = 0
 ) -> list[NoteEdit]:
-    """The edits that put an expanded template into a note. What the note's properties say stays: the template
-    only adds. `template` names it in an error. Raises EditRefused when its properties cannot be read."""
+    """The edits that put an expanded template into a note. The note's own properties stay as they are: the
+    template only adds. `template` names it in an error. Raises EditRefused when its properties cannot be
+    read."""
     parsed = parse(text)
     values: dict[str, Any] = {}
     body = text

@@ -1,7 +1,7 @@
 """Function words: articles, pronouns, prepositions, auxiliary verbs, question words.
 
 A question's "how", "do" and "my" are rare in notes that state things, so their frequency in the vault does
-not show how little they mean. The lists hold what people ask with, folded as the index folds
+not show how little they mean. The lists contain the words people use to ask, folded as the index folds
 (`fold.fold_text`). They need not be complete: the words of a vault that most notes contain count little
 anyway."""
 
@@ -193,8 +193,8 @@ _GRAM_LISTS: Final = {
 }
 
 GRAMS: Final = frozenset(gram for grams in _GRAM_LISTS.values() for gram in grams.split())
-"""What the same is in scripts without spaces, as the units of `question`: such a unit belongs to one language
-alone, so nobody need know which one was asked in."""
+"""The same for scripts without spaces, as the units of `question`: such a unit belongs to only one language,
+so the question's language need not be known."""
 
 
 _LIGHT_WORDS: Final = (

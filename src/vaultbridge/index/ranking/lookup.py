@@ -58,11 +58,11 @@ STAND_INS: Final = 40
 
 BEGINNING_WEIGHT: Final = 0.4
 INSIDE_WEIGHT: Final = 0.2
-"""How much a longer word counts that begins with the word asked for, or has it inside."""
+"""How much a longer word counts that begins with the word in question, or contains it."""
 
 MISTYPED_WEIGHT: Final = 0.5
 MISTYPED_CHARS: Final = 5
-"""How much a word counts that differs from the one asked for by one slip of the hand, and how long the latter
+"""How much a word counts that differs from the one in question by one typing error, and how long the latter
 must be: a short word has too many neighbours that mean something else."""
 
 FEW_NOTES: Final = 300
@@ -70,13 +70,13 @@ FEW_NOTES: Final = 300
 
 ENOUGH_NOTES: Final = 80
 LIKELY_SHARE: Final = 0.6
-"""So many notes must be better than what common words alone are likely to give, this share of the most they
-could, before those are looked up for their presence alone. With the whole of it, judged questions are
+"""So many notes must be better than what common words by themselves are likely to give, this share of the
+most they could, before those are only looked up for presence. With the whole of it, judged questions are
 answered no better, and take half as long again."""
 
 
 MANY_NOTES: Final = 5000
-"""A word in more notes than this is looked up for its presence alone. A question of nothing but such words is
+"""A word in more notes than this is only looked up for presence. A question of nothing but such words is
 answered from so many notes."""
 
 
@@ -126,7 +126,8 @@ class Found(Struct):
 
 class Vocabulary:
     """The words of the notes that a caller may see: of all, or of those that `sees` accepts. A word that only
-    hidden notes have must not keep another from standing in for it, or one could ask what they hold."""
+    hidden notes have must not keep another from replacing it, or a caller could find out what they
+    contain."""
 
     def __init__(
         self, index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None = None

@@ -54,7 +54,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def is_gram(self) -> bool:
-        """Whether it is a piece of a run of characters, of which nobody knows where its words begin."""
+        """Whether it is a piece of a run of characters in which the word boundaries are unknown."""
         return len(self.words) > 1
 
     @property
@@ -69,7 +69,7 @@ class Unit(Struct, frozen=True):
 
 
 def is_plain(query: str) -> bool:
-    """Whether a query consists of words alone: no operator, quotes, pattern, group, `-`, tag, link or
+    """Whether a query consists only of words: no operator, quotes, pattern, group, `-`, tag, link or
     property."""
     if "(" in query or ")" in query:
         return False

@@ -49,8 +49,8 @@ LINKED_NOTES: Final = 10
 """How many notes are read besides, because those describe them where they link to them."""
 
 RANKED_NOTES: Final = 1000
-"""The most notes that one question ranks: nobody reads on after so many, and each must be checked against the
-caller's scope."""
+"""The most notes that one question ranks: nobody reads further than that, and each must be checked against
+the caller's scope."""
 
 PAGE_NOTES: Final = 500
 """The most notes on one page."""

@@ -1,8 +1,9 @@
 """Reads and replaces an assistant's file, which belongs to another program and to its owner.
 
 A server is set or removed and every other byte stays; `edit_json`, `edit_toml` and `edit_yaml` do that. A
-copy of the old text is kept next to the file, and a file that has changed in the meantime is not replaced. A
-server that is removed before anybody else wrote the file leaves it exactly as it was, and nothing beside it.
+copy of the old text is kept next to the file, and a file that has changed in the meantime is not replaced. If
+a server is removed before anything else has written the file, the file is left exactly as it was, with
+nothing next to it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from vaultbridge.server.assistants.catalog import Assistant
 from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
 
 FILE_BYTES: Final = 8 * MIB
-"""The largest file that we read. Most are written by hand; Claude Code's own also holds a history."""
+"""The largest file that we read. Most are written by hand; Claude Code's own also contains a history."""
 
 BACKUP_SUFFIX: Final = ".before-vaultbridge"
 """Added to the name of a file's former text. Only the newest is kept, to undo what was just done."""

@@ -64,7 +64,7 @@ class Answer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The text parts alone."""
+        """Only the text parts."""
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
 
@@ -175,7 +175,7 @@ def render_page(
     max_chars: int = PAGE_CHARS,
 ) -> str:
     """Render the rows from `offset` on, of `total`, as many as fit into `max_chars` characters with all that
-    is around them. `what` names them, in the plural, and `head` comes before them. `notes` come first of all,
+    is around them. `what` names them, in the plural, and `head` comes before them. `notes` come first,
     because a reader who has seen the rows may stop reading. One row is always shown, cut if need be:
     otherwise the caller could not go on."""
     lines = [*notes, *([head] if head else [])]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.tool import ToolContext
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
-"""As many digits as a double holds exactly, so that no program in between can have lost one."""
+"""As many digits as a double represents exactly, so that no program in between can have lost one."""
 
 _WORDS: Final = {"true": True, "false": False}
 
@@ -123,7 +123,7 @@ def require_whole_note(text: str, argument: str = "name") -> None:
 
 
 PATH_ARGUMENTS: Final = frozenset({"name", "names", "path", "to", "folder", "note", "file", "this"})
-"""The arguments that hold paths or names of files."""
+"""The arguments that contain paths or names of files."""
 
 
 def has_absolute_path(arguments: dict[str, Any]) -> bool:
@@ -143,8 +143,8 @@ def names_machine_folder(arguments: dict[str, Any]) -> bool:
 
 
 def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
-    """The name of the open vault that the absolute paths are in; `vault` if no open vault holds them. Raises
-    InvalidPath if they are in several vaults, or not in the one that the call names."""
+    """The name of the open vault that the absolute paths are in; `vault` if no open vault contains them.
+    Raises InvalidPath if they are in several vaults, or not in the one that the call names."""
     if len(context.vaults) < 2:
         return vault
     from vaultbridge.vault.absolute import find_innermost

@@ -61,7 +61,7 @@ class PreparedCall(Struct, frozen=True):
             return None
 
     def run(self, context: ToolContext) -> Answer:
-        """`context` is the one of this call, which knows who asks."""
+        """`context` is the context of this call, which knows the caller."""
         return self.tool.run(context.for_vault(self.vault), self.arguments)
 
 

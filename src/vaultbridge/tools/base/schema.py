@@ -73,7 +73,7 @@ ANY_VALUE: Final[dict[str, Any]] = {
 }
 """Any JSON value, for converters that want a type. `anyOf` and not a list of types: Gemini's schema has one
 type for each node, and every converter we tried accepts `anyOf`. Null is accepted too but not listed, because
-Gemini's converter turns it into a node without a type. Lists hold text, because unlimited depth cannot be
+Gemini's converter turns it into a node without a type. Lists contain text, because unlimited depth cannot be
 expressed without a reference."""
 
 

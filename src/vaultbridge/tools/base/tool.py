@@ -46,7 +46,7 @@ class SelectedText(Struct, frozen=True):
 
 
 class OpenFile(Struct, frozen=True):
-    """An open file. `dirty`: its editor holds unsaved text."""
+    """An open file. `dirty`: its editor has unsaved text."""
 
     path: str
     dirty: bool = False

@@ -56,7 +56,7 @@ class SavedMeanwhile(StaleWrite):
 
 class Execution:
     """The execution of one plan. `done` counts the finished acts, `path` is the one being worked on. `staged`
-    holds the inode of each staged file, by which recovery recognises it after a crash."""
+    has the inode of each staged file, by which recovery recognises it after a crash."""
 
     def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
         self.done = 0
@@ -164,7 +164,7 @@ class Execution:
             case FolderMade():
                 beneath.make_folder(Path(act.place))
             case FolderRemoved():
-                # When it is not empty, it holds something that nobody asked to remove, and stays.
+                # If it is not empty, it contains something that nobody asked to remove, and stays.
                 with contextlib.suppress(OSError):
                     beneath.remove_folder(Path(act.place))
 

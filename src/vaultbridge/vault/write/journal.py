@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 JOURNAL_BYTES: Final = 256 * MIB
-"""The most compressed content stored: years of edits to notes, and still small beside a vault's
+"""The most compressed content stored: years of edits to notes, and still small compared with a vault's
 attachments."""
 
 JOURNAL_ENTRIES: Final = 20_000
@@ -76,8 +76,8 @@ _staged = msgspec.msgpack.Decoder(dict[int, int])
 
 
 class JournalEntry(Struct, frozen=True):
-    """One transaction. `kept` are files that someone had changed and that rolling back therefore left alone.
-    `staged` holds, by the position of each writing act, the inode of its staged file. `to_undo` is the
+    """One transaction. `kept` are files that someone had changed and that rolling back therefore did not
+    touch. `staged` has, by the position of each writing act, the inode of its staged file. `to_undo` is the
     position of the last act that a rollback still has to undo, None before a rollback starts."""
 
     id: int
@@ -146,7 +146,7 @@ class Journal:
         label: str,
         undo_of: int | None = None,
     ) -> int:
-        """Records what is about to happen and returns its id. `contents` holds the bytes of each image. The
+        """Records what is about to happen and returns its id. `contents` has the bytes of each image. The
         record survives the death of this process; after `start_applying` it survives a power cut too."""
 
         def record(file: sqlite3.Connection) -> int:

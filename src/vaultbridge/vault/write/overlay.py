@@ -21,9 +21,9 @@ from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, 
 
 class OverlayEntry:
     """What will be at a path. `place` is where it will be on disk. `disk` is where its content is now; it is
-    None when there is none, or when an earlier step will write it (then `data` holds it and `writer` is the
-    position of that act). `real` is where `disk` leads when links are followed, known once the content was
-    read."""
+    None when there is none, or when an earlier step will write it (then `data` is the content and `writer`
+    the position of that act). `real` is where `disk` leads when links are followed, known once the content
+    was read."""
 
     __slots__ = ("data", "disk", "kind", "mode", "place", "real", "signature", "writer")
 
@@ -86,7 +86,7 @@ class Overlay:
         return None, path
 
     def is_empty_folder(self, path: VaultPath) -> bool:
-        """Whether a folder will hold nothing at all, not even a hidden file."""
+        """Whether a folder will contain nothing at all, not even a hidden file."""
         entry = self.at(path)
         if entry.kind != "folder":
             return False

@@ -80,7 +80,7 @@ Raises when the caller may not have the file that the path leads to."""
 class Plan:
     """The acts of one transaction, the contents they refer to, and the state of each file as it was read.
 
-    `recall` returns content that the journal holds, to restore what is no longer in the trash.
+    `recall` returns content from the journal, to restore what is no longer in the trash.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ def roll_back(
     staged: Mapping[int, int],
 ) -> tuple[str, ...]:
     """Undoes the acts up to position `last` and discards what the others had prepared. Returns the vault
-    paths of files that someone had changed and that were therefore left alone.
+    paths of files that someone had changed and that were therefore not touched.
 
     `undone` is called with each position that has been undone and must record it durably: undoing the same
     act twice in a row does no harm, but undoing it again after an earlier one could mistake one file for
@@ -154,9 +154,9 @@ def _discard_prepared(act: Act, staged: int, kept: list[str]) -> bool:
 
 
 def _discard_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bool:
-    """Removes a staged file, or a displaced one that is no longer needed. Displaced text that the journal
-    does not hold was saved by another program during the change: it is never removed but becomes a conflict
-    copy beside the note, whose path is added to `kept`, and False is returned. `staged` is the inode of the
+    """Removes a staged file, or a displaced one that is no longer needed. Displaced text that is not in the
+    journal was saved by another program during the change: it is never removed but becomes a conflict copy
+    next to the note, whose path is added to `kept`, and False is returned. `staged` is the inode of the
     staged file, 0 while that is unfinished."""
     # Checked first: a read-only file system refuses even to remove a file that does not exist.
     if not act.temporary or not beneath.exists(act.temporary):
@@ -204,7 +204,7 @@ def folder_of_place(place: str) -> str:
 
 
 def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
-    """Returns False when a later change by someone else was left alone."""
+    """Returns False if there was a later change by someone else, which stays."""
     match act:
         case Written():
             return _undo_write(act, content, staged, kept)

@@ -1,4 +1,5 @@
-"""The smallest operations of replacing a file atomically: stage the new one beside it, make it durable, swap.
+"""The smallest operations of replacing a file atomically: stage the new one next to it, make it durable,
+swap.
 
 `transaction.py` decides their order, records them and undoes them. A place that is passed in comes from
 `Root` and has no link in it; a link that appears in it later is not followed. Known and accepted: a replaced
@@ -182,7 +183,7 @@ def swap(temporary: Path | str, place: Path | str) -> bool:
 
 
 def set_aside(temporary: Path, place: Path) -> Path:
-    """Saves text that has lost its name, and that nobody asked to delete, as a conflict copy beside the
+    """Saves text that has lost its name, and that nobody asked to delete, as a conflict copy next to the
     note."""
     when = time.strftime("%Y-%m-%d %H%M%S")
     for number in range(1, CONFLICT_NAMES):

@@ -1,7 +1,7 @@
 """Changes to files as values: what a caller asks for (steps) and what is recorded and done (acts).
 
 A step names vault paths and what the caller expects there. An act is a step that was checked: it names exact
-places on disk and holds what is needed to undo it. Nothing here touches a disk.
+places on disk and contains what is needed to undo it. Nothing here touches a disk.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ Step: TypeAlias = (
 
 
 class ContentImage(Struct, frozen=True):
-    """Content that the journal holds. Callers see `hash`; `digest` is the journal's own key."""
+    """Content that is in the journal. Callers see `hash`; `digest` is the journal's own key."""
 
     digest: bytes
     hash: str

@@ -146,8 +146,8 @@ class Transactor:
             return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
-        """Records what another program wrote, as if it had been done here. Returns its number; 0 when the
-        file does not hold `after` now, or the journal knows already that it does."""
+        """Records what another program wrote, as if it had been done here. Returns its number; 0 if the file
+        does not contain `after` now, or the journal already knows that it does."""
         with self._writing():
             self._recover()
             try:

@@ -26,7 +26,7 @@ LOCAL_TRASH: Final = ".trash"
 _INFO: Final = ".trashinfo"
 
 NAME_ATTEMPTS: Final = 10_000
-"""How many numbered names are tried in one trash: no trash holds that many files of one name."""
+"""How many numbered names are tried in one trash: no trash contains that many files of one name."""
 
 
 FALLBACK_NOTICE: Final = "the vault's .trash was used"
@@ -35,7 +35,7 @@ FALLBACK_NOTICE: Final = "the vault's .trash was used"
 
 class TrashFolder(Struct, frozen=True):
     """A chosen place. If there is an `info_place`, `info_text` is written to it first. `fallback` says why
-    this is not the trash that was asked for."""
+    this is not the requested trash."""
 
     place: Path
     info_place: Path | None = None

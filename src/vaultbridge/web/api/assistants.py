@@ -278,7 +278,7 @@ class ActivityFeed:
             self._sending.cancel()
 
     def pauses_changed(self) -> None:
-        """Everyone may be paused or resumed also while nobody is connected."""
+        """Everyone may be paused or resumed even while nobody is connected."""
         self._pauses_changed = True
         self._schedule()
 

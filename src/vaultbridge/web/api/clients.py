@@ -56,7 +56,7 @@ class ReportedClients:
         return ReportAnswer(known.seen, known.disconnect)
 
     async def close(self, app: web.Application | None = None) -> None:
-        """Answer everybody who waits: the server ends."""
+        """Answer everyone who is waiting: the server is stopping."""
         self._closed = True
         if self._checking is not None:
             self._checking.cancel()

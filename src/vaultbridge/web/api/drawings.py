@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
 ROWS: Final = 1000
-"""The most rows of a base in one answer; more are asked for in parts."""
+"""The most rows of a base in one answer; more are requested in parts."""
 
 LIST_ITEMS: Final = 100
 """The most items of a list that a cell shows."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 NODES: Final = 20_000
-"""The most nodes of one answer: twice what must stay smooth in a browser. The best linked are kept."""
+"""The most nodes of one answer: twice what must stay smooth in a browser. The most linked ones stay."""
 
 EDGES: Final = 150_000
 """The most links of one answer."""
@@ -164,7 +164,7 @@ def add_graph_routes(api: PageApi) -> None:
 def read_links(
     queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
 ) -> tuple[LinkMap, bool]:
-    """All notes and their links, and whether the answer depends on the index alone. If it does, `known`, an
+    """All notes and their links, and whether the answer depends only on the index. If it does, `known`, an
     earlier answer to the same question, is given again as long as the index stays the same. What a limited
     reader may see can change while it does."""
     index = queries.index()

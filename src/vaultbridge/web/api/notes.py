@@ -1,7 +1,7 @@
 """The Vault view's notes: a file with all that its view shows, its links, and the changes a person makes.
 
 Changes go through the engine as those of assistants do: journaled, with the hash that the person saw, and
-undoable. The journal names `page` as who made them.
+undoable. The journal names `page` as their author.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
 
 
 def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> list[dict[str, Any]]:
-    """The lines that hold the links; the link itself for a source that has changed since, or is not a
+    """The lines that contain the links; the link itself for a source that has changed since, or is not a
     note."""
     lines: list[str] = []
     if kind_of(source) == "note":

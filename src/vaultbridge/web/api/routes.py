@@ -58,7 +58,7 @@ BODY_SECONDS: Final = 30.0
 """How long a body may take to arrive: enough for the largest one over a slow line."""
 
 NUMBER_DIGITS: Final = 15
-"""The longest number in a query that is parsed: a double holds no more exactly."""
+"""The longest number in a query that is parsed: a double represents no more exactly."""
 
 log = logging.getLogger("vaultbridge.page")
 

@@ -46,7 +46,7 @@ QUERY_CHARS: Final = 1000
 """The longest query: far more than anybody types."""
 
 HITS: Final = 100
-"""The most hits of one answer; a longer list is asked for in parts."""
+"""The most hits of one answer; a longer list is requested in parts."""
 
 LINES_PER_HIT: Final = 3
 """How many lines of a note a list of hits shows."""
