@@ -361,7 +361,7 @@ class Vault:
         return Edit(self, dry_run=dry_run, label=label, expected=dict(expected or {}))
 
     def history(self, note: str = "", *, limit: int = 20) -> list[HistoryEntry]:
-        """The changes made through vaultbridge, newest first."""
+        """List the changes made through vaultbridge, newest first."""
         return self._opened.history.changes(note, limit=limit)
 
     def undo(self, change: int | str | None = None, *, force: bool = False) -> None:

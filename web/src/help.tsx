@@ -14,7 +14,7 @@ const EVERYWHERE: Keys = [
 
 const VIEWS: Record<string, Keys> = {
   vault: [
-    ['↑ ↓', 'From file to file, and from hit to hit'],
+    ['↑ ↓', 'Move between files, and between results'],
     ['← →', 'Close and open a folder'],
     ['Enter', 'Open'],
     ['E', 'Edit the note'],

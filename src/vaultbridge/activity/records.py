@@ -1,10 +1,10 @@
 """The record of one call, of one message, and of what a call touches in a vault: names, times and sizes,
 never the text.
 
-A connection puts a `Touched` into `CURRENT` before it runs a call. The engine, deep below, tells it what it
-reads and writes; neither knows the other. Where nobody watches, `CURRENT` is empty and telling costs nothing.
-Threads that work for a call run in a copy of its context, so what they do counts as the call's. Vaults are
-given by their real folder: two may have the same name.
+A connection puts a `Touched` into `CURRENT` before it runs a call. The engine, deep below, reports to it what
+it reads and writes; neither knows the other. If nobody is watching, `CURRENT` is empty and reporting costs
+nothing. Threads that work for a call run in a copy of its context, so what they do counts as the call's.
+Vaults are given by their real folder: two may have the same name.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _HINTS: Final = {
     "“": 'Write straight quotes: "text".',
     "‘": "Write straight quotes: 'text'.",
 }
-"""What people who know other languages write, and what is right here."""
+"""What people write who know other languages, and what to write here."""
 
 
 def tokenize(source: str) -> tuple[Lexeme, ...]:

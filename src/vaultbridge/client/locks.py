@@ -26,7 +26,7 @@ class RunningIdeServer(msgspec.Struct, frozen=True):
 
 
 def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> RunningIdeServer:
-    """The lock whose folder holds `workspace` (default: the current folder), the closest one first.
+    """The lock whose folder contains `workspace` (default: the current folder), the closest one first.
 
     Without `workspace`, the only running server is taken even if its folder does not match. Raises
     ConnectFailed.

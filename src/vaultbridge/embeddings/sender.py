@@ -284,8 +284,8 @@ class Sender:
         return taken
 
     def _embed(self, passages: list[EmbeddedPassage]) -> list[Quantised]:
-        """One vector for each passage. A passage that the endpoint refuses even alone and cut in half has an
-        empty one, so that it is not sent for ever."""
+        """One vector for each passage. A passage that the endpoint refuses even by itself and cut in half
+        gets an empty vector, so that it is not sent forever."""
         try:
             return self._ask([passage.text for passage in passages])
         except EndpointFailed as failure:

@@ -86,8 +86,8 @@ _ENDING: Final = 90
 
 
 class ContextPassage(Struct, frozen=True):
-    """A stretch of a note, exactly as it stands there. `heading` is the section's own, "" before the first;
-    `line` and `end_line` are the lines of the stretch."""
+    """Part of a note, exactly as written. `heading` is the section's own, "" before the first; `line` and
+    `end_line` are the lines of the stretch."""
 
     path: VaultPath
     heading: str
@@ -317,7 +317,7 @@ def _is_map(engine: Engine, path: VaultPath) -> bool:
 def _describe_hub(
     path: VaultPath, passages: list[ContextPassage], links: list[OutgoingLink], most: int
 ) -> Hub:
-    """The links that no passage shows, as many as `most` characters hold."""
+    """The links that no passage shows, as many as fit in `most` characters."""
     shown = [range(one.line, one.end_line + 1) for one in passages if one.path == path]
     named: dict[str, str] = {}
     inside: set[str] = set()

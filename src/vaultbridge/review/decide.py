@@ -142,7 +142,7 @@ class Decider:
         change = int(outcome.change_id or 0)
         self._store.settle(number, status, Decided(self._now(), by, reason, change), outcome)
         text = f"Accepted{' with your changes' if status == 'edited' else ''}: "
-        text += f"written as change {change}." if change else "the notes are like this already."
+        text += f"written as change {change}." if change else "the notes are already like this."
         return DecisionResult("accepted", text, self._store.get(number), change)
 
     def undo(self, number: int, *, by: str, diff: bool = False) -> Outcome:

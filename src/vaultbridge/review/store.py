@@ -142,7 +142,7 @@ class ReviewStore:
         return self.get(number)
 
     def add_diff(self, *, actor: str, pid: int, label: str, row: ProposedFile) -> int:
-        """Give a diff of Claude Code its number; `settle` records what became of it. Until then it counts as
+        """Give a diff of Claude Code its number; `settle` records its outcome. Until then it counts as
         withdrawn, which is what becomes of it when this process ends."""
         now = self._clock()
         with self._writing() as db:

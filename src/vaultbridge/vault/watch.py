@@ -232,7 +232,7 @@ class VaultWatcher:
         if folder.is_symlink() or not folder.is_dir():
             return found
         self._has_new_folders = True
-        # A folder that vanishes again meanwhile is reported by its own path, like any deleted one.
+        # A folder that vanishes again in the meantime is reported by its own path, like any deleted one.
         with contextlib.suppress(VaultbridgeError):
             for item in walk(self._root, path):
                 if isinstance(item, (FileEntry, Unreadable)):

@@ -185,7 +185,7 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
           <div class="note-heading">
             <h1 id="note-title" class="note-title" tabIndex={-1} dir="auto">{titleOf(path)}</h1>
             <div class="note-tools">
-              {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Hand this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
+              {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Mention this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
               {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
               {!edit && <Menu label="More about this file" acts={acts} />}
             </div>

@@ -160,7 +160,7 @@ def _list(args: argparse.Namespace) -> int:
         elif state == "not installed":
             missing.append(assistant.name)
         else:
-            what = state or (f"knows {', '.join(ours)}" if ours else "knows no vault")
+            what = state or (f"knows {', '.join(ours)}" if ours else "has no vault")
             style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
             say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
             say(f"{'':<17} {args.terminal.style(str(file), 'dim')}")
@@ -224,7 +224,7 @@ def plan_addition(
             if not ours or serves_another(known[name], vault):
                 raise EditRefused(
                     f"{assistant.title} has another {'vault' if ours else 'server'} named {name!r}.",
-                    hint="Give a --name of your own, or --replace.",
+                    hint="Choose another name with --name, or add --replace.",
                 )
         return before, set_server(before or "", assistant, name, entry)
     except EditRefused as refusal:

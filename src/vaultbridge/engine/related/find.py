@@ -116,7 +116,7 @@ def find_related(engine: Engine, path: VaultPath, *, limit: int = 10, offset: in
 
 
 def find_related_to_text(engine: Engine, text: str, *, limit: int = 10, offset: int = 0) -> RelatedPage:
-    """Return the notes that belong to a text. There is no note to edit: a mention's edit names the text to
+    """Return the notes related to a text. There is no note to edit: a mention's edit names the text to
     replace and nothing else."""
     note = parse(text)
     asked = Asked("", "", (), text, note)

@@ -1,6 +1,6 @@
 """Tests pieces of a note against a query: its lines, blocks and sections, and its properties.
 
-Pure except for patterns, which run in a process of their own. For `line:`, `block:` and `section:` a note is
+Pure except for patterns, which run in a separate process. For `line:`, `block:` and `section:` a note is
 split: blank lines and headings separate blocks; a section goes from one heading to the next, whatever their
 levels, as in the app.
 

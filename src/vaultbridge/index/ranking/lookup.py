@@ -115,7 +115,7 @@ class Concept(Struct, frozen=True):
 
 
 class Found(Struct):
-    """`scores` holds the first rank of each note; `holding` the notes of each concept, by its place, complete
+    """`scores` has the first rank of each note; `holding` the notes of each concept, by its place, complete
     only for the notes in `scores`. `having` says of some words, as they stand in separated text, which notes
     may have them: no others do."""
 

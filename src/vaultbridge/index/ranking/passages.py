@@ -107,9 +107,9 @@ class Section:
 
 
 class ReadNote:
-    """What ranking needs of one note. `terms` are those it may have. `fields` holds the counts of each field,
-    `places` where each concept stands in the separated text, `lines` on which lines. The body begins
-    after line `properties_end`. `language` is 1 if it is written in the language of the question: see
+    """What ranking needs of one note. `terms` are those it may have. `fields` has the counts of each field,
+    `places` where each concept is in the separated text, `lines` on which lines. The body begins after line
+    `properties_end`. `language` is 1 if it is written in the language of the question: see
     `PassageReader`."""
 
     __slots__ = (

@@ -74,7 +74,7 @@ ASSISTANTS: Final = (
         title="Cursor",
         base="home",
         file=".cursor/mcp.json",
-        then="Cursor notices it by itself; Settings, Tools & MCP shows it.",
+        then="Cursor picks it up automatically; Settings, Tools & MCP shows it.",
         source="https://cursor.com/docs/context/mcp",
     ),
     Assistant(
@@ -102,7 +102,7 @@ ASSISTANTS: Final = (
         file="zed/settings.json",
         windows="Zed/settings.json",
         key="context_servers",
-        then="Zed notices it by itself; the agent panel's settings show it.",
+        then="Zed picks it up automatically; the agent panel's settings show it.",
         source="https://zed.dev/docs/ai/mcp",
     ),
     Assistant(
@@ -141,7 +141,7 @@ ASSISTANTS: Final = (
         title="Cline (in Visual Studio Code)",
         base="settings",
         file="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-        then="Cline notices it by itself; its MCP Servers view shows it.",
+        then="Cline picks it up automatically; its MCP Servers view shows it.",
         source="https://docs.cline.bot/mcp/configuring-mcp-servers",
     ),
     Assistant(
@@ -149,7 +149,7 @@ ASSISTANTS: Final = (
         title="Roo Code (in Visual Studio Code; it ended in May 2026)",
         base="settings",
         file="Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-        then="Roo notices it by itself; its MCP Servers view shows it.",
+        then="Roo picks it up automatically; its MCP Servers view shows it.",
         source="https://docs.roocode.com/features/mcp/using-mcp-in-roo",
     ),
     Assistant(
@@ -157,7 +157,7 @@ ASSISTANTS: Final = (
         title="LM Studio",
         base="home",
         file=".lmstudio/mcp.json",
-        then="LM Studio notices it by itself; the Program tab shows it.",
+        then="LM Studio picks it up automatically; the Program tab shows it.",
         source="https://lmstudio.ai/docs/app/mcp",
     ),
     Assistant(
