@@ -38,13 +38,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddTag,
     Append,
     Create,
     Delete,
     Move,
-    Operation,
     Prepend,
     RemoveProperty,
     RemoveTag,

@@ -17,7 +17,8 @@ from vaultbridge.embeddings.embeddings import Embeddings
 from vaultbridge.embeddings.sender import PROBE
 from vaultbridge.embeddings.settings import EmbeddingSettings
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Move, Operation
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Move
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Move, Operation
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Move
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.write.trash import Trash
 

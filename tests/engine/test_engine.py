@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddFile,
     AddTag,
@@ -16,7 +17,6 @@ from vaultbridge.engine.operations import (
     Delete,
     Insert,
     Move,
-    Operation,
     Prepend,
     RemoveProperty,
     RenameBlock,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.vault.scope import Scope
 

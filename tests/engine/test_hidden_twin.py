@@ -20,16 +20,8 @@ from msgspec.structs import replace
 from vaultbridge.cli.notes.export import FORMATS
 from vaultbridge.engine import Engine
 from vaultbridge.engine.files import choose_attachment_path, make_link
-from vaultbridge.engine.operations import (
-    AddFile,
-    Append,
-    Create,
-    Delete,
-    Move,
-    Operation,
-    RenameHeading,
-    RenameTag,
-)
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope

@@ -21,7 +21,8 @@ import pytest
 
 from vaultbridge.engine import Engine, index_sync
 from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader, IndexSync
-from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump

@@ -13,7 +13,8 @@ import pytest
 
 from support.index import another_leader
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameHeading, RenameTag
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameHeading, RenameTag
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused
 from vaultbridge.index.files import dump

@@ -6,13 +6,13 @@ import difflib
 
 import pytest
 
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import (
     AddTag,
     Append,
     ApplyDiff,
     Insert,
     Move,
-    Operation,
     Prepend,
     RemoveProperty,
     RemoveTag,

@@ -8,7 +8,8 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.drafting.templates import find_template, merge_template
-from vaultbridge.engine.operations import Append, Insert, InsertTemplate, NoteEdit, SetProperty
+from vaultbridge.engine.operation_base import NoteEdit
+from vaultbridge.engine.operations import Append, Insert, InsertTemplate, SetProperty
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.vault.paths import VaultPath
 

@@ -13,7 +13,8 @@ from support.index import another_leader
 from vaultbridge.engine import Engine
 from vaultbridge.engine.files import choose_attachment_path
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, Write
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath

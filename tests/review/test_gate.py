@@ -10,16 +10,8 @@ from contextlib import closing
 import pytest
 
 from support.review import QuietCaller, Reviewed
-from vaultbridge.engine.operations import (
-    Append,
-    Create,
-    Delete,
-    Move,
-    Operation,
-    RenameTag,
-    ReplaceText,
-    Write,
-)
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag, ReplaceText, Write
 from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.review.policy import MANY_FILES, ChangePending
 from vaultbridge.review.store import WAITING_PROPOSALS, WAITING_SECONDS, ReviewStore

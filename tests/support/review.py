@@ -9,7 +9,7 @@ import pytest
 
 from support.files import write_vault
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.review.decide import Decider
 from vaultbridge.review.gate import Choice, ReviewGate

@@ -19,7 +19,8 @@ from typing import Final
 from vaultbridge.editor.model import Diagnostic, NoteDiagnostics, Severity
 from vaultbridge.engine import Engine
 from vaultbridge.engine.drafting.naming import is_text_file
-from vaultbridge.engine.operations import AddFile, Create, Operation, Write
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import AddFile, Create, Write
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS

@@ -31,7 +31,7 @@ from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.history import History, changed_files
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file

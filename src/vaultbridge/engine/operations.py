@@ -5,6 +5,7 @@ schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md`
 class here and its test; `make generate` does the rest.
 Its fields become arguments (those without a default are needed), its docstring becomes its line in the
 documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft.
+`engine.operation_base` has what they share.
 
 Operations of more than a few lines have their code in `engine.drafting.operate`. It is imported when an
 operation is carried out: a client that lists tools loads this module, and should not wait for the rest of
@@ -18,11 +19,24 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, field
 from msgspec.structs import replace
 
+from vaultbridge.engine.operation_base import (
+    Block,
+    Content,
+    CreateHeading,
+    Heading,
+    Line,
+    NamedOperation,
+    NewName,
+    NoteEdit,
+    Operation,
+    PropertyName,
+    Tag,
+    TemplateName,
+)
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.limits import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from vaultbridge.engine.drafting.draft import Draft
@@ -30,80 +44,8 @@ if TYPE_CHECKING:
     from vaultbridge.markdown.edits.change import Change
     from vaultbridge.markdown.model import Note
 
-# What a field is, for a schema that every conversation pays for. `may_be_empty`: an empty value is a value.
-Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
-Heading = Annotated[str, Meta(description="Heading, or A#B")]
-CreateHeading = Annotated[bool, Meta(description="Add if missing")]
-Block = Annotated[str, Meta(description="Block id")]
-Line = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER, description="Line number")]
-PropertyName = Annotated[str, Meta(description="Its name")]
-TemplateName = Annotated[str, Meta(description="Its name")]
-Tag = Annotated[str, Meta(description="With or without #")]
-NewName = Annotated[str, Meta(description="New name")]
 
-
-class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="op"):
-    """One change, as a person or an assistant would ask for it. In JSON, `op` names it.
-
-    `note` is a note's name or path as the caller wrote it. `expected` is the content hash that the caller
-    saw: the operation is refused when the note has changed since. `heading` is a heading path
-    (`"Plan#Week 1"`), `block` a block id without `^`; at most one of the two is given."""
-
-    OFFERED: ClassVar[frozenset[str]] = frozenset({"edit_note", "batch", "edit"})
-    """The tools and commands that take it."""
-    BRIEF: ClassVar[str] = ""
-    """Its arguments in a few words, for the description of `edit_note`."""
-    PATHS: ClassVar[tuple[str, ...]] = ("note", "template")
-    """Its fields that name a file or a folder."""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        """Carry it out on the draft. Raises VaultbridgeErrors."""
-        raise NotImplementedError
-
-    def needs_index(self, context: OperationContext) -> bool:
-        """Whether every file of the vault has to be known, with its links, before it can be carried out."""
-        return True
-
-    def changes_other_files(self, context: OperationContext) -> bool:
-        """Whether files that it does not name are changed too: then none may be overlooked."""
-        return False
-
-    @classmethod
-    def parse_name(cls, name: str) -> dict[str, Any]:
-        """The fields that a tool's `name` gives."""
-        return {"note": name}
-
-    @property
-    def result(self) -> str:
-        """The name of the note that it leaves changed; "" when it may be any."""
-        return str(getattr(self, "note", ""))
-
-
-class _NamedOperation(Operation, frozen=True, kw_only=True):
-    note: str
-    expected: str = ""
-
-
-class NoteEdit(_NamedOperation, frozen=True, kw_only=True):
-    """An operation that changes the text of one note and nothing else."""
-
-    def apply(self, draft: Draft, context: OperationContext) -> None:
-        from vaultbridge.engine.drafting.operate import writable_note
-
-        path = writable_note(draft, self.note, context)
-        file = draft.open(path, expected=self.expected)
-        draft.edit(path, self.changes(file.text, file.note, context.settings.property_types))
-
-    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
-        """The edits of `text`, which `note` is parsed from. `types` are the vault's property types by
-        lower-case name. Raises EditRefused or InvalidArgument."""
-        raise NotImplementedError
-
-    def needs_index(self, context: OperationContext) -> bool:
-        return False
-
-
-class Create(_NamedOperation, frozen=True, kw_only=True, tag="create"):
+class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
     """Create a note, or with `overwrite` replace all of an existing one. `template` names a note to start
     from; `content` follows it."""
 
@@ -112,7 +54,9 @@ class Create(_NamedOperation, frozen=True, kw_only=True, tag="create"):
     content: Content = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
     template: TemplateName = ""
-    properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = {}
+    properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = field(
+        default_factory=dict
+    )
 
     def apply(self, draft: Draft, context: OperationContext) -> None:
         from vaultbridge.engine.drafting.operate import create_note
@@ -128,7 +72,7 @@ class Create(_NamedOperation, frozen=True, kw_only=True, tag="create"):
             return False  # It will be refused, and the refusal names its place in the batch.
 
 
-class Write(_NamedOperation, frozen=True, kw_only=True, tag="write"):
+class Write(NamedOperation, frozen=True, kw_only=True, tag="write"):
     """Replace the whole text of an existing file."""
 
     BRIEF = "all content"
@@ -386,7 +330,7 @@ class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
         return not self.note
 
 
-class _RenameTarget(_NamedOperation, frozen=True, kw_only=True):
+class _RenameTarget(NamedOperation, frozen=True, kw_only=True):
     BRIEF = _RENAMED
 
     def changes_other_files(self, context: OperationContext) -> bool:
@@ -435,7 +379,7 @@ class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template")
         insert_template(draft, self, context)
 
 
-class Move(_NamedOperation, frozen=True, kw_only=True, tag="move"):
+class Move(NamedOperation, frozen=True, kw_only=True, tag="move"):
     """Move a note, an attachment or a folder to a new path, and rewrite every link to it. A `to` that ends
     with `/` names the folder to move into, and so, for a file, does the name of an existing folder. Without
     an extension, it keeps the old one."""
@@ -454,7 +398,7 @@ class Move(_NamedOperation, frozen=True, kw_only=True, tag="move"):
         return True
 
 
-class Merge(_NamedOperation, frozen=True, kw_only=True, tag="merge"):
+class Merge(NamedOperation, frozen=True, kw_only=True, tag="merge"):
     """Merge a note into the existing note `to`: its text goes to the end of that one, properties that are
     missing there are added, every link to it follows, and it goes to the trash."""
 
@@ -476,7 +420,7 @@ class Merge(_NamedOperation, frozen=True, kw_only=True, tag="merge"):
         return self.to
 
 
-class Delete(_NamedOperation, frozen=True, kw_only=True, tag="delete"):
+class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
     """Move a note, an attachment or a folder to the trash that the vault's settings name."""
 
     OFFERED = frozenset({"batch", "edit"})

@@ -24,7 +24,7 @@ from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
-    from vaultbridge.engine.operations import Operation
+    from vaultbridge.engine.operation_base import Operation
 
 
 DIFF_CHARS: Final = 60_000

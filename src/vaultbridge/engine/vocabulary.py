@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from vaultbridge.engine import operations
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.errors import InvalidArgument
 
 BATCH_OPERATIONS: Final = 500

@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import AddFile, Create, Operation, Write
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import AddFile, Create, Write
 from vaultbridge.engine.outcome import ChangedFile, Outcome, Planned, PlannedFile
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.markdown.edits.merge import (

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol
 
 from vaultbridge.activity.records import record_change, record_proposal
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, Planned
 from vaultbridge.engine.vocabulary import label_operations
 from vaultbridge.errors import ChangeRejected, InvalidArgument

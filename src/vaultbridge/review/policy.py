@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.operations import Operation
+    from vaultbridge.engine.operation_base import Operation
     from vaultbridge.engine.outcome import Planned, PlannedFile
 
 Review = Literal["off", "destructive", "all"]

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Planned, PlannedFile
 from vaultbridge.engine.vocabulary import OPERATIONS
 from vaultbridge.errors import NoteNotFound, VaultbridgeError

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Union
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.vocabulary import (
     BATCH_OPERATIONS,
     OPERATIONS,

@@ -58,7 +58,7 @@ def main_edit(argv: list[str]) -> int:
 
 
 def _edit(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.operations import Operation
+    from vaultbridge.engine.operation_base import Operation
     from vaultbridge.engine.vocabulary import parse_operations
 
     operations: list[Operation] = []

@@ -58,6 +58,7 @@ from vaultbridge.vault.paths import (
 )
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.operation_base import Operation
     from vaultbridge.engine.operations import (
         AddFile,
         Create,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
         InsertTemplate,
         Merge,
         Move,
-        Operation,
         RenameTag,
         SetTask,
         Write,

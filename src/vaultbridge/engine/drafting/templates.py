@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.operations import Append, Create, Insert, NoteEdit, Operation, Prepend, SetProperty
+from vaultbridge.engine.operation_base import NoteEdit, Operation
+from vaultbridge.engine.operations import Append, Create, Insert, Prepend, SetProperty
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.operations import Append, Operation, ReplaceText
+from vaultbridge.engine.operation_base import Operation
+from vaultbridge.engine.operations import Append, ReplaceText
 from vaultbridge.engine.related.mentions import UnlinkedMention, split_units
 from vaultbridge.engine.vocabulary import convert_operation
 from vaultbridge.errors import VaultbridgeError
