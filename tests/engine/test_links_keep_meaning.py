@@ -240,3 +240,42 @@ def test_links_beside_bytes_that_are_not_utf_8_follow_a_move(make_vault: MakeVau
     engine = make_vault({"A.md": b"\xff[[Bee|\xfe]] [[Bee]]\xff", "Bee.md": ""})
     engine.apply([Move(note="Bee", to="Wasp")])
     assert contents(engine)["A.md"] == b"\xff[[Wasp|\xfe]] [[Wasp]]\xff"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Move(note="B/two.md", to="B/same.md"),
+        Create(note="B/same.md", content="new"),
+        Append(note="B/two.md", content="[[one]]"),
+        Move(note="Hub.md", to="B/deep/Hub.md"),
+    ],
+    ids=["same-name", "new-note", "new-link", "moved-source"],
+)
+def test_a_move_knows_what_another_process_changed_while_it_was_drafted(
+    make_vault: MakeVault, other: Operation
+) -> None:
+    """Between reading the names and its turn to write, a second one gave the same name to another note."""
+    ours = make_vault(
+        {"A/one.md": "one", "B/two.md": "two", "Hub.md": "[[one]] [[A/one|again]]", "Other.md": "[[two]]"}
+    )
+    theirs = make_vault()
+    ours.index_sync.refresh()
+    waiting = [other]
+
+    def overtake(_: object) -> None:
+        if waiting:
+            theirs.apply([waiting.pop()])
+
+    ours.apply([Move(note="A/one.md", to="A/same.md")], check=overtake)
+    ours.index_sync.refresh()
+    leads = {
+        (source, link.raw): link.resolved
+        for source in contents(ours)
+        if source.endswith(".md")
+        for link in ours.queries.outgoing(source)
+    }
+    two = "B/same.md" if isinstance(other, Move) and other.note == "B/two.md" else "B/two.md"
+    expected = {"A/same.md": 3 if isinstance(other, Append) else 2, two: 1}
+    assert {path: list(leads.values()).count(path) for path in expected} == expected
+    assert len(leads) == sum(expected.values())

@@ -55,7 +55,7 @@ from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.write.steps import affected_paths
-from vaultbridge.vault.write.transaction import Recovered, Transactor, ignore_checkpoint
+from vaultbridge.vault.write.transaction import Overtaken, Recovered, Transactor, ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ log = logging.getLogger(__name__)
 
 
 class _Overtaken(Exception):
-    """Another writer changed a file of the draft first; nothing was written."""
+    """Another writer changed the vault first; nothing was written."""
 
-    def __init__(self, error: StaleWrite) -> None:
+    def __init__(self, error: StaleWrite | Overtaken) -> None:
         super().__init__(str(error))
         self.error = error
 
@@ -373,8 +373,11 @@ class Engine:
         self.root.check()
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
         context = self._operation_context()
+        # What another process changes from here on may decide what the links of the draft mean.
+        drafted_after: int | None = None
         # Before the table is read: in a table of half the files, half the links would be unresolved.
         if any(operation.needs_index(context) for operation in operations):
+            drafted_after = self.transactor.journal.last_finished()
             self.index_sync.ensure_fresh()
             self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
@@ -403,9 +406,12 @@ class Engine:
         try:
             with redact([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
-                    steps, actor=actor or self.actor, label=label or label_operations(operations)
+                    steps,
+                    actor=actor or self.actor,
+                    label=label or label_operations(operations),
+                    drafted_after=drafted_after,
                 )
-        except StaleWrite as error:
+        except (StaleWrite, Overtaken) as error:
             raise _Overtaken(error) from error
         self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
         record_change(self.root.folder, applied.id, outcome.files)

@@ -247,6 +247,15 @@ class Journal:
                     return act.after.hash == hash_
         return False
 
+    def last_finished(self) -> int:
+        """The id of the last transaction that is over, done or rolled back; 0 when there is none."""
+        (last,) = self._file.ask(
+            lambda db: db.execute(
+                "SELECT coalesce(max(id), 0) FROM transactions WHERE state IN ('done', 'rolled-back')"
+            ).fetchone()
+        )
+        return int(last)
+
     def departures(self, *, after: int) -> tuple[int, tuple[Departure, ...]]:
         """The acts by which a file left its path in transactions later than `after`, oldest first, and the id
         of the last transaction that was examined."""

@@ -52,6 +52,16 @@ class Applied(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
+class Overtaken(EditRefused):
+    """Another process changed the vault after a change was drafted and before it was its turn: the names and
+    links that the draft knew may not be all."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another program changed the vault meanwhile; nothing was changed.", hint="Try again.", paths=()
+        )
+
+
 class Recovered(Struct, frozen=True):
     """A transaction that a dead process left unfinished and that was rolled back. `kept` are the files that
     someone had changed since; they stayed as they are."""
@@ -106,14 +116,20 @@ class Transactor:
         with self._writing():
             return self._recover()
 
-    def apply(self, steps: Iterable[Step], *, actor: str, label: str) -> Applied:
+    def apply(
+        self, steps: Iterable[Step], *, actor: str, label: str, drafted_after: int | None = None
+    ) -> Applied:
         """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for.
+        `drafted_after` is the journal's last finished transaction when the steps were drafted; with another
+        one since, `Overtaken` is raised.
 
         Raises `StaleWrite`, `EditRefused`, `NoteNotFound` or `PermissionDenied` when a step cannot be done,
         `TimedOut` when another writer holds the vault; then nothing has changed.
         """
         with self._writing():
             self._recover()
+            if drafted_after is not None and drafted_after != self.journal.last_finished():
+                raise Overtaken
             plan = self._plan(steps)
             return self._execute(plan, actor=actor, label=label, undo_of=None)
 
@@ -299,4 +315,4 @@ def _short(error: BaseException) -> str:
     return error.message.rstrip(".") if isinstance(error, VaultbridgeError) else str(error)
 
 
-__all__ = ["Applied", "JournalEntry", "Recovered", "Transactor"]
+__all__ = ["Applied", "JournalEntry", "Overtaken", "Recovered", "Transactor"]
