@@ -97,6 +97,8 @@ lock:  ## pin the newest dependencies (needs uv)
 	  --extra client pyproject.toml requirements/dev.in -o requirements/dev.lock
 	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 	  pyproject.toml -o requirements/run.lock
+	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	  requirements/packaging.in -o requirements/packaging.lock
 
 clean:  ## delete the environment and the caches
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache

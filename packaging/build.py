@@ -66,6 +66,8 @@ def fill_formula(folder: Path) -> None:
     source = folder / formula.partition('url "')[2].partition('"')[0].rpartition("/")[2]
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
     (folder / "vaultbridge.rb").write_text(formula.replace("0" * 64, digest), "utf-8")
+    if ruby := shutil.which("ruby"):
+        run(ruby, "-c", str(folder / "vaultbridge.rb"), quiet=True)
 
 
 def build_bundle(folder: Path) -> None:
@@ -278,15 +280,18 @@ def run(*words: str, quiet: bool = False, environ: dict[str, str] | None = None)
 
 
 def check_container(folder: Path) -> None:
-    """Let hadolint read the Dockerfile, and check the compose file and the workflows against their schemas.
-    There need not be a daemon that could build the image."""
+    """Let hadolint read the Dockerfile, check the compose file and the workflows against their schemas, and
+    let zizmor look for what could be abused in the workflows. There need not be a daemon that could build
+    the image."""
     run(str(tool("hadolint")), str(HERE / "docker" / "Dockerfile"))
     schemas = {
         "vendor.compose-spec": [HERE / "docker" / "compose.yaml"],
         "vendor.github-workflows": sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+        "vendor.dependabot": [ROOT / ".github" / "dependabot.yml"],
     }
     for schema, files in schemas.items():
         run(str(tool("check-jsonschema")), "--builtin-schema", schema, *map(str, files))
+    run(str(tool("zizmor")), "--offline", "--no-progress", "--quiet", str(ROOT / ".github"))
 
 
 STEPS = {

@@ -77,6 +77,9 @@ def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> No
     for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
         flow = yaml.safe_load(file.read_text("utf-8"))
         assert flow["permissions"] == {"contents": "read"} and flow["jobs"], file.name
+        used = [step["uses"] for job in flow["jobs"].values() for step in job["steps"] if "uses" in step]
+        # A tag of somebody else's can be moved; a commit cannot.
+        assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used), used
 
 
 def test_the_project_says_where_it_lives() -> None:
