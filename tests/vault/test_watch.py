@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.watch import (
@@ -25,6 +27,7 @@ from vaultbridge.vault.watch import (
     VaultWatcher,
     WatchEvent,
     WorkspaceChanged,
+    find_disk_kind,
 )
 
 BOUND = 60.0
@@ -219,6 +222,45 @@ def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: Root,
     folder.with_name("old").rename(folder)
     watched.until(lambda events: Rescan("vault-returned") in events)
     watched.watcher.stop()
+
+
+@pytest.mark.parametrize("kind", ["9p", "nfs4", "cifs", "fuse.sshfs"])
+def test_a_disk_that_others_write_too_is_not_trusted_to_report_it(
+    root: Root, tmp_path: Path, kind: str
+) -> None:
+    """As `/mnt/c` in a WSL, where Obsidian runs in the Windows around it: searches compare with the disk."""
+    mounts = tmp_path / "mountinfo"
+    place = str(root.folder).replace("\\", r"\134").replace(" ", r"\040")
+    mounts.write_text(
+        f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:9 / {place} rw,x - {kind} C:\\134 rw\n", "utf-8"
+    )
+    heard: queue.Queue[WatchEvent] = queue.Queue()
+    watcher = VaultWatcher(root, heard.put, mounts=mounts)
+    watcher.start()
+    event = heard.get(timeout=BOUND)
+    watcher.stop()
+    assert isinstance(event, VaultLost) and kind in event.why and "compare" in event.why
+
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="/\0"), min_size=1, max_size=4)
+
+
+@given(
+    st.lists(st.tuples(st.lists(NAMES, max_size=3), st.sampled_from(["ext4", "9p", "nfs"])), max_size=5),
+    st.lists(NAMES),
+)
+def test_the_innermost_mount_says_what_kind_a_disk_is(
+    mounts: list[tuple[list[str], str]], parts: list[str]
+) -> None:
+    def escape(parts: list[str]) -> str:
+        """As the kernel writes a path there."""
+        path = "/" + "/".join(parts)
+        return "".join(f"\\{ord(one):03o}" if one in " \t\n\\#" else one for one in path)
+
+    lines = [f"1 0 8:1 / {escape(place)} rw shared:1 - {kind} dev rw" for place, kind in mounts]
+    above = [(len(place), number) for number, (place, _) in enumerate(mounts) if parts[: len(place)] == place]
+    expected = mounts[max(above)[1]][1] if above else ""
+    assert find_disk_kind("/" + "/".join(parts) if parts else "", "\n".join(lines)) == expected
 
 
 def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:

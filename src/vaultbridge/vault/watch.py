@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 import threading
 import time
@@ -58,8 +59,21 @@ RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 CROWDED_SECONDS: Final = 60.0
-"""The same when the system allows no more watches. An attempt takes up all that are left, if only for a
-moment, and other programs need them too."""
+"""The same when the system allows no more watches, or the disk reports nothing. An attempt takes up all
+watches that are left, if only for a moment, and other programs need them too; a disk seldom changes its
+kind."""
+
+SILENT_DISKS: Final = frozenset(
+    {
+        *("9p", "drvfs", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse"),
+        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph"),
+        *("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.davfs2", "fuse.google-drive-ocamlfuse"),
+    }
+)
+"""File systems that another machine, or the Windows around a WSL, also writes. inotify reports only what goes
+through this kernel (inotify(7), "Limitations and caveats"), so a watch there would miss the app's changes."""
+
+MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 class Changed(Struct, frozen=True):
@@ -97,9 +111,15 @@ class VaultWatcher:
     """Watches one vault in its own thread, and passes each event to `deliver` in that thread."""
 
     def __init__(
-        self, root: Root, deliver: Callable[[WatchEvent], None], *, batch_paths: int = BATCH_PATHS
+        self,
+        root: Root,
+        deliver: Callable[[WatchEvent], None],
+        *,
+        batch_paths: int = BATCH_PATHS,
+        mounts: Path = MOUNTS,
     ) -> None:
         self._root = root
+        self._mounts = mounts
         self._batch_paths = batch_paths
         self._deliver = deliver
         self._stopping = threading.Event()
@@ -125,7 +145,8 @@ class VaultWatcher:
         attempt = 0
         reported_lost = False
         while not self._stopping.is_set():
-            lost = self._root.absence()
+            silent = self._find_silence()
+            lost = self._root.absence() or silent
             if not lost:
                 try:
                     identity, notices = self._identity(), self._open()
@@ -139,7 +160,7 @@ class VaultWatcher:
                     self._deliver(VaultLost(lost))
                     reported_lost = True
                 pause = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
-                self._stopping.wait(CROWDED_SECONDS if lost == NO_MORE_WATCHES else pause)
+                self._stopping.wait(CROWDED_SECONDS if lost in (NO_MORE_WATCHES, silent) else pause)
                 attempt += 1
                 continue
             attempt, reported_lost = 0, False
@@ -158,6 +179,16 @@ class VaultWatcher:
         from watchfiles._rust_notify import RustNotify
 
         return RustNotify([str(self._root.folder)], False, False, 0, True, True)  # noqa: FBT003 - it takes no names
+
+    def _find_silence(self) -> str:
+        """Why changes made elsewhere would not be noticed; empty where they are."""
+        try:
+            kind = find_disk_kind(str(self._root.folder), self._mounts.read_text("utf-8", "surrogateescape"))
+        except OSError:
+            return ""  # another system, whose watches know
+        return (
+            f"changes made elsewhere are not reported on {kind}. {_INSTEAD}" if kind in SILENT_DISKS else ""
+        )
 
     def _identity(self) -> tuple[int, int]:
         status = self._root.folder.stat()
@@ -259,6 +290,22 @@ NO_MORE_WATCHERS: Final = f"you may have no more watchers (fs.inotify.max_user_i
 
 _TOO_MANY_FILES: Final = f"(os error {errno.EMFILE})"
 """How the message of watchfiles ends when it gets no inotify instance."""
+
+
+def find_disk_kind(folder: str, mounts: str) -> str:
+    """The kind of file system that holds a folder, by the lines of `/proc/self/mountinfo` (proc(5)): of the
+    mount points above it the innermost, and of those in the same place the last."""
+    innermost, kind = "", ""
+    for line in mounts.split("\n"):
+        before, separator, after = line.partition(" - ")
+        fields = before.split(" ")
+        if not separator or len(fields) < 5:
+            continue
+        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
+        above = place.rstrip("/") + "/"
+        if len(above) >= len(innermost) and f"{folder}/".startswith(above):
+            innermost, kind = above, after.split(" ")[0]
+    return kind
 
 
 def _may_watch_one_more(folder: Path) -> bool:
