@@ -305,11 +305,19 @@ function linkTo(path: string): string {
   return `[[${alike.length > 1 ? written : (written.split('/').at(-1) ?? written)}]]`;
 }
 
-/** The last line of a note that is in sight; 0 when it is not drawn yet. */
-function lastSeen(body: HTMLElement): number {
-  const { left, width, bottom } = body.getBoundingClientRect();
-  const at = document.elementFromPoint(left + width / 2, Math.min(bottom, innerHeight) - 1)?.closest<HTMLElement>('[data-line]');
-  return at && body.contains(at) ? Number(at.dataset.line) : 0;
+/** The line of the first block of a note that is below what is in sight, or of the last; 0 when it is not drawn yet. */
+function lastSeen({ children }: HTMLElement): number {
+  let [low, high] = [0, children.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((children[middle]?.getBoundingClientRect().top ?? 0) < innerHeight) low = middle + 1;
+    else high = middle;
+  }
+  const lineOf = (block: Element | undefined): number => Number(block?.closest<HTMLElement>('[data-line]')?.dataset.line ?? block?.querySelector<HTMLElement>('[data-line]')?.dataset.line ?? 0);
+  // Some blocks have no line, such as footnotes.
+  let at = Math.min(low, children.length - 1);
+  while (at > 0 && !lineOf(children[at])) at--;
+  return lineOf(children[at]);
 }
 
 /** Whether the page may undo: a token other than the bridge's own may not. */
