@@ -6,7 +6,6 @@ tool a prompt names; nothing leaves the machine.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
@@ -17,7 +16,7 @@ import pytest
 
 from claude.mock_api import MockModel
 from claude.terminal import FAKE_KEY, installed_client
-from support.process import ROOT
+from support.process import ROOT, run_to_end
 from support.vault import command, isolated_environ, sample_vault
 from vaultbridge.tools.standard import standard_catalog
 
@@ -89,7 +88,7 @@ async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[
         }
     }
     (base / "mcp.json").write_text(json.dumps(config))
-    process = await asyncio.create_subprocess_exec(
+    code, out, err = await run_to_end(
         str(installed_client(cache)),
         "-p",
         prompt,
@@ -114,17 +113,9 @@ async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[
             "ENABLE_TOOL_SEARCH": "false",
             **around,
         },
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        seconds=BOUND,
     )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), BOUND)
-    except TimeoutError:
-        process.kill()
-        await process.communicate()
-        raise
-    assert process.returncode == 0, err.decode() + out.decode()
+    assert code == 0, err + out
     answer: dict[str, Any] = json.loads(out)
     return answer
 

@@ -18,30 +18,15 @@ from aiohttp import web
 
 from client.proxy import FaultyProxy
 from client.servers import Server, running, until
+from client.user import TransportUser
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, InvalidMessage, SubprotocolRefused
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import TimedOut
 
 
-class User:
+class User(TransportUser[WebSocketTransport]):
     def __init__(self, url: str, **options: Any) -> None:
-        self.transport = WebSocketTransport(url, **{"reconnect_delay": 0.02, **options})
-        self.messages: list[dict[str, Any]] = []
-        self.errors: list[Exception] = []
-        self.closed = 0
-        self.transport.on_message = self.messages.append
-        self.transport.on_error = self.errors.append
-        self.transport.on_close = self._close
-
-    def _close(self) -> None:
-        self.closed += 1
-
-    async def __aenter__(self) -> User:
-        await self.transport.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.transport.close()
+        super().__init__(WebSocketTransport(url, **{"reconnect_delay": 0.02, **options}))
 
     async def ask(self, request_id: Any, method: str = "echo", **params: Any) -> dict[str, Any]:
         await self.post(request_id, method, **params)

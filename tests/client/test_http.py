@@ -14,6 +14,7 @@ from mcp.client import Client
 
 from client.http_fixture import fixture_over_http, sdk_over_http
 from client.servers import sdk_server, until
+from client.user import TransportUser
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, QueueFull, RpcError, TransportClosed
 from vaultbridge.client.http import transport as http
 from vaultbridge.client.http.transport import StreamableHttpTransport
@@ -34,25 +35,9 @@ async def serving(handle: Callable[[web.Request], Awaitable[web.StreamResponse]]
         await runner.cleanup()
 
 
-class User:
+class User(TransportUser[StreamableHttpTransport]):
     def __init__(self, url: str, **options: Any) -> None:
-        self.transport = StreamableHttpTransport(url, **options)
-        self.messages: list[dict[str, Any]] = []
-        self.errors: list[Exception] = []
-        self.closed = 0
-        self.transport.on_message = self.messages.append
-        self.transport.on_error = self.errors.append
-        self.transport.on_close = self._close
-
-    def _close(self) -> None:
-        self.closed += 1
-
-    async def __aenter__(self) -> User:
-        await self.transport.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.transport.close()
+        super().__init__(StreamableHttpTransport(url, **options))
 
     async def ask(self, request_id: int, method: str = "m") -> dict[str, Any]:
         await self.transport.send({"jsonrpc": "2.0", "id": request_id, "method": method})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from client.servers import until
+from client.user import TransportUser
 from vaultbridge.client import stdio
 from vaultbridge.client.errors import (
     ConnectFailed,
@@ -29,20 +30,9 @@ def command(mode: str, *report: Path) -> list[str]:
     return [sys.executable, CHILD, mode, *map(str, report)]
 
 
-class User:
+class User(TransportUser[StdioTransport]):
     def __init__(self, mode: str, *report: Path, **options: Any) -> None:
-        self.transport = StdioTransport(command(mode, *report), **options)
-        self.messages: list[dict[str, Any]] = []
-        self.errors: list[Exception] = []
-        self.states: list[str] = []
-        self.closed = 0
-        self.transport.on_message = self.messages.append
-        self.transport.on_error = self.errors.append
-        self.transport.on_state = lambda state: self.states.append(state.value)
-        self.transport.on_close = self._close
-
-    def _close(self) -> None:
-        self.closed += 1
+        super().__init__(StdioTransport(command(mode, *report), **options))
 
     async def call(self, request_id: int) -> dict[str, Any]:
         params = {"name": "echo", "arguments": {"text": "hello"}}

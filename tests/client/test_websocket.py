@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from client.user import TransportUser
 from client.virtual import MemoryConnection, World, copy_database, run_virtually
 from vaultbridge.client.errors import (
     ConnectFailed,
@@ -42,30 +43,10 @@ def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     return run
 
 
-class User:
-    """A transport and everything it said."""
-
+class User(TransportUser[WebSocketTransport]):
     def __init__(self, world: World, **options: Any) -> None:
         self.world = world
-        self.transport = WebSocketTransport("ws://memory", dial=world.dial, **options)
-        self.messages: list[dict[str, Any]] = []
-        self.errors: list[Exception] = []
-        self.states: list[str] = []
-        self.closed = 0
-        self.transport.on_message = self.messages.append
-        self.transport.on_error = self.errors.append
-        self.transport.on_state = lambda state: self.states.append(state.value)
-        self.transport.on_close = self._close
-
-    def _close(self) -> None:
-        self.closed += 1
-
-    async def __aenter__(self) -> User:
-        await self.transport.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.transport.close()
+        super().__init__(WebSocketTransport("ws://memory", dial=world.dial, **options))
 
     async def send(self, method: str = "m", request_id: Any = None, **params: Any) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}

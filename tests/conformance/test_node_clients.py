@@ -13,7 +13,7 @@ import pytest
 
 from support.http import http_server
 from support.node import clients_with, node
-from support.process import FIXTURE, environment
+from support.process import FIXTURE, environment, run_to_end
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 60.0
@@ -26,23 +26,8 @@ def clients() -> Path:
 
 
 async def run(folder: Path, *args: str) -> tuple[int, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        node(folder),
-        *args,
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment(HOME=str(folder), PATH=os.environ["PATH"]),
-    )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), BOUND)
-    except TimeoutError:
-        process.kill()
-        await process.communicate()
-        raise
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    env = environment(HOME=str(folder), PATH=os.environ["PATH"])
+    return await run_to_end(node(folder), *args, cwd=folder, env=env, seconds=BOUND)
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http", "sse"])

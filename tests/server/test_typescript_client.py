@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from server.conftest import Serving
 from support.node import clients_with, node
+from support.process import run_to_end
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 90.0
@@ -32,18 +32,10 @@ async def test_a_whole_session_without_a_token(
     async with serving() as served:
         tools = served.config_file.parent / "tools"
         tools.mkdir()
-        process = await asyncio.create_subprocess_exec(
-            node(clients), SCRIPT.name, f"{served.url}/mcp", mode, str(tools / "waving.py"),
-            cwd=clients, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"], "HOME": str(served.home)},
-        )  # fmt: skip
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), BOUND)
-        except TimeoutError:
-            process.kill()
-            await process.communicate()
-            raise
-        assert process.returncode == 0, err.decode()
+        env = {"PATH": os.environ["PATH"], "HOME": str(served.home)}
+        command = (node(clients), SCRIPT.name, f"{served.url}/mcp", mode, str(tools / "waving.py"))
+        code, out, err = await run_to_end(*command, cwd=clients, env=env, seconds=BOUND)
+        assert code == 0, err
         seen = json.loads(out)
         assert "Hello.md" in seen.pop("resources")
         assert seen == {

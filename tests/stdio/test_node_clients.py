@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.node import clients_with, node
-from support.process import ROOT, environment
+from support.process import ROOT, environment, run_to_end
 from support.vault import command, isolated_environ, sample_vault
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
@@ -28,22 +27,8 @@ def clients() -> Path:
 
 async def run(base: Path, folder: Path, *args: str) -> Any:
     env = {**environment(PATH=os.environ["PATH"]), **isolated_environ(base)}
-    process = await asyncio.create_subprocess_exec(
-        node(folder),
-        *args,
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=env,
-    )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), BOUND)
-    except TimeoutError:
-        process.kill()
-        await process.communicate()
-        raise
-    assert process.returncode == 0, err.decode()
+    code, out, err = await run_to_end(node(folder), *args, cwd=folder, env=env, seconds=BOUND)
+    assert code == 0, err
     return json.loads(out)
 
 
