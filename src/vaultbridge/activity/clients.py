@@ -318,7 +318,7 @@ class Activity:
         self.changed(client)
 
     def note_event(self, client: SeenClient, kind: str, words: str) -> None:
-        """Something that is not a call: a client came or went, or a person paused it."""
+        """Something that is not a call: a client connected or disconnected, or a person paused it."""
         self.settle()
         record = CallRecord(client, next(self.numbers), EVENT + kind, self.clock())
         record.query = words

@@ -19,7 +19,7 @@ ROWS: Final = 60
 
 COUNTED: Final = 1_000
 """Combinations of method, tool and client that are counted one by one: a client may invent any number of
-names. What comes later counts as `OTHERS`."""
+names. Anything later counts as `OTHERS`."""
 
 OTHERS: Final = "(others)"
 

@@ -111,7 +111,7 @@ def _serve(args: argparse.Namespace) -> int:
         announce(listening, as_json=args.json, link=args.link or sys.stdout.isatty())
         if args.open:
             open_browser(listening.open_once)
-        # What plugins print goes to the log: a program reads one line here and no more.
+        # What plugins print goes to the log: a program expects exactly one line here.
         sys.stdout = sys.stderr
 
     asyncio.run(serve(options, say_where))

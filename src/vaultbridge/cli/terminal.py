@@ -34,7 +34,7 @@ STYLES: Final = {
 `grep` does, diffs as `git` does."""
 
 PLAIN_WIDTH: Final = 80
-"""The width where no terminal tells one."""
+"""The width if there is no terminal to ask."""
 
 NARROWEST: Final = 20
 """The least width that is used: a terminal that says it has less is not telling the truth."""

@@ -30,7 +30,7 @@ CONNECTION_LOST: Final = -32000
 """Code of an answer that we make because the connection ended. The official SDK uses the same."""
 
 REQUEST_TIMED_OUT: Final = -32001
-"""Code of an answer that we make because none came in time. The official SDK uses the same."""
+"""The code of an answer that we make because none arrived in time. The official SDK uses the same."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
@@ -160,7 +160,7 @@ def shorten(request_id: object) -> str:
 
 
 def make_error_answer(request_id: RequestId, code: int, text: str, **data: Any) -> Message:
-    """Make an answer on this side, so that nobody waits for one that cannot come."""
+    """Make an answer on this side, so that nobody waits for one that cannot arrive."""
     error: dict[str, Any] = {"code": code, "message": text}
     if data:
         error["data"] = data

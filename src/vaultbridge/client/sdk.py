@@ -61,7 +61,7 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
             await to_session.send(item)
 
     def _refused(message: Message, error: Exception) -> SessionMessage | Exception:
-        # JSON-RPC allows any result, MCP only an object. The caller must not wait for ever.
+        # JSON-RPC allows any result, MCP only an object. The caller must not wait forever.
         if "result" not in message:
             return error
         text = "The server's result is not an object."

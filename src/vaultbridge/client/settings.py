@@ -22,8 +22,8 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
 
 LONGEST_DELAY: Final = 60.0
-"""Seconds. After a minute a person has given up, or the server will not come back by itself. Without a bound,
-doubling reaches hours within a dozen attempts."""
+"""Seconds. After a minute a person has given up, or the server will not come back on its own. Without a
+bound, doubling reaches hours within a dozen attempts."""
 
 
 def backoff_delays(

@@ -1,7 +1,7 @@
 """The stdio transport: runs a server as a child process, one message per line.
 
 The process ends with the transport: its input is closed, and it is terminated if that is not enough. When the
-server ends by itself, the transport ends too. It is not restarted, because its state is gone.
+server ends on its own, the transport ends too. It is not restarted, because its state is gone.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 `Transport` is the interface. `Callbacks` implements the half that faces the user and keeps three promises:
 `on_close` is called once, nothing is called after it, and a callback that raises affects nothing else.
-`Lifecycle` is a table of states, events and legal moves. A transport ends once: `disconnected` is where it
-begins and where it ends, and `Lifecycle.ended` tells the two apart. `PendingRequests` serves transports that
-never reconnect; the WebSocket transport has its own accounting.
+`Lifecycle` is a table of states, events and legal moves. A transport ends once: It begins and ends as
+`disconnected`; `Lifecycle.ended` distinguishes the two. `PendingRequests` serves transports that never
+reconnect; the WebSocket transport has its own accounting.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Transport(Protocol):
 
     on_message: Callable[[Message], Awaitable[None] | None] | None
     """Called for each message, in order. If it returns an awaitable, that is awaited before the next message
-    is read, so it must not wait for an answer: the answer could only come after it."""
+    is read, so it must not wait for an answer, which could only be read afterwards."""
     on_close: Callable[[], object] | None
     """Called once, as the last callback, when the transport has ended permanently."""
     on_error: Callable[[Exception], object] | None

@@ -153,7 +153,8 @@ class EditorHub:
         return tuple(session.name for session in self._sessions)
 
     def follow_assistants(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` whenever an assistant comes or goes, until the returned function is called."""
+        """Call `listener` whenever an assistant connects or disconnects, until the returned function is
+        called."""
         self._followers.append(listener)
         return lambda: self._followers.remove(listener)
 

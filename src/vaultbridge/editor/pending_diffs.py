@@ -9,8 +9,8 @@ The client does not report the outcome of a diff, so the note is read to find ou
 the person accepted in the terminal, and a client does not write an accepted text over a note that has
 changed. What it writes is recorded in the journal as its change.
 
-While a diff waits, the note may change. `look` brings the diff onto the note as it is then, by the same merge
-as every other proposal, and tells the front ends.
+While a diff waits, the note may change. `look` adapts the diff to the current note, by the same merge as
+every other proposal, and notifies the editors.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ FOLLOW_SECONDS: Final = 0.2
 microseconds."""
 
 RELOAD_SECONDS: Final = 3.0
-"""How long an editor that is gone counts as open: a page that is reloaded comes back within a moment, and a
-call that comes in between should wait for it."""
+"""How long an editor that is gone counts as open: a page that is reloaded reconnects within a moment, and a
+call that arrives in between should wait for it."""
 
 NAME_CHARS: Final = 200
 """What is kept of the names that a client gives itself and its tabs."""
@@ -233,7 +233,7 @@ class Reviews:
         await self._tell_presence()
 
     async def _then_compare(self, work: Callable[[], T]) -> T:
-        """Do something in a worker, and tell the editors at once what it changed."""
+        """Do something in a worker, and notify the editors at once of what it changed."""
         try:
             return await asyncio.to_thread(work)
         finally:

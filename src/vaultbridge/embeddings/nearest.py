@@ -1,9 +1,9 @@
 """Finds the passages nearest to a vector, without numpy.
 
-First all passages by one number each: the signs of their vector's numbers, as the bits of an integer. How
-many bits differ tells how far apart two directions are, and Python counts them in a tenth of a microsecond:
-20,000 passages of 768 numbers take 2 to 5 ms. Then the nearest few by their whole vectors, which are read
-from the file, so that a passage takes a hundred bytes of memory.
+First all passages by one number each: the signs of their vector's numbers, as the bits of an integer. The
+number of differing bits says how far apart two directions are, and Python counts them in a tenth of a
+microsecond: 20,000 passages of 768 numbers take 2 to 5 ms. Then the nearest few by their whole vectors, which
+are read from the file, so that a passage takes a hundred bytes of memory.
 """
 
 from __future__ import annotations

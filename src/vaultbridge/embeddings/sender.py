@@ -34,7 +34,7 @@ LONGEST_PAUSE: Final = 300.0
 or a wrong address takes the longest at once, because only a person can change it."""
 
 CLOSE_SECONDS: Final = 2.0
-"""How long closing waits for the thread. One that is still connecting is left to end by itself."""
+"""How long closing waits for the thread. One that is still connecting is left to finish on its own."""
 
 COMPARE_SECONDS: Final = 300.0
 """How often all notes are compared, in case nobody reported a change."""

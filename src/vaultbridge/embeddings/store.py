@@ -36,7 +36,7 @@ BUSY_SECONDS: Final = 5.0
 """How long a writer waits for another process's transaction, which stores one batch."""
 
 GONE_PART: Final = 4
-"""The rows of passages that are gone are deleted when they are more than one in so many."""
+"""The rows of passages that are gone are deleted when they are more than one in this many."""
 
 _TABLES: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",

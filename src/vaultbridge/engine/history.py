@@ -228,7 +228,7 @@ class History:
         if self._scope.unrestricted:
             return True
         files = [act for act in entry.acts if not isinstance(act, FolderMade | FolderRemoved)]
-        # A folder created for a hidden file says nothing by itself.
+        # A folder that was created for a hidden file reveals nothing by itself.
         return any(act in files for act in self._visible_part(entry).acts) or (
             not files and bool(self._visible_part(entry).acts)
         )

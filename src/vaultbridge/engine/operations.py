@@ -439,7 +439,7 @@ class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
 
 
 class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
-    """Add an attachment with these bytes. Programs build it: JSON is no way to give bytes."""
+    """Add an attachment with these bytes. Programs build it: Bytes cannot be given as JSON."""
 
     OFFERED = frozenset()
     PATHS = ("path",)

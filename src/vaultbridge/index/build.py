@@ -2,7 +2,7 @@
 
 A child reads and writes length-prefixed MessagePack on its standard input and output: a chunk of files in,
 their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main
-module runs again, no threads are forked, and it ends by itself when the parent is gone. Writing the rows is
+module runs again, no threads are forked, and it ends on its own when the parent is gone. Writing the rows is
 left to the caller.
 
 Memory is bounded: a child has at most two chunks at a time, and chunks are bounded in bytes. When a child

@@ -160,8 +160,8 @@ class _EncodedSearch:
         self._wanted = wanted.encode("ascii")
         self._letters = frozenset(wanted)
         self._harmless: set[str] = set()
-        """Characters met that are no part of what is wanted, so that a text with no others is done; bounded
-        by Unicode."""
+        """Characters seen that are irrelevant, so that a text with no others is done quickly; bounded by
+        Unicode."""
 
     def __call__(self, text: bytes) -> bool:
         text = text.lower()
@@ -266,7 +266,8 @@ separated run by run."""
 
 _PROBED_CHARS: Final = 400
 _CHANGED_SHARE: Final = 0.12
-"""So much of a text is looked at to see whether so many of its characters change. Then each is looked up."""
+"""How much of a text is examined to see whether this many of its characters change. Then each is looked
+up."""
 
 
 def _separate_long(text: str) -> str:

@@ -32,7 +32,7 @@ CANDIDATES: Final = 60
 """Names compared letter by letter: those that share the most letter groups."""
 
 GRAM_HITS: Final = 2000
-"""The most occurrences counted of one letter group: a more common group hardly tells names apart."""
+"""The most occurrences counted of one letter group: a more common group hardly distinguishes names."""
 
 MIN_SIMILARITY: Final = 0.5
 """Names less similar than this (0 to 1) are not offered."""

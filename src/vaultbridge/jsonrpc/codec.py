@@ -230,7 +230,7 @@ def _explain_bytes(data: bytes, problem: UnicodeDecodeError) -> Malformed:
 
 def _address(refused: Malformed, value: Any) -> Malformed:
     """Give an error the id of the message that only the slow decoder could read. Without it the sender of a
-    request would wait for ever."""
+    request would wait forever."""
     if not isinstance(value, dict):
         return refused
     kind = MalformedAnswer if _is_answer(value) else Malformed

@@ -126,7 +126,7 @@ class Connection:
         attach: Callable[[Connection], SeenClient | None] | None = None,
     ) -> None:
         """`client` records what passes, and says whether a person has paused the peer. With `attach` instead,
-        it is made when the first request comes that is not part of the opening."""
+        it is made when the first request arrives that is not part of the opening."""
         self._session = session or Session()
         self._client = client
         self._attach = attach

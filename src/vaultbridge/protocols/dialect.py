@@ -129,7 +129,7 @@ class Peer(Protocol):
         ...
 
     def release_stream(self, related: RequestId) -> None:
-        """End the HTTP response that waits for this request; the client comes back for the answer. Does
+        """End the HTTP response that waits for this request; the client fetches the answer later. Does
         nothing where a connection has only one stream."""
         ...
 
@@ -212,8 +212,8 @@ class Dialect(Protocol):
         ...
 
     def input_ended(self) -> None:
-        """No more input will come: end the requests that wait without a time limit. The others may still be
-        answered."""
+        """There will be no more input: end the requests that wait without a time limit. The others may still
+        be answered."""
         ...
 
     async def close(self) -> None:

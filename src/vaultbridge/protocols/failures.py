@@ -1,9 +1,8 @@
 """Turns any exception into a JSON-RPC error: `to_error` is the only place that does, whatever the protocol.
 
 Seed 004 gives seven application codes, -32000 to -32006; `data.errorCode` repeats each as a word, because
-other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text;
-its traceback goes to the log, which is the connection's duty. MCP adapts the error to the client's version in
-`mcp/failures.py`.
+other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text; the
+connection writes its traceback to the log. MCP adapts the error to the client's version in `mcp/failures.py`.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def to_error(error: Exception) -> ErrorObject:
 
 
 def parse_error(what: str) -> ErrorResponse:
-    """What answers bytes that are not a message; there is no id to answer to."""
+    """The answer to bytes that are not a message; there is no id to reply to."""
     return ErrorResponse(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
 
 

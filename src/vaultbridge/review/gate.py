@@ -1,6 +1,6 @@
 """Lets a tool's change through, or makes it a proposal and waits for a person: the one place that decides.
 
-A gated engine (`Engine.gated`) hands every change to a `ReviewGate`, whichever protocol, tool or plugin asks
+A gated engine (`Engine.gated`) passes every change to a `ReviewGate`, whichever protocol, tool or plugin asks
 for it. The call waits a bounded time while an editor is open anywhere on this machine; without one, the
 client asks its user, if it can; and if there is nobody to ask, the answer is immediate. A proposal that is
 not decided by then stays, and the call ends with `ChangePending`.

@@ -1,4 +1,4 @@
-"""Brings a proposal onto the notes as they are now: once, here, for every editor that shows it.
+"""Adapts a proposal to the notes as they are now: once, here, for every editor that shows it.
 
 A change of texts is merged: what the assistant changed and what others changed since are both kept, where
 they do not contradict each other. A change that moves or deletes files is drafted again, so that links which

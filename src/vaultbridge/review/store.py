@@ -46,7 +46,7 @@ WAITING_SECONDS: Final = 7 * 86_400.0
 """After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
 
 POLL_SECONDS: Final = 0.1
-"""How often a waiting call looks whether another process has decided; a look takes some microseconds."""
+"""How often a waiting call checks whether another process has decided; a check takes some microseconds."""
 
 BUSY_SECONDS: Final = 10.0
 """How long a reader or writer waits for a transaction of another process: those are short."""
@@ -269,7 +269,7 @@ class ReviewStore:
                 db.execute("INSERT INTO settings VALUES ('review', ?)", (review,))
 
     def set_present(self, editors: int) -> None:
-        """This process has so many editors in which a person can decide."""
+        """This process has this many editors in which a person can decide."""
         if not editors and not self.exists:
             return
         with self._writing() as db:

@@ -85,8 +85,8 @@ def _list_frames(trace: TracebackType | None) -> list[str]:
 
 
 def _hide_peer_faults(record: logging.LogRecord) -> bool:
-    """Drop the record when the caller sent something that is not HTTP, or disconnected: that is no failure of
-    ours, and its bytes may contain a secret."""
+    """Drop the record when the caller sent something that is not HTTP, or disconnected: that is not our
+    failure, and its bytes may contain a secret."""
     error = record.exc_info[1] if record.exc_info else None
     kind = type(error)
     theirs = kind.__module__ == "aiohttp.http_exceptions" or kind.__name__ == "RequestPayloadError"

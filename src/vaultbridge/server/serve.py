@@ -148,7 +148,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 class Listening(Struct, frozen=True):
     """Where a server listens, for people and programs on this machine. `page` is the link to the page,
     including the token: for the user's terminal, never for a log. `open_once` is a link that works once.
-    `others` serve the same vaults; `notices` are what the user should know. `needs_token` tells whether
+    `others` serve the same vaults; `notices` are what the user should know. `needs_token` says whether
     programs on this machine need one too."""
 
     url: str

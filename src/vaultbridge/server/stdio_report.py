@@ -90,7 +90,7 @@ class Reporter:
         await self.tell_servers(ended=True)
 
     async def listen(self) -> None:
-        """Ask the servers what a person wants, for ever."""
+        """Ask the servers, forever, what a person wants."""
         while True:
             began = time.monotonic()
             servers = await asyncio.to_thread(self._vaults.list_servers)
@@ -101,7 +101,7 @@ class Reporter:
             await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - began)))
 
     async def push(self) -> None:
-        """Report calls soon after they ended, for ever."""
+        """Report calls soon after they ended, forever."""
         while True:
             await self._news.wait()
             await asyncio.sleep(SOON_SECONDS)
@@ -111,7 +111,7 @@ class Reporter:
     async def tell_servers(self, *, ended: bool = False) -> None:
         for server, folders in (await asyncio.to_thread(self._vaults.list_servers)).items():
             while await self._tell(server, folders, ended=ended) and self._has_more(server):
-                """A server takes so many calls at once."""
+                """A server takes this many calls at once."""
 
     def _has_more(self, server: Endpoint) -> bool:
         calls = self._activity.calls

@@ -192,7 +192,7 @@ UNITS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def parse_lifetime(text: str, *, argument: str) -> float:
-    """Turn `12h`, `30d` or `4w` into seconds; 0 for "", which means for ever. Raises InvalidArgument."""
+    """Turn `12h`, `30d` or `4w` into seconds; 0 for "", which means forever. Raises InvalidArgument."""
     if not text:
         return 0.0
     found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text, re.ASCII)

@@ -1,1 +1,1 @@
-"""What an assistant may do with a vault, once, for every protocol. Knows no protocol."""
+"""What an assistant may do with a vault, written once for every protocol. Knows no protocol."""

@@ -130,7 +130,7 @@ def detect_conflict(
     numbered = _NUMBERED.fullmatch(stem)
     if numbered and int(numbered[2]) >= 2:
         original = _beside(numbered, folder, dot + extension, siblings)
-        # iCloud counts from 2. Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are no conflicts.
+        # iCloud counts from 2. Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are not conflicts.
         if original is not None and join(folder, f"{numbered[1]} 1{dot}{extension}") not in siblings:
             return Conflict(original, "icloud", certain=False)
     return None

@@ -306,7 +306,7 @@ class Root:
         return self.folder / CONFIG_FOLDER / name
 
     def read_config(self, name: str, most: int) -> bytes:
-        """The first bytes of such a file, at most so many. Raises OSError, even for what is not a file: a
+        """The first bytes of such a file, at most this many. Raises OSError, even for what is not a file: a
         pipe or a device would keep us waiting, and a link may lead to our own standard input."""
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         handle = os.open(self.config(name), flags)

@@ -115,7 +115,7 @@ def _describe_link(link: object) -> dict[str, object]:
 
 
 TASKS_SHOWN = 200
-"""How many tasks people get at once; the count below tells them when there are more."""
+"""How many tasks people get at once; the count below shows if there are more."""
 
 TASK_EXAMPLES = """\
 examples:

@@ -211,7 +211,7 @@ def _set(args: argparse.Namespace) -> int:
 
 STDIN: Final = "-"
 
-# A number must come back as it was written: 01234 is a postal code and 1e3 a name.
+# A number must be read back exactly as it was written: 01234 is a postal code and 1e3 a name.
 _WHOLE_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,14}")
 _DECIMAL_NUMBER: Final = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
 

@@ -126,7 +126,7 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
     enabled = _enabled_or_none(config)
     if enabled is not None and PLUGIN_ID in enabled:
         _put_list(config, [name for name in enabled if name != PLUGIN_ID])
-    # The manifest first: without it the rest is no plugin.
+    # The manifest first: without it, the rest is not a plugin.
     for name in reversed(plugin_files()):
         (folder / name).unlink(missing_ok=True)
     kept = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []

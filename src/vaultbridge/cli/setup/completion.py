@@ -188,7 +188,7 @@ def complete_line(words: list[str], at: int) -> list[str]:
 
 
 def find_parser(command: str) -> SuggestingParser:
-    """Return a command's parser. Those that parse by hand, for the sake of their start, have none."""
+    """Return a command's parser. Commands that parse by hand, to start quickly, have none."""
     name, function = find_command(command)
     module = import_module(name)
     if command == "call":

@@ -210,8 +210,8 @@ class StreamableHttpTransport(Callbacks):
         """Post a message that gets no answer.
 
         From 2026-07-28 on, a request is cancelled simply by ending its POST. Before, a notification cancels
-        it, and its POST must be ended too: no answer has to come, and the POST would occupy its slot for
-        ever.
+        it, and its POST must be ended too: there may never be an answer, and the POST would occupy its slot
+        forever.
         """
         is_cancellation = message.get("method") == "notifications/cancelled"
         try:

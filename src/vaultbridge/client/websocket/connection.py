@@ -149,8 +149,8 @@ class AiohttpConnection:
         if self._cut:
             return
         self._cut = True
-        # Closing the transport would wait for its buffer to drain, which a stalled peer can prevent for
-        # ever. After a shutdown of the socket the event loop releases it at once.
+        # Closing the transport would wait for its buffer to drain, which a stalled peer can prevent forever.
+        # After a shutdown of the socket the event loop releases it at once.
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)

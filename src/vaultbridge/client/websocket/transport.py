@@ -197,7 +197,7 @@ class WebSocketTransport(Callbacks):
     async def flush(self) -> None:
         """Wait until the queue is empty: all was sent, or was reported because the transport has ended.
 
-        Afterwards `is_alive` tells whether all of it has arrived.
+        Afterwards `is_alive` says whether all of it has arrived.
         """
         self._outbox.release()
         await self._outbox.wait_until_empty()
@@ -253,7 +253,7 @@ class WebSocketTransport(Callbacks):
         self._metrics.connects += 1
         if self.settings.heartbeat is not None:
             self._beating = asyncio.create_task(self._watch_silence(connection, self.settings.heartbeat))
-        # The state first, then the queue: what a callback sends now still goes behind what waits.
+        # The state first, then the queue: what a callback sends now is still queued behind what is waiting.
         self._move("opened")
         self._outbox.attach(connection)
 

@@ -45,8 +45,8 @@ IN_FLIGHT: Final = 10_000
 
 
 CANCELLED: Final = 4096
-"""How many cancelled requests are kept in case an answer still comes; MCP allows a server to give none. A
-late answer to an older one is reported as unknown, at worst."""
+"""How many cancelled requests are remembered in case an answer still arrives; MCP allows a server to give
+none. A late answer to an older one is reported as unknown, at worst."""
 
 
 class AwaitingAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -121,7 +121,7 @@ class Unacknowledged:
         return True
 
     def cancel(self, request_id: RequestId) -> None:
-        """Mark a request as cancelled: its answer may come or not."""
+        """Mark a request as cancelled: it may or may not be answered."""
         if request_id in self.open:
             self._cancelled[request_id] = None
             if len(self._cancelled) > CANCELLED:

@@ -38,7 +38,7 @@ TABLE_ROWS: Final = 1000
 _DASHES: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 
 RELATED: Final = "Related"
-"""The heading under which a link goes that no sentence calls for."""
+"""The heading for links that no sentence mentions."""
 
 _RELATED_HEADINGS: Final = frozenset(
     map(

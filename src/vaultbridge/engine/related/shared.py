@@ -1,5 +1,5 @@
 """Finds notes that share something: rare words, or neighbours, which are what two notes both link to or what
-links to both. A neighbour with few links tells more than a hub. What the caller may not see counts for
+links to both. A neighbour with few links says more than a hub. What the caller may not see counts for
 nothing, not even for how rare a word is.
 """
 
@@ -27,13 +27,13 @@ WORDS_USED: Final = 24
 """Words by which other notes are found: the rarest and most frequent in the text."""
 
 COMMON_NOTES: Final = 2000
-"""A word that more notes have tells nothing, however large the vault."""
+"""A word that more notes contain says nothing, however large the vault."""
 
 COMMON_SHARE: Final = 0.25
 """Nor does one that so large a part of the notes has, in a vault of more than a few."""
 
 FEW_NOTES: Final = 12
-"""Below so many notes with a word, its share of the vault does not matter."""
+"""If fewer notes than this contain a word, its share of the vault does not matter."""
 
 
 class SharedWords(Struct, frozen=True):
@@ -122,7 +122,8 @@ def _split(text: str) -> Iterator[str]:
 
 
 NEIGHBOURS: Final = 60
-"""How many neighbours of a note are followed: a map of content has hundreds, and tells less with each."""
+"""How many neighbours of a note are followed: a map of content has hundreds, and each further one says
+less."""
 
 HUB_LINKS: Final = 300
 """A neighbour with more links than this connects everything with everything."""

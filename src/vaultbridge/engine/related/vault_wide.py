@@ -47,7 +47,7 @@ LEAST_SHARED: Final = 0.5
 """The share of rare words from which two notes are compared."""
 
 FEW_WORDS: Final = 8
-"""A note with fewer words is no duplicate of anything: empty notes are all alike."""
+"""A note with fewer words is not a duplicate of anything: empty notes are all alike."""
 
 LEAST_SCORE: Final = 0.5
 """A missing link of the vault is offered from this score on: a list of guesses helps nobody."""

@@ -60,7 +60,7 @@ class Needle(Struct, frozen=True):
 
     def occurs_in(self, text: str) -> bool:
         # Most texts that contain it contain it as written, which saves the folding. A case-sensitive search
-        # must compose first: a plain letter is no match for one with a combining accent.
+        # must compose first: a plain letter does not match one with a combining accent.
         if self.sensitive:
             return self.text in compose(text)
         return self.text in text or occurs_folded(self.folded, text)

@@ -1,7 +1,7 @@
 """Translates a search's patterns from JavaScript's syntax to Python's and runs them where they can be
 stopped.
 
-A pattern may backtrack for ever, and Python's matcher cannot be interrupted in its own process. So patterns
+A pattern may backtrack forever, and Python's matcher cannot be interrupted in its own process. So patterns
 run in a child process that is killed when the search's time for patterns has run out. Starting it takes about
 20 ms; texts are sent to it in batches. The translation covers what the two languages write differently; what
 Python cannot do (look-behind of varying width) is refused with the reason."""

@@ -164,7 +164,7 @@ def _match_rank(db: sqlite3.Connection, needle: Needle, files: int) -> str:
     """Returns the full-text query by which notes with a needle are ranked.
 
     While some note has its last word as a whole word, longer words do not count: "art" comes before
-    "article". A word that most notes have counts only in names and headings: in a body it tells nothing, and
+    "article". A word that most notes have counts only in names and headings: in a body it says nothing, and
     ranking all of them takes as long as the rest of the search."""
     if not needle.words:
         return ""

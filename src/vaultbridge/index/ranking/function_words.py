@@ -222,8 +222,8 @@ _LIGHT_WORDS: Final = (
 )
 
 LIGHT: Final = frozenset(_LIGHT_WORDS.split())
-"""Common verbs, adverbs and adjectives of English, which say something of every subject: sharing one with a
-question tells little, however rare it is in the vault. Lists for other languages won nothing."""
+"""Common verbs, adverbs and adjectives of English, which fit any subject: sharing one with a question says
+little, however rare it is in the vault. Lists for other languages won nothing."""
 
 
 MARKERS: Final = {

@@ -76,8 +76,8 @@ answered no better, and take half as long again."""
 
 
 MANY_NOTES: Final = 5000
-"""A word in more notes than this is only looked up for presence. A question of nothing but such words is
-answered from so many notes."""
+"""A word in more notes than this is only looked up for presence. A question that consists only of such words
+is answered from this many notes."""
 
 
 class Term(Struct, frozen=True):
@@ -92,8 +92,8 @@ class Term(Struct, frozen=True):
 
 
 class Concept(Struct, frozen=True):
-    """A unit with the words that answer it, none if nothing does. `notes` is how many notes have one of
-    them, synonyms apart; `idf` how much that tells: the rarer, the more."""
+    """A unit with the words that answer it, none if nothing does. `notes` is how many notes have one of them,
+    synonyms apart; `idf` how much that says: the rarer, the more."""
 
     unit: Unit
     terms: tuple[Term, ...]

@@ -46,7 +46,7 @@ CARD_TEXTS: Final = ("text", "label", "file", "url")
 """What a person wrote or chose on a card or an edge."""
 
 _FIELD_END: Final = "\x00"
-"""Between the fields of a note: separating words leaves it as it is, and it is no part of a word."""
+"""Between the fields of a note: separating words leaves it unchanged, and it is not part of a word."""
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
@@ -75,7 +75,7 @@ _NO_HEAD: Final[tuple[None, list[str], list[_Heading], list[tuple[str]]]] = (Non
 
 
 class Count:
-    """How often a concept occurs somewhere: the word itself, and all its forms and synonyms. `own` tells
+    """How often a concept occurs somewhere: the word itself, and all its forms and synonyms. `own` says
     whether there is more than synonyms."""
 
     __slots__ = ("forms", "own", "words")

@@ -288,7 +288,7 @@ LINES_PER_SECTION: Final = 3
 """The most lines shown of one section."""
 
 SHARE_OF_BEST: Final = 0.35
-"""A line that tells less than this share of what the best one does is not shown."""
+"""A line that says less than this share of what the best one says is not shown."""
 
 LINES_READ: Final = 2000
 """The most lines of one section with a word of the question that are looked at."""

@@ -167,7 +167,7 @@ class Views:
 
     def _measure_closeness(self, note: ReadNote) -> float:
         """Returns how many different words of the question are close together. A pair counts as much as the
-        more common of the two tells."""
+        more common of its two words."""
         best: dict[tuple[int, int], float] = {}
         last_at, last = -1, -1
         for at, place in note.places:

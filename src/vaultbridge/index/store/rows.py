@@ -290,7 +290,7 @@ def collect_terms(rows: Rows, path: str) -> set[str]:
 
 def collect_new_terms(before: str, after: str) -> set[str]:
     """Returns the words of a changed text that it may not have had before: those of its changed part, from
-    one ASCII blank to another, because no word and nothing that becomes one goes across."""
+    one ASCII blank to another, because no word, and nothing that becomes one, extends across them."""
     start = count_common(before, after)
     end = count_common(before[start:][::-1], after[start:][::-1])
     first = max(after.rfind(" ", 0, start), after.rfind("\n", 0, start)) + 1

@@ -67,7 +67,7 @@ def remove_tag(
     text: str, note: Note, tag: str, *, in_properties: bool = True, in_text: bool = True
 ) -> tuple[Change, ...]:
     """Remove a tag everywhere, but not its subtags. A line of the text that has nothing else is removed;
-    elsewhere one of the blanks around the tag goes with it. Refused if the note does not have the tag."""
+    elsewhere one of the blanks around the tag is removed too. Refused if the note does not have the tag."""
     name = tag.strip().removeprefix("#")
     found = [there for there in note.tags if there.name.lower() == name.lower()]
     body = [there for there in found if not there.in_properties] if in_text else []

@@ -30,7 +30,7 @@ from vaultbridge.markdown.edits.change import (
 from vaultbridge.markdown.model import Note
 
 LINES_NAMED: Final = 8
-"""How many lines an error lists: enough to tell them apart, and the message stays on one line."""
+"""How many lines an error lists: enough to distinguish them, and the message stays on one line."""
 
 SOUGHT_CHARS: Final = 2000
 """The longest text for which we look for a near miss: nobody quotes more from memory."""

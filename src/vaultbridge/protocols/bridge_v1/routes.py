@@ -196,7 +196,7 @@ BASE: Final = "/bridge/v1"
 
 BODY_SECONDS: Final = 20.0
 """How long a body of at most 1 MiB may take: callers are on this machine or nearby, and one that sends a byte
-a second must not occupy a connection for ever."""
+a second must not occupy a connection forever."""
 
 CORS: Final = {
     "Access-Control-Allow-Origin": "*",

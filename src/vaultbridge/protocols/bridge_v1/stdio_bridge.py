@@ -1,4 +1,5 @@
-"""The stdio bridge: an MCP provider whose tools are those of a Bridge v1 server that may come and go.
+"""The stdio bridge: an MCP provider whose tools are those of a Bridge v1 server, which may appear and
+disappear.
 
 `initialize` is answered without the server. The tools are polled by hash; while the server is away, the last
 known ones stay listed and each call says what is wrong. Until it is first reached there is one tool, which

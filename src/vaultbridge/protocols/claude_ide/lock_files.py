@@ -177,7 +177,7 @@ def list_lock_files(folder: Path) -> list[Path]:
 
 
 def read_lock(file: Path) -> LockFile | None:
-    """Any editor's lock; None when it cannot be read or is no JSON object. A member of the wrong type counts
+    """Any editor's lock; None if it cannot be read or is not a JSON object. A member of the wrong type counts
     as missing."""
     data = read_private(file)
     try:

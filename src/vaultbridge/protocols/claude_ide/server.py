@@ -37,7 +37,7 @@ EDITOR_CONNECTIONS: Final = 32
 
 BAD_MESSAGES: Final = 64
 """How many unreadable messages in a row close a connection. Each is answered with what is wrong; a program
-that sends so many does not read the answers."""
+that sends this many is not reading the answers."""
 
 EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
 

@@ -2,7 +2,7 @@
 
 Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a restarted
 bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. It also
-tells the command line where the bridge listens; only connecting shows whether it really runs.
+tells the command line where the bridge listens; only connecting shows whether it is really running.
 
 A vault that another vault's bridge serves too is its guest. A second file then names that bridge, so that the
 vault's own port and token stay unchanged.

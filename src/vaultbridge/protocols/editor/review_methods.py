@@ -43,7 +43,7 @@ class ReviewMethods:
     # Joining.
 
     async def join(self) -> None:
-        """Send the editor what waits, and from now on what comes."""
+        """Send the editor what is waiting, and from now on whatever arrives."""
         front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
         self._hub.diffs.join(self._name, front_end)
         if self._hub.reviews is not None:

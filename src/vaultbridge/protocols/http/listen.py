@@ -89,8 +89,9 @@ async def serve_app(
     connections: int = MAX_CONNECTIONS,
 ) -> AsyncIterator[None]:
     """Serve while the block runs. At the end no new connection is accepted, and requests in progress get
-    `shutdown_seconds`. `address_hint` tells a client that asked for an unknown address what is where. At most
-    `connections` are open; when they are all taken, one that is not answering a request is closed."""
+    `shutdown_seconds`. `address_hint` tells a client that requested an unknown address which addresses there
+    are. At most `connections` are open; when they are all taken, one that is not answering a request is
+    closed."""
     # aiohttp waits twice: before it cancels requests and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()

@@ -1,4 +1,4 @@
-"""Reads a request: its body, with limits on its size and on the time it takes, and what it tells about the
+"""Reads a request: its body, with limits on its size and on the time it takes, and what it says about the
 program that sent it.
 
 A compressed body is refused unread: inflating it can cost a thousand times what sending it did, and no client

@@ -4,7 +4,7 @@ The extension is SEP-1865 of 2026-01-26. A client that can show views declares t
 only such a client learns of them: in the list of tools, in the list of resources, and when it reads one. To
 every other client a view does not exist, and its answers have the same bytes as without this module.
 
-What a view shows travels in the `_meta` of a tool's result, under `VIEW_KEY`. Clients hand that to the view
+What a view shows travels in the `_meta` of a tool's result, under `VIEW_KEY`. Clients pass that to the view
 and not to the model: "not intended for model context" (Data Passing, Best Practices).
 """
 

@@ -133,7 +133,7 @@ class Context(Protocol):
         ...
 
     def release_stream(self) -> None:
-        """Before long work: let an HTTP client come back for the answer instead of keeping its connection
+        """Before long work: let an HTTP client return for the answer instead of keeping its connection
         open."""
         ...
 

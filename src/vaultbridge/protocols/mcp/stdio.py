@@ -402,7 +402,7 @@ async def _pump(reader: DescriptorReader, connection: Connection, sink: Descript
     try:
         await asyncio.wait((feeding, *endings), return_when=asyncio.FIRST_COMPLETED)
         reader.stop()
-        # It may be waiting for a client that reads no answers, and then it would wait for ever.
+        # It may be waiting for a client that reads no answers, and then it would wait forever.
         await asyncio.wait((feeding,), timeout=FINISH_SECONDS)
         if feeding.done():
             feeding.result()

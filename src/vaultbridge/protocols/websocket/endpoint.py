@@ -28,7 +28,7 @@ HOW_TO_CONNECT: Final = (
     f"Send the header {TOKEN_HEADER} with the authToken of the bridge's lock file, "
     "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
 )
-"""For a program that was refused. Only its owner can read the file, so its path is no secret."""
+"""For a program that was refused. Only its owner can read the file, so its path is not a secret."""
 
 TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
@@ -63,7 +63,7 @@ class EndpointRules(Struct, frozen=True):
     """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
     `protocols` are the subprotocols we speak, best first; the first one that the client offers is chosen.
     `check_origin` gives the reason why a request's Origin or Host is not welcome, or None. `is_authenticated`
-    tells whether a request that may connect has shown the token already; `connections` counts those that
+    says whether a request that may connect has already shown the token; `connections` counts those that
     have."""
 
     name: str
@@ -101,7 +101,8 @@ class WebSocketEndpoint:
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
         refusal = self._refusal(request)
         if refusal is not None:
-            # Without any token it is no attack: somebody checks whether we are here, as `doctor` does.
+            # Without any token it is not an attack: somebody is checking whether we are here, as `doctor`
+            # does.
             probe = refusal.status == 401 and not _given_tokens(request)
             level = logging.INFO if probe else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())

@@ -49,7 +49,7 @@ class FrameListener(Protocol):
         """Called once, at the first violation: close with this code."""
 
     def peer_closed(self) -> None:
-        """The peer has sent a whole close frame, or has disconnected: nothing more will come from it."""
+        """The peer has sent a whole close frame, or has disconnected: it will send nothing more."""
 
     def write_paused(self) -> None:
         """The peer reads slower than we write."""
@@ -129,7 +129,7 @@ class FrameGuard(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _finish(self) -> None:
-        """No more data will come: forward what waits at once, so that nothing received is lost."""
+        """There will be no more data: forward what is waiting at once, so that nothing received is lost."""
         data, at = self._waiting, self._waiting_from
         self._waiting = b""
         if not self._refused:

@@ -75,7 +75,7 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
     for start, end in reversed(spans):
         blank = re.compile(r"(?:[ \t]*\r?\n)*").match(text, end)
         rest = text[blank.end() if blank is not None else end :]
-        # At the end of the file, the blank line that stood before the table goes with it.
+        # At the end of the file, the blank line before the table is removed too.
         text = (text[:start] if rest else re.sub(r"(\n)\r?\n$", r"\1", text[:start])) + rest
     return text
 

@@ -1,4 +1,4 @@
-"""Starts the command that an assistant would start, and shakes hands with it as the assistant would."""
+"""Starts the command that an assistant would start, and performs the handshake as the assistant would."""
 
 from __future__ import annotations
 

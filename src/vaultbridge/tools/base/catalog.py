@@ -124,7 +124,7 @@ class Catalog:
         self._changed()
 
     def is_off(self, name: str) -> bool:
-        """Whether this name was switched off, also one that is no tool of the catalog."""
+        """Whether this name was switched off, even if the catalog has no such tool."""
         return name in self._off
 
     def get(self, name: str) -> AnyTool | None:

@@ -1,8 +1,8 @@
 """The JSON Schema of a tool's arguments, as short as possible, and the arguments that several tools share.
 
-An assistant pays for every byte of a schema in every conversation, so whatever tells it nothing is left out:
-titles, references, empty defaults. Types always stay, because the converters of several model APIs refuse or
-drop a node without one.
+An assistant pays for every byte of a schema in every conversation, so whatever carries no information is left
+out: titles, references, empty defaults. Types always stay, because the converters of several model APIs
+refuse or drop a node without one.
 
 Deriving all schemas takes ten milliseconds, more than the first `tools/list` may cost, so they are stored in
 `schemas.json`. `make generate` renews it after a change to a tool's arguments.

@@ -59,7 +59,7 @@ DISCONNECT_CHECK_SECONDS: Final = 0.5
 that."""
 
 RETRY_MS: Final = 500
-"""When a client whose response was released should come back for its answer."""
+"""When a client whose response was released should return for its answer."""
 
 
 class ClientDisconnected(Exception):
@@ -73,8 +73,8 @@ async def read_message(request: web.Request) -> bytes:
 
 
 class Reply:
-    """Writes a stream as a response. `prime` sends an empty first event with an id, so that a client can come
-    back even before the first message (2025-11-25). `event_ids` is off where streams cannot be resumed."""
+    """Writes a stream as a response. `prime` sends an empty first event with an id, so that a client can
+    resume even before the first message (2025-11-25). `event_ids` is off where streams cannot be resumed."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ MAX_STREAMS: Final = 128
 """Streams of one session, including the open ones."""
 
 SESSION_BYTES: Final = 8 * MIB
-"""What the finished streams of one session may buffer for clients that come back."""
+"""What the finished streams of one session may buffer for clients that resume."""
 
 EVENT_DIGITS: Final = 15
 """The longest event number that is parsed: no stream will ever have that many."""

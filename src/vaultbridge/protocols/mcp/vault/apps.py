@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.answer import Answer
 
 CODE_SECONDS: Final = 12 * 3600.0
-"""How long a code is good: a person may come back to a conversation in the evening. Later they decide on the
+"""How long a code is valid: a person may return to a conversation in the evening. Later they decide on the
 page."""
 
 CODES_KEPT: Final = 400

@@ -61,8 +61,8 @@ WARM_SECONDS: Final = 0.05
 requests within a few milliseconds, and loading must not delay them."""
 
 POLICY_SECONDS: Final = 2.0
-"""How often it is looked whether a person has switched the review on or off, which is one small query: the
-person comes back to the chat later than that."""
+"""How often we check whether a person has switched review on or off, which is one small query: nobody returns
+to the chat sooner than that."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""

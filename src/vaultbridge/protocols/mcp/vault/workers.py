@@ -4,10 +4,10 @@ One thread processes the jobs in order, and another one helps when a job has had
 fastest in one thread, because several would only pass the interpreter lock around. Kinds of jobs that take
 long to compute have their own lane, which never gets all threads, so that a read or an edit does not queue
 behind searches. Within a lane callers take turns; among long jobs every second turn goes to the kind that
-computes least, so that a search for a word does not queue behind patterns, nor they behind words.
+computes least, so that a search for a word does not queue behind patterns, or the other way round.
 
 A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
-that has is abandoned: it ends by itself while another thread takes its place, so that a stuck file system
+that has is abandoned: it ends on its own while another thread takes its place, so that a stuck file system
 cannot use up the threads. All threads are daemons: the process does not wait for them at its end.
 """
 
