@@ -399,8 +399,8 @@ class Move(NamedOperation, frozen=True, kw_only=True, tag="move"):
 
 
 class Merge(NamedOperation, frozen=True, kw_only=True, tag="merge"):
-    """Merge a note into the existing note `to`: its text goes to the end of that one, properties that are
-    missing there are added, every link to it follows, and it goes to the trash."""
+    """Merge a note into the existing note `to`: its text is added at the end of `to`, properties that are
+    missing there are added, every link to it is updated, and it goes to the trash."""
 
     BRIEF = "into the note to"
     PATHS = ("note", "to")
