@@ -129,7 +129,7 @@ class ActivityPanel {
       : listed.length ? [button('Pause all', () => void companion.control('pause'))] : [];
     const rows = [...listed, ...gone].map((one) => this.#assistant(one));
     this.assistants.replaceChildren(el('h4', {}, 'Assistants'),
-      ...(companion.pausedAll ? [quiet('All assistants are paused, also those that connect later.')] : []),
+      ...(companion.pausedAll ? [quiet('All assistants are paused, including those that connect later.')] : []),
       ...(rows.length ? [el('ul', { class: 'vaultbridge-list' }, ...rows)] : [quiet('None is connected.')]), ...all);
   }
 

@@ -74,7 +74,7 @@ class Card {
     const { now, isEdited, warning } = this.proposal;
     const texts = [];
     if (now.conflict) texts.push(`${now.conflict} ${isEdited ? 'Your text replaces what is there.' : 'Edit it to keep what you want, or reject it.'}`);
-    else if (now.rebased) texts.push('The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.');
+    else if (now.rebased) texts.push('The note has changed since this was proposed. What was written in the meantime is kept: look again before you accept.');
     else if (warning) texts.push(warning);
     const elsewhere = now.elsewhere.slice(-3).map(({ path, at, by }) => `${path} was changed by ${by}, ${clock(at)}.`);
     return [...texts.map((text) => el('p', { class: 'vaultbridge-warning', role: 'alert' }, text)),

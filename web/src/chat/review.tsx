@@ -130,7 +130,7 @@ function Review({ host, input, result }: ViewProps): JSX.Element {
       {proposed.status !== 'waiting' && <p class="decided" role="status">{done || capital(proposed.said ?? proposed.status)}</p>}
       {proposed.status !== 'waiting' && proposed.undo && host.can('serverTools') && <button type="button" disabled={isBusy} onClick={undo}>Undo</button>}
       {proposed.conflict && <p class="trouble" role="alert">{proposed.conflict} Edit it to keep what you want, or reject it.</p>}
-      {!proposed.conflict && proposed.rebased > 0 && proposed.status === 'waiting' && <p class="banner">A note has changed since this was proposed; what was written meanwhile is kept.</p>}
+      {!proposed.conflict && proposed.rebased > 0 && proposed.status === 'waiting' && <p class="banner">A note has changed since this was proposed; what was written in the meantime is kept.</p>}
       {proposed.notices.map((text) => <p key={text} class="banner">{text}</p>)}
       {proposed.files.map((file) => (
         <File key={file.path} file={file} draft={drafts.get(file.path)} put={(draft) => put(file.path, draft)} isOpen={canDecide} isEditing={editing === file.path} edit={(on) => setEditing(on ? file.path : '')} />
