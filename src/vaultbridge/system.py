@@ -132,7 +132,21 @@ class FileStat(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileStat:
-        return cls(status.st_mtime_ns, status.st_size, status.st_ino if _HAS_INODES else 0)
+        mtime_ns, ino = fit_stat(status)
+        return cls(mtime_ns, status.st_size, ino if _HAS_INODES else 0)
+
+
+LARGEST_STORED: Final = 2**63 - 1
+"""SQLite's largest integer. As a time it is the year 2262."""
+
+
+def fit_stat(status: os.stat_result) -> tuple[int, int]:
+    """A file's time of change and its number, as SQLite can store them. A clock that was wrong dates a file
+    anywhere, and file systems that make up their numbers (mergerfs, SMB) use all 64 bits."""
+    mtime_ns, ino = status.st_mtime_ns, status.st_ino
+    if -LARGEST_STORED <= mtime_ns <= LARGEST_STORED and ino <= LARGEST_STORED:
+        return mtime_ns, ino
+    return max(-LARGEST_STORED, min(mtime_ns, LARGEST_STORED)), ino & LARGEST_STORED
 
 
 def stat_file(file: Path) -> FileStat | None:

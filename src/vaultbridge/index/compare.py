@@ -20,6 +20,7 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.build import FileJob
 from vaultbridge.index.store.schema import PENDING
 from vaultbridge.index.store.write import is_searched
+from vaultbridge.system import FileStat
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
@@ -167,9 +168,9 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
             seen.add(walk(root, path))
     elif stat.S_ISREG(status.st_mode):
         placeholder = is_placeholder(status, str(place))
-        ino = status.st_ino if os.name != "nt" else 0
+        found = FileStat.of(status)
         kind = kind_of(place.name)
-        seen.entries[path] = FileEntry(path, status.st_size, status.st_mtime_ns, ino, kind, placeholder)
+        seen.entries[path] = FileEntry(path, found.size, found.mtime_ns, found.ino, kind, placeholder)
     return seen
 
 

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from vaultbridge.system import fit_stat
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import icloud_original_name, is_placeholder
@@ -207,7 +208,7 @@ class _Walk:
             status = item.stat(follow_symlinks=False)
             path = VaultPath(prefix + as_shown)
             kind = kind_of(as_shown)
-            found.append(FileEntry(path, 0, status.st_mtime_ns, status.st_ino, kind, placeholder=True))
+            found.append(FileEntry(path, 0, *fit_stat(status), kind, placeholder=True))
 
 
 @contextlib.contextmanager
@@ -233,7 +234,7 @@ def _entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEnt
         hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
     dot = path.rfind(".")
     kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"
-    return FileEntry(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino, kind, hollow)
+    return FileEntry(VaultPath(path), status.st_size, *fit_stat(status), kind, hollow)
 
 
 def _overlap(one: str, other: str) -> bool:
