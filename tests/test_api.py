@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -42,13 +43,31 @@ def test_the_snippets_of_the_page_work(
     (notes / "Inbox.md").write_text("# Inbox\n", "utf-8")
     (notes / "Plan.md").write_text("---\nstatus: none\n---\n## Decisions\n\nidle windows\n", "utf-8")
     monkeypatch.setenv("HOME", str(tmp_path))
-    first, second = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
+    first, second, review, reports = re.findall(
+        r"```python\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL
+    )
     exec(first, {})
     assert "Plan.md 6 idle windows" in capsys.readouterr().out
     assert "Today" not in (notes / "Inbox.md").read_text("utf-8"), "the last line undoes it"
     with vaultbridge.open(notes) as vault:
         exec(second, {"vault": vault})
     assert "active windows" in (notes / "Plan.md").read_text("utf-8")
+    (notes / "Projects").mkdir()
+    (notes / "Projects" / "One.md").write_text(
+        "---\nstatus: on\n---\n[[Nowhere]] #todo\n- [ ] pay 📅 2999-01-02\n", "utf-8"
+    )
+    with vaultbridge.open(notes) as vault:
+        for _ in range(2):
+            exec(review, {"vault": vault})
+        (written,) = (notes / "Reviews").iterdir()
+        text = written.read_text("utf-8")
+        assert (
+            "- [[Projects/One]]\n" in text and "- 2999-01-02: pay" in text and text.startswith("---\nweek: ")
+        )
+        capsys.readouterr()
+        exec(reports, {"vault": vault})
+    said = capsys.readouterr().out
+    assert "Projects/One.md:4 [[Nowhere]]\nProjects/One.md,on" in said and "+[[Nowhere]]" in said
 
 
 def test_what_is_public_is_what_dir_shows() -> None:
@@ -228,3 +247,35 @@ def test_errors_are_public_and_speak_python(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     with pytest.raises(VaultNotFound, match=r"vaultbridge\.open\(folder\)"):
         vaultbridge.open()
+
+
+def test_notes_that_were_changed_since_a_day_or_a_time(vault: Path) -> None:
+    from datetime import UTC, date, datetime, timedelta
+
+    now = datetime.now(UTC)
+    for name, days in (("A.md", 3), ("Sub/B.md", 10)):
+        at = (now - timedelta(days=days)).timestamp()
+        os.utime(vault / name, (at, at))
+    (vault / "Odd.md").write_text("x", "utf-8")
+    for at in (-(10**9), 10**10, 300_000_000_000):
+        os.utime(vault / "Odd.md", (at, at))
+        with vaultbridge.open(vault) as opened:
+            assert "Odd.md" in opened.recent()
+    (vault / "Odd.md").unlink()
+    with vaultbridge.open(vault) as opened:
+        found = opened.recent()
+        assert list(found) == ["A.md", "Sub/B.md"] and abs(
+            found["A.md"] - now + timedelta(days=3)
+        ) < timedelta(1)
+        assert list(opened.recent(since=now - timedelta(days=4))) == ["A.md"]
+        assert list(opened.recent(since=date.today() - timedelta(days=20), limit=1)) == ["A.md"]
+        assert opened.recent(since=now) == {} and list(opened.recent(limit=1)) == ["A.md"]
+        assert [link.raw for link in opened.broken_links()] == ["[[Gone]]"] and not opened.broken_links("Sub")
+
+
+def test_a_property_may_have_the_name_of_an_argument(vault: Path) -> None:
+    with vaultbridge.open(vault) as opened:
+        with opened.edit() as edit:
+            edit.set("A", note="x", self="y", **{"due date": "2026-12-01"})
+        found = opened.note("A").properties
+        assert (found["note"], found["self"], str(found["due date"])) == ("x", "y", "2026-12-01")

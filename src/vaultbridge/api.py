@@ -13,6 +13,10 @@
     '## Tonight'
     >>> vault.note("Moth garden").properties["status"]
     'active'
+    >>> vault.broken_links("Observations")[0].raw
+    '[[Comets to come]]'
+    >>> vault.tasks(due_before="2026-03-17")[0].fields["due"]
+    '2026-03-16'
     >>> with vault.edit() as edit:
     ...     edit.append("Home", "- [ ] call back", heading="Tonight")
     ...     edit.set("Moth garden", status="done")
@@ -56,9 +60,14 @@ from vaultbridge.engine.operations import (
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from vaultbridge.engine import Engine
     from vaultbridge.engine.history import HistoryEntry
     from vaultbridge.engine.outcome import Outcome
+
+LATEST = 253_370_764_800.0
+"""The beginning of the year 9999, in seconds: the latest time that can be shown in every time zone."""
 
 __all__ = ["Edit", "Hit", "Link", "Note", "Passage", "Task", "Vault", "open"]
 
@@ -114,12 +123,14 @@ class Link(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """`status` is the character between the brackets."""
+    """`status` is the character between the brackets; `fields` are those of the Tasks plugin, such as
+    `due`."""
 
     path: str
     line: int
     status: str
     text: str
+    fields: dict[str, str]
 
 
 class Edit:
@@ -175,8 +186,9 @@ class Edit:
         """Replace the text under a heading; the heading stays."""
         self._add(ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note)))
 
-    def set(self, note: str, **properties: Any) -> None:
-        """Set properties; None removes one, which the note must have."""
+    def set(self, note: str, /, **properties: Any) -> None:
+        """Set properties; None removes one, which the note must have. A name with a space or a dash is given
+        in a dictionary: `edit.set("Plan", **{"due date": "2026-12-01"})`."""
         for name, value in properties.items():
             if value is None:
                 self._add(RemoveProperty(note=note, name=name, expected=self._seen(note)))
@@ -343,16 +355,60 @@ class Vault:
         path = self._opened.find(note)
         return [Link(link.source, link.line, link.raw, path) for link in self._opened.queries.backlinks(path)]
 
+    def broken_links(self, folder: str = "") -> list[Link]:
+        """The links of all notes, or of those in a folder, that lead to no file."""
+        self._opened.index_sync.refresh()
+        queries = self._opened.queries
+        return [
+            Link(file.path, link.line, link.raw, "")
+            for file in queries.files_page(folder.strip("/"), kind="note").rows
+            for link in queries.outgoing(file.path)
+            if not link.resolved
+        ]
+
+    def recent(self, *, limit: int = 20, since: date | None = None) -> dict[str, datetime]:
+        """The notes that were changed last, by any program, and when, the newest first. `since` is a day or a
+        time; without a time zone it is local time."""
+        from datetime import datetime, time
+
+        self._opened.index_sync.refresh()
+        if since is not None and not isinstance(since, datetime):
+            since = datetime.combine(since, time())
+        earliest = since.timestamp() if since is not None else float("-inf")
+        found = self._opened.queries.recent(
+            limit=sys.maxsize if since is not None else limit, kinds=("note",)
+        )
+        # A file may claim any time, also one that Python cannot express.
+        times = {file.path: min(max(file.modified_ns / 1e9, 0.0), LATEST) for file in found}
+        kept = [path for path, seconds in times.items() if seconds >= earliest][:limit]
+        return {path: datetime.fromtimestamp(times[path]).astimezone() for path in kept}
+
     def tags(self) -> dict[str, int]:
         """Every tag with the number of notes that have it."""
         self._opened.index_sync.refresh()
         return {tag.name: tag.notes for tag in self._opened.queries.tags()}
 
-    def tasks(self, *, status: str = "open", text: str = "", tag: str = "") -> list[Task]:
-        """The tasks of the vault, those due first: `open`, `done`, `any`, or the character."""
+    def tasks(
+        self,
+        *,
+        status: str = "open",
+        text: str = "",
+        tag: str = "",
+        due_before: str = "",
+        due_after: str = "",
+    ) -> list[Task]:
+        """The tasks of the vault, those due first: `open`, `done`, `any`, or the character. Days are written
+        2026-12-01."""
         self._opened.index_sync.refresh()
-        found = self._opened.queries.tasks(status=status, text=text, tag=tag, limit=sys.maxsize)
-        return [Task(task.path, task.line, task.status, task.text) for task in found.tasks]
+        found = self._opened.queries.tasks(
+            status=status,
+            text=text,
+            tag=tag,
+            due_before=due_before,
+            due_after=due_after,
+            limit=sys.maxsize,
+        )
+        return [Task(one.path, one.line, one.status, one.text, one.fields) for one in found.tasks]
 
     def edit(self, *, dry_run: bool = False, label: str = "", expected: dict[str, str] | None = None) -> Edit:
         """Change notes in a `with` block: all of it as one change, or nothing. `expected` maps names of
