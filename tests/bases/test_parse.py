@@ -183,6 +183,19 @@ def test_the_number_of_reported_problems_is_bounded() -> None:
     assert len(parse_base("views:\n" + "- a\n" * 500).problems) == MAX_PROBLEMS
 
 
+@pytest.mark.parametrize("blank", ["\t", "\t\t", " \t", "\t "])
+def test_a_tab_before_a_value_is_a_blank_as_in_the_app(blank: str) -> None:
+    """npm's yaml 2 reads these; PyYAML's loader in Python does not."""
+    text = (
+        "views:\n  - type: table\n    name: T\n    limit: 3\n"
+        'filters:\n  and:\n    - "status == \\"a:\tb\\""\n'
+        "formulas:\n  doubled: price * 2\n"
+    )
+    spaced = text.replace(": ", f":{blank}")
+    assert parse_base(spaced) == parse_base(text)
+    assert parse_base(spaced).readable
+
+
 def test_a_limit_of_zero_is_none() -> None:
     assert parse_base("views:\n  - name: A\n    limit: 0\n").views[0].limit is None
 

@@ -40,3 +40,9 @@ def test_names_are_rewritten_in_their_quoting(before: str, after: str) -> None:
 def test_what_is_not_yaml_is_refused(text: str) -> None:
     with pytest.raises(EditRefused, match="not valid YAML"):
         rewritten(text)
+
+
+def test_a_link_after_a_tab_is_rewritten() -> None:
+    assert rewritten('a:\t\'link("old.md")\'\nb:\tlink("old.md")') == (
+        'a:\t\'link("new.md")\'\nb:\tlink("new.md")'
+    )

@@ -21,6 +21,7 @@ from vaultbridge.limits import KIB
 from vaultbridge.markdown.embedded import Embedded
 from vaultbridge.markdown.model import Problem
 from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.yaml import replace_separating_tabs
 
 Space = Literal["note", "file", "formula"]
 
@@ -152,7 +153,7 @@ class _Reader:
             return None
         try:
             # The Python loader, because on deep nesting it raises where the C loader crashes.
-            return yaml.compose(text, Loader=yaml.SafeLoader)
+            return yaml.compose(replace_separating_tabs(text), Loader=yaml.SafeLoader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = mark.line + 1 if mark else 1

@@ -168,6 +168,18 @@ _TO_HIDE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _HIDDEN = re.compile("[\U0010f000-\U0010f101]")
 _TAB_LINE = re.compile(r"(?:(?<=[\r\n])|\A)[ \t]*\t[ \t]*(?=[\r\n]|\Z)")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?(?:[\r\n]|\Z)")
+_TAB_AFTER_KEY = re.compile(
+    r"""^([ -]*[^\s"'#:|>&*!{\[-][^"'#:\r\n]*:|[ ]*-)([ ]*\t[ \t]*)(?=\S)""", re.MULTILINE
+)
+
+
+def replace_separating_tabs(text: str) -> str:
+    """The text with blanks for the tabs between a plain key's colon, or a list's dash, and the value. The
+    loader in Python refuses them, the app does not. Every character stays at its place. A text with a block
+    scalar is left alone, because the tab may be part of it."""
+    if "\t" not in text or _BLOCK_SCALAR.search(text):
+        return text
+    return _TAB_AFTER_KEY.sub(lambda found: found[1] + " " * len(found[2]), text)
 
 
 class Prepared(Struct, frozen=True):
