@@ -279,3 +279,18 @@ def test_a_move_knows_what_another_process_changed_while_it_was_drafted(
     expected = {"A/same.md": 3 if isinstance(other, Append) else 2, two: 1}
     assert {path: list(leads.values()).count(path) for path in expected} == expected
     assert len(leads) == sum(expected.values())
+
+
+def test_undoing_a_move_names_the_links_that_were_written_since(make_vault: MakeVault) -> None:
+    engine = make_vault({"Old.md": "x", "Hub.md": "[[Old]]", "Late.md": "late", "Private/p.md": "p"})
+    moved = engine.apply([Move(note="Old.md", to="New.md")])
+    engine.apply([Append(note="Late.md", content="[[New]]"), Append(note="Private/p.md", content="[[New]]")])
+    told = make_vault(scope=Scope(deny=("Private/",))).undo(int(moved.change_id), dry_run=True)
+    assert told.notices == ("Links to New.md that were written since do not follow, in: Late.md.",)
+    done = engine.undo(int(moved.change_id))
+    assert done.notices == (
+        "Links to New.md that were written since do not follow, in: Late.md, Private/p.md.",
+    )
+    assert contents(engine)["Hub.md"] == b"[[Old]]"
+    again = engine.apply([Move(note="Old.md", to="Other.md")])
+    assert engine.undo(int(again.change_id)).notices == ()

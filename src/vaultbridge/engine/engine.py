@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from vaultbridge.activity.records import record_change, record_read
 from vaultbridge.embeddings.own_model import OwnModel
-from vaultbridge.engine.drafting.move import LinkSources
+from vaultbridge.engine.drafting.move import LinkSources, list_paths
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
@@ -475,6 +475,7 @@ class Engine:
     def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
         with self._changing:
             hidden = self.history.check_undo(change_id, force=force)
+            newer = self._find_newer_links(change_id)
             with redact(hidden):
                 applied = self.transactor.undo(
                     change_id, actor=actor or self.actor, force=force, dry_run=dry_run
@@ -482,12 +483,25 @@ class Engine:
             files = changed_files(applied.acts, self.scope.visible)
             if dry_run:
                 diff = self.history.diff(change_id, backwards=True)
-                return Outcome(files=files, dry_run=True, diff=diff, notices=applied.notices)
+                return Outcome(files=files, dry_run=True, diff=diff, notices=(*applied.notices, *newer))
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
             files = changed_files(applied.acts, self.scope.visible)
             record_change(self.root.folder, applied.id, files)
             return Outcome(
                 files=files,
                 change_id=str(applied.id) if applied.id else "",
-                notices=applied.notices,
+                notices=(*applied.notices, *newer),
             )
+
+    def _find_newer_links(self, change_id: int) -> tuple[str, ...]:
+        """Notices for an undo, about links that were written since to a name that goes away with it. They
+        stay as they are: undoing touches no other text."""
+        moves = self.history.list_moves(change_id)
+        if not moves:
+            return ()
+        self.index_sync.ensure_fresh()
+        return tuple(
+            f"Links to {path} that were written since do not follow, in: {list_paths(sources)}."
+            for path, rewritten in moves.items()
+            if (sources := {link.source for link in self.queries.backlinks(path)} - rewritten - {path})
+        )

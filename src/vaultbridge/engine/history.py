@@ -215,6 +215,13 @@ class History:
                 )
         return frozenset(hidden)
 
+    def list_moves(self, number: int) -> dict[VaultPath, set[VaultPath]]:
+        """The names that a change gave to files, as far as they may be seen, each with the files whose text
+        it changed: their links are undone with it."""
+        entry = self._visible_part(self.entry(number))
+        written = {act.path for act in entry.acts if isinstance(act, Written)}
+        return {act.target: written for act in entry.acts if isinstance(act, Moved) and not act.folder}
+
     def _only_links_followed(self, act: Written) -> bool:
         """Whether a file says the same before and after, but for where its links lead."""
         if act.before is None:

@@ -196,18 +196,19 @@ def pin_older_links(
             draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
     repointed, adopted = plans[0].repointed, plans[0].adopted
     if repointed:
-        where = _list_sources(repointed)
+        where = list_paths(reference.source for reference in repointed)
         draft.notices.append(
             f"{len(repointed)} older link(s) would have led to the new {path}; they were rewritten to keep "
             f"their target, in: {where}."
         )
     if adopted:
-        where = _list_sources(adopted)
+        where = list_paths(reference.source for reference in adopted)
         draft.notices.append(f"{len(adopted)} unresolved link(s) now lead to {path}, from: {where}.")
 
 
-def _list_sources(references: Iterable[Reference]) -> str:
-    paths = sorted({reference.source for reference in references})
+def list_paths(found: Iterable[str]) -> str:
+    """Some of these files, for a notice."""
+    paths = sorted(set(found))
     more = f" and {len(paths) - SOURCES_NAMED} more" if len(paths) > SOURCES_NAMED else ""
     return ", ".join(paths[:SOURCES_NAMED]) + more
 
