@@ -285,8 +285,8 @@ def test_undoing_a_move_names_the_links_that_were_written_since(make_vault: Make
     engine = make_vault({"Old.md": "x", "Hub.md": "[[Old]]", "Late.md": "late", "Private/p.md": "p"})
     moved = engine.apply([Move(note="Old.md", to="New.md")])
     engine.apply([Append(note="Late.md", content="[[New]]"), Append(note="Private/p.md", content="[[New]]")])
-    told = make_vault(scope=Scope(deny=("Private/",))).undo(int(moved.change_id), dry_run=True)
-    assert told.notices == ("Links to New.md that were written since do not follow, in: Late.md.",)
+    planned = make_vault(scope=Scope(deny=("Private/",))).undo(int(moved.change_id), dry_run=True)
+    assert planned.notices == ("Links to New.md that were written since do not follow, in: Late.md.",)
     done = engine.undo(int(moved.change_id))
     assert done.notices == (
         "Links to New.md that were written since do not follow, in: Late.md, Private/p.md.",
