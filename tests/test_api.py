@@ -165,7 +165,7 @@ def test_a_dry_run_and_a_read_only_vault_change_nothing(vault: Path) -> None:
         edit.append("A", "more")
 
 
-def test_the_vault_one_stands_in_is_opened(
+def test_the_vault_of_the_current_folder_is_opened(
     vault: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(vault / "Sub")

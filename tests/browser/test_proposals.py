@@ -256,7 +256,7 @@ async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_toge
     assert (text_of(running, "Ideas.md"), text_of(running, "Letter.md")) == ("One idea.\n", "Dear Ada,\n")
 
 
-async def test_a_note_that_changes_meanwhile_is_said_in_words_and_kept(page: Page, running: Serving) -> None:
+async def test_a_note_that_changes_under_review_is_reported_and_kept(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
         waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
         await shown(page, "Plan.md")

@@ -846,7 +846,7 @@ async def test_what_was_typed_is_there_after_a_reload(page: Page, serving: Servi
     assert (serving.vault / "Kept.md").read_text("utf-8").strip() == "start and more"
 
 
-async def test_what_was_typed_beside_a_conflict_stays_when_one_looks_elsewhere(
+async def test_text_typed_in_a_conflict_stays_when_another_view_is_opened(
     page: Page, serving: Serving
 ) -> None:
     write_vault(serving.vault, {"Clash.md": "start\n"})

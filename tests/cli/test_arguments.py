@@ -279,7 +279,7 @@ def test_wrong_usage_of_a_command_within_a_command_is_an_object_too(
         ["--json", "--color=never", "-v", "{vault}"],
     ],
 )
-def test_what_commands_share_may_stand_before_the_command(
+def test_shared_options_may_come_before_the_command(
     before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "Note.md").write_text("# One\n\ntext #tag\n", "utf-8")

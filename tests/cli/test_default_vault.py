@@ -57,7 +57,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_the_folder_one_stands_in_comes_first(machine: Machine) -> None:
+def test_the_current_folder_comes_first(machine: Machine) -> None:
     below = machine.add_vault("One") / "Deep" / "er"
     below.mkdir(parents=True)
     machine.add_vault("Two")

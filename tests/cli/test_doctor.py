@@ -74,7 +74,7 @@ def test_each_configured_assistant_is_really_started(machine: Machine) -> None:
     assert found["status"] == "good" and "answers with" in found["found"]
 
 
-def test_a_command_that_is_gone_is_written_anew(machine: Machine) -> None:
+def test_a_command_that_is_gone_is_written_again(machine: Machine) -> None:
     (machine.home / ".cursor").mkdir()
     file = machine.home / ".cursor" / "mcp.json"
     machine.run("connect", "cursor", ".", "--", "--read-only")

@@ -216,7 +216,7 @@ def parsed(*argv: str) -> argparse.Namespace:
     return find_parser("serve").parse_args(argv)
 
 
-def test_the_command_line_stands_above_the_file() -> None:
+def test_the_command_line_overrides_the_file() -> None:
     written = Config(
         vaults=(VaultConfig(path="a", read_only=True),), server=ServerConfig(port=1, hosts=("one",))
     )

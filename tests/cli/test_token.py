@@ -79,7 +79,7 @@ def test_an_expiry_counts_from_now(config: Path, capsys: pytest.CaptureFixture[s
         assert made["expires"] - made["created"] == pytest.approx(seconds)
 
 
-def test_options_may_stand_behind_the_word(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_may_come_after_the_word(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     elsewhere = config / "elsewhere" / "config.toml"
     assert main(["make", "phone", "--json", "--config", str(elsewhere)]) == 0
     made = json.loads(capsys.readouterr().out)

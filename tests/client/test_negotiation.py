@@ -71,7 +71,7 @@ async def test_a_modern_server_that_refused_once_is_asked_again_at_the_version_i
     assert asked == ["server/discover 2026-07-28"] * 2
 
 
-async def test_a_server_that_refuses_the_version_it_names_is_not_asked_for_ever() -> None:
+async def test_a_server_that_refuses_the_version_it_names_is_not_asked_forever() -> None:
     error, asked = await met(by_method(refusal(-32022, "2026-07-28")))
     assert isinstance(error, RpcError) and "2026-07-28" in error.message and len(asked) == 2
 

@@ -176,7 +176,7 @@ async def test_nothing_stands_in_the_way_of_a_screen_reader(
             assert await find_barriers(page, skip=around) == []
 
 
-async def test_who_types_goes_on_where_they_were_when_the_note_changes(
+async def test_somebody_typing_stays_where_they_were_when_the_note_changes(
     page: Page, server: Served, tmp_path: Path
 ) -> None:
     async with server.client() as client:

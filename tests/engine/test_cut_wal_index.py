@@ -40,7 +40,7 @@ def shared(cache: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("size", [0, 3, 100, HEADER_BYTES, 4096, REGION_BYTES - 1])
-def test_a_process_outlives_a_cut_file_and_goes_on_right(tmp_path: Path, size: int) -> None:
+def test_a_process_survives_a_cut_file_and_continues_correctly(tmp_path: Path, size: int) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "a.md").write_text("one\n")

@@ -366,7 +366,7 @@ def test_an_error_does_not_repeat_a_megabyte() -> None:
     assert len(missing.details["name"]) < 1200
 
 
-def test_of_two_notes_whose_paths_differ_in_case_alone_the_one_that_is_named_is_changed(
+def test_of_two_notes_whose_paths_differ_only_in_case_the_named_one_is_changed(
     make_vault: MakeVault,
 ) -> None:
     """Where the disk tells them apart, as on Linux."""

@@ -338,7 +338,7 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
         assert engine.queries.search("half").total == 0
 
 
-def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
+def test_a_vault_that_disappears_and_returns_keeps_its_rows_and_reports_it(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     """A disk that is unplugged leaves its mount point, an empty folder."""

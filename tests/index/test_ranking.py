@@ -155,7 +155,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("hidden", VARIANTS.values(), ids=VARIANTS)
 @pytest.mark.parametrize("shown", [WHOLE, "quokkasauruzzy", "xquokkasauruz"])
-def test_a_hidden_word_keeps_nothing_from_standing_in_for_the_word_asked_for(
+def test_a_hidden_word_does_not_keep_another_from_replacing_the_missing_one(
     make_vault: Make, hidden: str, shown: str
 ) -> None:
     vault = make_vault({"A.md": f"A {shown} here.", "Hidden/B.md": hidden})

@@ -84,6 +84,6 @@ def test_texts_larger_than_a_pipe_buffer_are_matched() -> None:
     assert found == [[(300_000, 300_006)]] * 4
 
 
-def test_a_pattern_that_backtracks_for_ever_is_stopped() -> None:
+def test_a_pattern_that_backtracks_forever_is_stopped() -> None:
     with PatternMatcher(seconds=0.2) as patterns, pytest.raises(TimedOut):
         patterns.spans(compile_pattern("(a+)+$", ignore_case=True), ["a" * 60 + "b"])

@@ -68,7 +68,7 @@ def test_dot_segments_join_with_the_sources_folder(target: str, source: str, exp
     assert found(target, source, "n.md", "a/n.md", "a/b/n.md") == expected
 
 
-def test_a_dot_link_that_misses_goes_on_with_the_joined_path() -> None:
+def test_a_dot_link_that_misses_continues_with_the_joined_path() -> None:
     """Rule 2, the miss: the joined path may still end a longer one, but the bare name no longer counts."""
     assert found("../n", "a/b/src.md", "z/a/n.md") == "z/a/n.md"
     assert found("../n", "a/b/src.md", "z/n.md") is None

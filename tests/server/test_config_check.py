@@ -106,7 +106,7 @@ i = 2
     }  # fmt: skip
 
 
-def test_what_has_no_line_has_the_line_of_what_it_stands_in() -> None:
+def test_what_has_no_line_gets_the_line_of_what_contains_it() -> None:
     lines = {"a": 3, "v[1]": 7}
     assert find_line("a.b.c", lines) == 3
     assert find_line("v[1].x", lines) == 7

@@ -158,7 +158,7 @@ def test_the_file_lies_where_the_system_keeps_such_files(
     assert config_file(environ, platform=platform) == Path(place)
 
 
-def test_the_environment_stands_above_the_file() -> None:
+def test_the_environment_overrides_the_file() -> None:
     environ = {
         "VAULTBRIDGE_VAULT": "/one:/two",
         "VAULTBRIDGE_HOST": "::1",

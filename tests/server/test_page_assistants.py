@@ -255,7 +255,7 @@ async def test_wrong_requests_get_the_reason(serving: Serving) -> None:
         assert not (await api.assistant())["paused"]
 
 
-async def test_a_limited_token_sees_itself_alone_and_controls_nobody(serving: Serving) -> None:
+async def test_a_limited_token_sees_only_itself_and_controls_nobody(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("narrow", deny=("Private/",))
         mine = page(served).with_token(secret)

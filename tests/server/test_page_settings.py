@@ -143,7 +143,7 @@ async def test_looking_at_the_companion_is_no_connection_and_leaves_no_line_in_t
         await page(served).until(lambda: _not_connected(page(served)))
 
 
-async def test_settings_are_the_owners_alone(serving: Serving) -> None:
+async def test_settings_are_only_for_the_owner(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("full access")
         other = page(served).with_token(secret)

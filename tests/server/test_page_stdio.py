@@ -166,7 +166,7 @@ async def test_a_server_hears_of_its_own_vaults_and_shows_what_its_scope_shows(
         assert "Plan.md" in entries and "Only here" not in entries and "Diary" not in entries
 
 
-async def test_a_process_reports_over_tls_to_that_very_certificate_alone(
+async def test_a_process_reports_over_tls_only_to_the_known_certificate(
     server: Served, vault: Path, tmp_path: Path
 ) -> None:
     own, key = certificate(tmp_path, "own")

@@ -119,7 +119,7 @@ def test_a_file_of_another_kind_is_refused(text: str, why: str) -> None:
         '{"m": {"n": {"a": 1}}, "m": {"k": {}}}',
     ],
 )
-def test_a_key_that_stands_twice_is_changed_where_it_counts(text: str) -> None:
+def test_a_key_that_occurs_twice_is_changed_where_it_counts(text: str) -> None:
     """Everywhere the last one counts."""
     assert json.loads(set_server(text, "m", "n", ENTRY))["m"]["n"] == ENTRY
     assert "n" not in json.loads(remove_server(text, "m", "n"))["m"]

@@ -97,7 +97,7 @@ def test_the_configuration_is_followed(tmp_path: Path) -> None:
     assert scope.read_only
 
 
-def test_the_command_line_stands_above_the_configuration_and_only_narrows_its_scope(tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_configuration_and_only_narrows_its_scope(tmp_path: Path) -> None:
     environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
     options = StdioOptions(
         vaults=("/v/Notes", "/v/Other"),

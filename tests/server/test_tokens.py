@@ -23,7 +23,7 @@ def test_a_token_is_known_by_its_text_alone(tmp_path: Path) -> None:
     assert secret.startswith("vbt_")
 
 
-def test_the_file_holds_no_token_and_is_its_owners_alone(tmp_path: Path) -> None:
+def test_the_file_contains_no_token_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     store = TokenStore(tmp_path / "config")
     _, secret = store.make("phone")
     file = tmp_path / "config" / FILE_NAME

@@ -143,7 +143,7 @@ def test_any_other_order_sorts_the_notes_that_match(small: Small) -> None:
     assert set(ranked[1:-1]) == {"Desk/Bold.md", "Desk/Windows.md"}, "rather by rank than not at all"
 
 
-def test_more_places_of_a_note_stand_below_its_path(small: Small) -> None:
+def test_more_places_of_a_note_are_listed_below_its_path(small: Small) -> None:
     assert small(ASKED).rows("search", query="layout task", matches=3, limit=1)[:-1] == [
         "Desk/Windows.md",
         " #Saved arrangements:7: Keep a **layout** for each **task**.",

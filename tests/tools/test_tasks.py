@@ -46,7 +46,7 @@ def test_tasks_are_found_by_each_filter(small: Small, arguments: dict[str, objec
     assert ungroup(small(FILES).rows("tasks", **arguments)) == [*rows, f"(tasks: {len(rows)})"]
 
 
-def test_tasks_of_one_note_stand_below_its_path(small: Small) -> None:
+def test_tasks_of_one_note_are_listed_below_its_path(small: Small) -> None:
     assert small(FILES).rows("tasks") == [
         SOON,
         "f/A.md",

@@ -67,7 +67,7 @@ def test_a_folder_is_empty_when_nothing_will_be_left_in_it(overlay: Overlay, fol
     assert not overlay.is_empty_folder(P("H"))
 
 
-def test_two_files_whose_names_differ_in_case_alone_are_two(overlay: Overlay, folder: Path) -> None:
+def test_two_files_whose_names_differ_only_in_case_are_two(overlay: Overlay, folder: Path) -> None:
     (folder / "B.md").write_text("")
     if (folder / "B.md").samefile(folder / "b.md"):
         pytest.skip("this disk holds one of them only")

@@ -173,7 +173,7 @@ async def test_a_stateless_listener_hears_the_same(tmp_path: Path) -> None:
         await wire.notification(LIST)
 
 
-async def test_a_server_that_stands_by_hears_of_changes_through_the_shared_index(tmp_path: Path) -> None:
+async def test_a_waiting_server_learns_of_changes_through_the_shared_index(tmp_path: Path) -> None:
     """A second process does not watch the vault: it learns from the index that another keeps."""
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with (
