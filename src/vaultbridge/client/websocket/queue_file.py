@@ -6,6 +6,9 @@ they may have arrived: it reports them. Rows belong to a server; those of other 
 
 The file survives a kill at any instant. A power cut may lose the last few entries, because the file is not
 synced for each message.
+
+Not part of `queue`, which the settings of every transport import: most clients have no such file, and need
+not import SQLite.
 """
 
 from __future__ import annotations

@@ -173,6 +173,7 @@ def load_config(file: Path) -> Config:
         raise InvalidArgument(f"{file.name} cannot be read: {error.strerror}.", argument="config") from None
     if len(data) > CONFIG_BYTES:
         raise InvalidArgument(f"{file.name} has more than {CONFIG_BYTES} bytes.", argument="config")
+    # Apart and only here: most servers that a client starts have no file, and should not wait for its checks.
     from vaultbridge.server.config.check import check_config
 
     return check_config(data, file.name)
