@@ -11,7 +11,7 @@ import pytest
 from support.index import Vault
 from support.scripts import drawn_words
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.ranking import lookup
+from vaultbridge.index.ranking import forms, lookup
 from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RankedPage, rank
@@ -106,6 +106,40 @@ def test_synonyms_are_found_in_any_form_and_wider_words_for_narrower_ones(
     english = "The house is of stone and the roof is of straw. "
     vault = make_vault({"A.md": english + text, "B.md": english})
     assert paths(rank(vault.index, question)) == (["A.md"] if found else [])
+
+
+ENGLISH = "The house is of stone and the roof is of straw. "
+GERMAN = "Das Haus ist aus Stein und das Dach ist aus Stroh. "
+
+
+@pytest.mark.parametrize(
+    ("question", "usual", "text"),
+    [
+        ("wie kann ich meine Dateien wiederherstellen", ENGLISH, "Restore a file."),
+        ("où sont stockées mes données", ENGLISH, "It stores data."),
+        ("как изменить шрифт", ENGLISH, "Choose a font."),
+        ("raccourci", ENGLISH, "A hotkey."),
+        ("怎么备份", ENGLISH, "Make a backup."),
+        ("フォルダを削除するには", ENGLISH, "Deleting folders."),
+        ("플러그인 설치 방법", ENGLISH, "Install a plugin."),
+        ("how do I rename my folders", GERMAN, "Einen Ordner umbenennen."),
+        ("comment renommer mes dossiers", GERMAN, "Einen Ordner umbenennen."),
+    ],
+)
+def test_a_question_in_another_language_finds_common_words(
+    make_vault: Make, question: str, usual: str, text: str
+) -> None:
+    vault = make_vault({"A.md": usual + text, "B.md": usual, "C.md": usual + "42"})
+    page = rank(vault.index, question)
+    assert paths(page) == ["A.md"]
+    assert page.with_all_words == 0, "a translation is not the word"
+
+
+def test_a_word_that_a_note_has_is_not_translated(make_vault: Make) -> None:
+    files: dict[str, str | bytes] = {f"{name}.md": ENGLISH + "A file to restore." for name in "ABC"}
+    vault = make_vault({**files, "D.md": GERMAN + "Eine Datei wiederherstellen."})
+    assert paths(rank(vault.index, "wie kann ich eine Datei wiederherstellen")) == ["D.md"]
+    assert paths(rank(vault.index, "ファイル")) == ["A.md", "B.md", "C.md"]
 
 
 @pytest.mark.parametrize(
@@ -378,17 +412,17 @@ def test_a_synonym_that_very_many_notes_have(make_vault: Make, monkeypatch: pyte
 def test_stems_found_at_the_same_time_do_not_disturb_each_other() -> None:
     """A stemmer has one word in hand; the interpreter switches threads as often as it can."""
     words = [f"{word}{ending}" for word in ("arrang", "organiz", "notic", "relat") for ending in ENDINGS]
-    right = {word: lookup._stem("english", word) for word in words}
+    right = {word: forms.stem_word("english", word) for word in words}
     wrong: list[str] = []
 
     def find() -> None:
-        wrong.extend(word for word in words if lookup._stem("english", word) != right[word])
+        wrong.extend(word for word in words if forms.stem_word("english", word) != right[word])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(10):
-            lookup._stem.cache_clear()
+            forms.stem_word.cache_clear()
             threads = [threading.Thread(target=find) for _ in range(4)]
             for thread in threads:
                 thread.start()

@@ -4,18 +4,15 @@ The first of two stages. It knows only how often a word occurs in a note's path,
 table answers without reading any text. Rare words come first. When a word is so common that a note with
 nothing else could not be among the best, only its presence is looked up, for notes that were found already.
 
-The other forms of a word (`arrangement` and `arranged` for `arrangements`) cost the index nothing, because it
-stores whole words only: the words that begin alike are read from the dictionary and compared by their stems
-(Snowball). The index folds accents away (`fold.fold_text`), and some endings have them, so a stem is taken
-with and without.
+A word is looked up with its other forms (`arrangement` and `arranged` for `arrangements`), with everyday
+synonyms, and in the language of the notes if it is of another.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from heapq import nlargest
 from itertools import islice
 from math import log
@@ -24,9 +21,21 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import fold_text
+from vaultbridge.index.fold import stands_apart
+from vaultbridge.index.ranking.forms import (
+    ALL_COMPARED_WORDS,
+    CACHED_FORMS,
+    COMPARED_WORDS,
+    FORMS,
+    LAST,
+    STEM_CHARS,
+    find_forms,
+    stem_word,
+    stem_word_of,
+)
 from vaultbridge.index.ranking.question import Question, Unit
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
+from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import Index, read_meta
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
@@ -40,6 +49,13 @@ ONLY_SYNONYM_WEIGHT: Final = 0.4
 SYNONYMS: Final = 12
 """How much another word for the same thing counts beside the word itself, and where no note has that; and the
 most of them, with their forms."""
+
+TRANSLATION_WEIGHT: Final = 0.8
+"""How much a word counts that stands for one of another language."""
+
+SURE_CHARS: Final = 4
+LONGEST_ENDING: Final = 3
+"""How much of a word that has a translation another form of it must begin with, besides an ending."""
 
 GRAM_WEIGHT: Final = 0.7
 """How much a piece of a script without spaces counts against a word as rare: the pieces of one word overlap,
@@ -110,8 +126,9 @@ class Concept(Struct, frozen=True):
 
     @property
     def own_terms(self) -> Sequence[Term]:
-        """The terms that are more than synonyms; all if there are no others."""
-        return [term for term in self.terms if not term.synonym] or self.terms
+        """The terms that are more than synonyms; if there are none, those that stand for the word."""
+        own = [term for term in self.terms if not term.synonym]
+        return own or [term for term in self.terms if term.weight > SYNONYM_WEIGHT]
 
 
 class Found(Struct):
@@ -177,20 +194,23 @@ class Vocabulary:
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
     """Returns what the question asks for. Function words count only if no note contains any of the others."""
     content = [unit for unit in question.units if not unit.function]
-    concepts = _make_concepts(vocabulary, content, question.language, count)
+    concepts = _make_concepts(vocabulary, content, question, count)
+    concepts += _translate_unspaced(vocabulary, concepts, question, count)
     if any(concept.notes for concept in concepts):
         return concepts
-    return _make_concepts(vocabulary, question.units, question.language, count)
+    return _make_concepts(vocabulary, question.units, question, count)
 
 
-def _make_concepts(vocabulary: Vocabulary, units: Iterable[Unit], language: str, count: int) -> list[Concept]:
+def _make_concepts(
+    vocabulary: Vocabulary, units: Iterable[Unit], question: Question, count: int
+) -> list[Concept]:
     concepts: list[Concept] = []
     forms: set[str] = set()
     for unit in units:
         if unit.words[0] in forms:
             # "note" after "notes": one thing, asked for once.
             continue
-        concept = _make_concept(vocabulary, unit, language, count)
+        concept = _make_concept(vocabulary, unit, question, count)
         forms.update(term.word for term in concept.terms if term.form)
         concepts.append(concept)
     known = [concept.idf for concept in concepts if concept.unit.looked_up and concept.terms]
@@ -198,7 +218,52 @@ def _make_concepts(vocabulary: Vocabulary, units: Iterable[Unit], language: str,
     return [one if one.unit.looked_up else replace(one, idf=usual) for one in concepts]
 
 
-def _make_concept(vocabulary: Vocabulary, unit: Unit, language: str, count: int) -> Concept:
+def _translate_unspaced(
+    vocabulary: Vocabulary, concepts: list[Concept], question: Question, count: int
+) -> list[Concept]:
+    """Returns what a question in Chinese, Japanese or Korean asks for in the language of the notes, if hardly
+    any note has a piece of it."""
+    grams = [concept for concept in concepts if concept.unit.is_gram or stands_apart(concept.unit.shown[0])]
+    if not grams or not question.usual or 2 * sum(bool(one.notes) for one in grams) > len(grams):
+        return []
+    found: list[Concept] = []
+    for word, others in translate_unspaced(question.text, question.usual).items():
+        terms = _find_forms_of_all(vocabulary, others, question.usual)
+        if terms:
+            concept = Concept(Unit(word, (word,)), tuple(terms), 0, 0.0)
+            notes = vocabulary.count(concept.match)
+            found.append(replace(concept, notes=notes, idf=compute_idf(notes, count)))
+    return found
+
+
+def _translate(vocabulary: Vocabulary, word: str, question: Question) -> list[Term]:
+    """Returns words of the notes' language for one that no note has."""
+    if not question.usual or not word.isalpha() or len(word) < STEM_CHARS:
+        return []
+    language = question.language if question.language != question.usual else ""
+    if not language and len(word) < SURE_CHARS:
+        return []
+    return _find_forms_of_all(
+        vocabulary, translate(word, language, question.usual, stem_word_of), question.usual
+    )
+
+
+def _find_forms_of_all(vocabulary: Vocabulary, words: Iterable[str], language: str) -> list[Term]:
+    """Returns translations and their forms and synonyms, as far as notes have them."""
+    found: dict[str, Term] = {}
+    for word in words:
+        if vocabulary.holds(word):
+            found[word] = Term(word, TRANSLATION_WEIGHT, synonym=True)
+        for form in vocabulary.find_forms(word, word, language):
+            weight = FORM_WEIGHT * TRANSLATION_WEIGHT
+            found.setdefault(form, Term(form, weight, form=True, synonym=True))
+    for term in _find_synonyms(vocabulary, {*words, *found}, language, SYNONYM_WEIGHT):
+        found.setdefault(term.word, term)
+    return list(found.values())
+
+
+def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count: int) -> Concept:
+    language = question.language
     if not unit.looked_up:
         return Concept(unit, (Term(unit.written, 1.0),), 0, 0.0)
     db = vocabulary.db
@@ -211,8 +276,14 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, language: str, count: int)
     if language == "english":
         forms += _find_irregular_forms(vocabulary, {word, *forms})
         forms += filter(vocabulary.holds, sorted(respell(word)))
-    held = [Term(word, 1.0)] if vocabulary.holds(word) else []
-    held += [Term(form, FORM_WEIGHT, form=True) for form in forms]
+    own = [Term(word, 1.0)] if vocabulary.holds(word) else []
+    translated = [] if own else _translate(vocabulary, word, question)
+    if translated:
+        # A stemmer for another language makes the wrong words alike: données, done.
+        forms = [
+            form for form in forms if form.startswith(word[: max(SURE_CHARS, len(word) - LONGEST_ENDING)])
+        ]
+    held = [*own, *(Term(form, FORM_WEIGHT, form=True) for form in forms), *translated]
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
@@ -241,7 +312,7 @@ def _find_synonyms(vocabulary: Vocabulary, words: set[str], language: str, weigh
     if language != "english":
         return []
     found: dict[str, Term] = {}
-    for synonym in find_synonyms(words, partial(_stem, language)):
+    for synonym in find_synonyms(words, partial(stem_word, language)):
         for form in (synonym, *vocabulary.find_forms(synonym, synonym, language)):
             if form not in words and form not in found and vocabulary.holds(form):
                 found[form] = Term(form, weight, form=True, synonym=True)
@@ -407,79 +478,3 @@ def _weigh_occurrences(
         if not term.synonym:
             held |= having[term.word]
     return weights, held
-
-
-FORMS: Final = 24
-"""The most other forms of one word."""
-
-COMPARED_WORDS: Final = 160
-ALL_COMPARED_WORDS: Final = 1600
-"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs. More for a
-caller who may not see all notes, since many may be words of hidden ones."""
-
-CACHED_FORMS: Final = 4096
-"""The most words whose forms are remembered while the index does not change: people ask with the same words
-again and again. About 1 MB."""
-
-LONGER: Final = 6
-"""By how many characters a form may be longer than the stem."""
-
-STEM_CHARS: Final = 3
-"""A shorter stem says too little: half of the dictionary begins like it."""
-
-CACHED_STEMS: Final = 16_384
-"""About 3 MB."""
-
-LAST: Final = "\U0010ffff"
-"""After every word with a given beginning."""
-
-_WITHOUT_STEMMER: Final = frozenset(("", "ukrainian", "hebrew", "vietnamese"))
-"""Languages with a list of function words for which Snowball has no stemmer."""
-
-
-@lru_cache(4)
-def _stemmer(language: str) -> Callable[[str], str]:
-    # Imported here because it takes 12 ms: only a search needs it.
-    import snowballstemmer
-
-    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
-    return stem
-
-
-_stemming = threading.Lock()
-"""A stemmer keeps the word it works on in itself, and several searches run at once."""
-
-
-@lru_cache(CACHED_STEMS)
-def _stem(language: str, word: str) -> str:
-    with _stemming:
-        return fold_text(_stemmer(language)(word))
-
-
-def _stems(language: str, word: str) -> set[str]:
-    found = {_stem(language, word)}
-    if language == "russian" and word.endswith("и"):
-        # The short i is folded to a plain one, and half of all endings have it.
-        found.add(_stem(language, word[:-1] + "й"))
-    return found
-
-
-def find_forms(
-    db: sqlite3.Connection, word: str, written: str, language: str, compared: int = COMPARED_WORDS
-) -> list[str]:
-    """Returns the words of the dictionary with the same stem, without the word itself. `written` is the word
-    with its accents. They may be words of hidden notes: see `Vocabulary.find_forms`."""
-    if language in _WITHOUT_STEMMER or word.isdigit():
-        return []
-    stems = _stems(language, word) | _stems(language, written)
-    shortest = min(stems, key=len)
-    if len(shortest) < STEM_CHARS:
-        return []
-    # A last letter of the stem may change: city, cities.
-    start = shortest[:-1] if len(shortest) > STEM_CHARS + 1 else shortest
-    rows = db.execute(
-        "SELECT term FROM terms WHERE term >= ? AND term < ? AND length(term) <= ?"
-        " ORDER BY length(term), term LIMIT ?",
-        (start, start + LAST, len(shortest) + LONGER, compared),
-    ).fetchall()
-    return [term for (term,) in rows if term != word and not stems.isdisjoint(_stems(language, term))]

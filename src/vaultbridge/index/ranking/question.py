@@ -86,10 +86,13 @@ def _is_word(text: str) -> bool:
 
 
 class Question(Struct, frozen=True):
-    """`language` is the name of its stemmer or list of function words, "" when unknown."""
+    """`language` is the name of its stemmer or list of function words, "" when unknown; `usual` is the
+    language of the vault."""
 
     units: tuple[Unit, ...]
     language: str
+    text: str = ""
+    usual: str = ""
 
 
 def read_question(text: str, usual: str = "") -> Question:
@@ -110,10 +113,10 @@ def read_question(text: str, usual: str = "") -> Question:
     ]
     units = _limit_long_grams(units)
     if not any(unit.function for unit in units):
-        return Question(tuple(units[:UNITS]), language)
+        return Question(tuple(units[:UNITS]), language, text, usual)
     # Those that mean something first: a long text must not fill up with the others.
     chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:UNITS]}
-    return Question(tuple(unit for unit in units if unit.words in chosen), language)
+    return Question(tuple(unit for unit in units if unit.words in chosen), language, text, usual)
 
 
 def _holds_together(words: tuple[str, ...], known: frozenset[str]) -> bool:
