@@ -47,6 +47,11 @@ def test_vectors_come_in_the_order_of_the_texts(model: ModelServer) -> None:
     assert model.requests == [{"model": "test", "input": texts, "encoding_format": "float"}]
 
 
+def test_vectors_without_numbers_come_in_the_order_of_the_texts(model: ModelServer) -> None:
+    model.mode = "unnumbered"
+    assert client_of(model).embed(["a", "b"]) == [model.vector("a"), model.vector("b")]
+
+
 def test_the_address_may_name_the_endpoint_itself(model: ModelServer) -> None:
     assert len(client_of(model, url=f"{model.url}/embeddings").embed(["a"])) == 1
 
@@ -85,6 +90,10 @@ def test_one_connection_serves_many_requests_and_survives_a_restart(model: Model
         ("garbage", "the answer is not a list of embeddings"),
         ("one too few", "3 texts were sent and 2 vectors came back"),
         ("uneven", "the vectors of one answer differ in length, or are empty"),
+        ("numbered 0 0 0", "the vectors are not numbered as the texts were sent"),
+        ("numbered 0 1 1", "the vectors are not numbered as the texts were sent"),
+        ("numbered 1 2 3", "the vectors are not numbered as the texts were sent"),
+        ("numbered -1 1 2", "the vectors are not numbered as the texts were sent"),
     ],
 )
 def test_a_wrong_answer_is_explained(model: ModelServer, mode: str, why: str) -> None:

@@ -138,6 +138,11 @@ class ModelServer:
         ]
         if self.mode == "one too few":
             data = data[1:]
+        if self.mode.startswith("numbered "):
+            for item, number in zip(data, self.mode.split()[1:], strict=False):
+                item["index"] = int(number)
+        if self.mode == "unnumbered":
+            data = [{"embedding": item["embedding"]} for item in data[::-1]]
         if self.mode == "uneven" and len(data) > 1:
             data[0]["embedding"] = [1.0]
         return web.json_response({"object": "list", "model": body["model"], "data": data[::-1]})

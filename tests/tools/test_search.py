@@ -87,6 +87,30 @@ def test_wrong_queries_and_arguments_are_named(small: Small) -> None:
         assert harness.refused(InvalidArgument, "search", query="a", **{argument: value}).argument == argument
 
 
+@pytest.mark.parametrize("query", ["\u0301", "\u0301\u0300", "\u20dd", "\ufe0f"])
+def test_accents_alone_find_only_where_they_stand(small: Small, query: str) -> None:
+    harness = small({**FILES, "C.md": f"x {query}"})
+    for match in ("rank", "all"):
+        assert harness.rows("search", query=query, match=match, matches=0) == ["C.md", "(notes: 1)"]
+
+
+def test_a_text_that_is_too_long_for_a_query_is_a_question(small: Small) -> None:
+    common = " ".join(f"word{number}" for number in range(60))
+    harness = small({**FILES, "C.md": common, "D.md": f"{common} (quokka)"})
+    for order in ("relevance", "modified"):
+        text = harness.text("search", query=f'{common} "x: y" {"or " * 1500} (quokka)', sort=order, matches=0)
+        assert text.split("\n") == [
+            "(no note has all the words; these have most of what matters)",
+            "(a long question: 13 of its commoner words were left out)",
+            "D.md",
+            "C.md",
+            "(notes: 2)",
+        ]
+    passages = harness.text("context", question=f"{common} {'or ' * 1500} (quokka)")
+    assert "(a long question: 13 of its commoner words were left out)" in passages
+    assert harness.text("search", query="absent " * 1000) == "(notes: none)"
+
+
 def test_hidden_notes_are_neither_found_nor_counted(small: Small) -> None:
     harness = small(FILES, scope=Scope(deny=("B.md",)))
     text = harness.text("search", query="needle")

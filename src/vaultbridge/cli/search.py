@@ -61,15 +61,16 @@ def main_search(argv: list[str]) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from vaultbridge.index.ranking.question import is_plain
+    from vaultbridge.index.ranking.question import is_long, is_plain
 
     query = " ".join(args.query)
     with open_vault(args.vault, with_model=True) as engine:
         refresh(engine)
         plain = not args.exact and is_plain(query)
-        if plain and args.sort == "relevance":
+        long = plain and is_long(query)
+        if plain and (args.sort == "relevance" or long):
             ranked = _rank(engine, query, args)
-            if ranked.total:
+            if ranked.total or long:
                 _show_ranked(engine, ranked, args)
                 return OK
         found = engine.queries.search(
@@ -108,6 +109,8 @@ def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> 
     if args.explain and engine.embeddings is not None and (problem := engine.embeddings.status().problem):
         sys.stderr.write(f"without {engine.embeddings.settings.model}: {problem}\n")
     missing = "" if page.with_all_words else "; no note has all the words"
+    if page.left_out:
+        missing += f"; {page.left_out} commoner words of the long question were left out"
     _show_total(len(page.notes), page.total, args.offset, missing)
     _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.searchable)
 

@@ -45,9 +45,13 @@ class EndpointFailed(Exception):
         self.slow = slow
 
 
+UNNUMBERED: Final = -1
+"""Some servers leave the numbers of the vectors out; then they come in the order of the texts."""
+
+
 class _Item(Struct):
     embedding: list[float]
-    index: int = -1
+    index: int = UNNUMBERED
 
 
 class _Reply(Struct):
@@ -214,8 +218,12 @@ def _read_vectors(data: bytes, count: int) -> list[list[float]]:
         raise EndpointFailed("the answer is not a list of embeddings", settled=True) from None
     if len(items) != count:
         raise EndpointFailed(f"{count} texts were sent and {len(items)} vectors came back", settled=True)
-    if sorted(item.index for item in items) == list(range(count)):
+    numbers = sorted(item.index for item in items)
+    if numbers == list(range(count)):
         items = sorted(items, key=lambda item: item.index)
+    elif count > 1 and numbers != [UNNUMBERED] * count:
+        # A vector would be taken for that of another text, and nobody would notice.
+        raise EndpointFailed("the vectors are not numbered as the texts were sent", settled=True)
     vectors = [item.embedding for item in items]
     lengths = {len(vector) for vector in vectors}
     if len(lengths) != 1 or not 1 <= next(iter(lengths)) <= DIMENSIONS:

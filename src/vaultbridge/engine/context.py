@@ -112,7 +112,8 @@ class Hub(Struct, frozen=True):
 class Gathered(Struct, frozen=True):
     """`passages` in reading order: the best note first, each note from top to bottom. `linked` are the notes
     that they link to most. `notes` have a word of the question, `with_all_words` have them all. During a
-    first build `complete` is False, and `indexed` of `searchable` notes were searched."""
+    first build `complete` is False, and `indexed` of `searchable` notes were searched. `left_out` counts the
+    words of a very long question that were not looked up."""
 
     passages: tuple[ContextPassage, ...]
     linked: tuple[LinkedNote, ...]
@@ -122,6 +123,7 @@ class Gathered(Struct, frozen=True):
     complete: bool
     indexed: int
     searchable: int
+    left_out: int = 0
 
 
 class _Candidate(Struct):
@@ -160,6 +162,7 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
             complete=page.complete,
             indexed=page.indexed,
             searchable=page.searchable,
+            left_out=page.left_out,
         ),
         max_chars,
     )
@@ -362,6 +365,8 @@ def render(found: Gathered) -> str:
     lines: list[str] = []
     if found.notes and not found.with_all_words:
         lines.append("(no note has all the words)")
+    if found.left_out:
+        lines.append(f"(a long question: {found.left_out} of its commoner words were left out)")
     path = ""
     for passage in found.passages:
         place = _render_place(passage.path, passage.heading, passage.line)

@@ -67,21 +67,22 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: SearchArguments) -> Answer:
-    from vaultbridge.index.ranking.question import is_plain
+    from vaultbridge.index.ranking.question import is_long, is_plain
 
     # Only to wait: the result itself says whether it is complete.
     wait_for_index(context)
     plain = arguments.match == "rank" and is_plain(arguments.query)
     if not plain:
         return _answer_exact(context, _find_exact(context, arguments), arguments)
-    if arguments.sort != "relevance":
+    short = not is_long(arguments.query)
+    if short and arguments.sort != "relevance":
         # Only notes that match completely are sorted: nobody wants the newest of those with some of the
         # words.
         found = _find_exact(context, arguments)
         if found.total:
             return _answer_exact(context, found, arguments)
     ranked = _find_ranked(context, arguments)
-    if not ranked.total:
+    if short and not ranked.total:
         # Not even one of the words, but perhaps the beginning of one.
         return _answer_exact(context, _find_exact(context, arguments), arguments)
     return answer_text(
@@ -210,6 +211,8 @@ def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchAr
     notes = [] if found.complete else [describe_incomplete_index(found.indexed, found.searchable)]
     if found.total and not found.with_all_words and not arguments.offset:
         notes.append(NOT_ALL)
+    if found.left_out:
+        notes.append(f"(a long question: {found.left_out} of its commoner words were left out)")
     # A single word need not be marked: the reader knows it.
     mark = MARK if len(arguments.query.split()) > 1 else UNMARKED
     return render_page(

@@ -42,7 +42,8 @@ class Needle(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, *, sensitive: bool = False) -> Needle:
         text = unicodedata.normalize("NFC", text)
-        return cls(text, sensitive, fold_text(text), tuple(WORD.findall(separate_words(text))))
+        # Accents alone fold to nothing, which every text has: they are searched for as they are.
+        return cls(text, sensitive, fold_text(text) or text, tuple(WORD.findall(separate_words(text))))
 
     @property
     def one_word(self) -> bool:

@@ -33,7 +33,7 @@ from vaultbridge.index.ranking.forms import (
     stem_word,
     stem_word_of,
 )
-from vaultbridge.index.ranking.question import Question, Unit
+from vaultbridge.index.ranking.question import UNITS, Question, Unit
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import Index, read_meta
@@ -191,6 +191,22 @@ class Vocabulary:
         return list(islice(filter(self.holds, forms), FORMS))
 
 
+def shorten(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
+    """Returns a long question with no more than UNITS units that mean something, and how many words that
+    notes have were left out: the more common ones. Pieces of a script without spaces take longer to look up,
+    so of those the first are taken."""
+    content = [unit for unit in question.units if not unit.function]
+    if len(content) <= UNITS:
+        return question, 0
+    held = [unit for unit in content if not unit.is_gram and vocabulary.holds(unit.words[0])]
+    held.sort(key=lambda unit: vocabulary.count_word(unit.words[0]))
+    grams = [unit for unit in content if unit.is_gram]
+    chosen = [*held[:UNITS], *grams[: max(0, UNITS - len(held))]] or content[:UNITS]
+    kept = {unit.words for unit in chosen}
+    units = tuple(unit for unit in question.units if unit.function or unit.words in kept)
+    return replace(question, units=units), len(held) + len(grams) - len(chosen) if held or grams else 0
+
+
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
     """Returns what the question asks for. Function words count only if no note contains any of the others."""
     content = [unit for unit in question.units if not unit.function]
@@ -198,7 +214,7 @@ def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> l
     concepts += _translate_unspaced(vocabulary, concepts, question, count)
     if any(concept.notes for concept in concepts):
         return concepts
-    return _make_concepts(vocabulary, question.units, question, count)
+    return _make_concepts(vocabulary, question.units[:UNITS], question, count)
 
 
 def _make_concepts(

@@ -14,12 +14,15 @@ from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidQuery
 from vaultbridge.index.fold import WORD, fold_text, separate_words, stands_apart
-from vaultbridge.index.query.parse import And, Term, parse_query
+from vaultbridge.index.query.parse import QUERY_CHARS, And, Term, parse_query
 from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose_language
 
 UNITS: Final = 48
 """The most units of one question that are looked up. A question has about ten; a whole paragraph may be
-passed as one, and then its first words tell what it is about."""
+passed as one, and then its rarest words tell what it is about: see `lookup`."""
+
+READ_UNITS: Final = 6000
+"""The most units of which those are chosen: how rare a word is takes 20 µs to find out."""
 
 GRAM: Final = 2
 LONG_GRAM: Final = 4
@@ -70,7 +73,9 @@ class Unit(Struct, frozen=True):
 
 def is_plain(query: str) -> bool:
     """Whether a query consists only of words: no operator, quotes, pattern, group, `-`, tag, link or
-    property."""
+    property. A text that is too long for the query language is a question too."""
+    if is_long(query):
+        return True
     if "(" in query or ")" in query:
         return False
     try:
@@ -79,6 +84,11 @@ def is_plain(query: str) -> bool:
         return False
     parts = tree.parts if isinstance(tree, And) else (tree,)
     return all(isinstance(part, Term) and not part.quoted and _is_word(part.text) for part in parts)
+
+
+def is_long(query: str) -> bool:
+    """Whether a query is too long for the query language."""
+    return len(query) > QUERY_CHARS
 
 
 def _is_word(text: str) -> bool:
@@ -112,11 +122,11 @@ def read_question(text: str, usual: str = "") -> Question:
         for words in pieces
     ]
     units = _limit_long_grams(units)
-    if not any(unit.function for unit in units):
-        return Question(tuple(units[:UNITS]), language, text, usual)
-    # Those that mean something first: a long text must not fill up with the others.
-    chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:UNITS]}
-    return Question(tuple(unit for unit in units if unit.words in chosen), language, text, usual)
+    if len(units) > READ_UNITS:
+        # Those that mean something first: a long text must not fill up with the others.
+        chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:READ_UNITS]}
+        units = [unit for unit in units if unit.words in chosen]
+    return Question(tuple(units), language, text, usual)
 
 
 def _holds_together(words: tuple[str, ...], known: frozenset[str]) -> bool:

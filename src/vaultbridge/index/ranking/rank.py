@@ -25,6 +25,7 @@ from vaultbridge.index.ranking.lookup import (
     choose_concepts,
     count_notes,
     find_candidates,
+    shorten,
 )
 from vaultbridge.index.ranking.passages import (
     PassageReader,
@@ -41,7 +42,7 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.paths import VaultPath, Visible
 
-READ_NOTES: Final = 30
+READ_NOTES: Final = 24
 """How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms, and
 with 150 the judged questions are answered no better."""
 
@@ -85,7 +86,8 @@ class RankedNote(Struct, frozen=True):
 class RankedPage(Struct, frozen=True):
     """`total` counts the notes that one can page through: those with a word of the question, at most
     RANKED_NOTES. `with_all_words` says how many of them have all its words. During a first build `complete`
-    is False, and `indexed` of `searchable` notes were searched."""
+    is False, and `indexed` of `searchable` notes were searched. `left_out` counts the words of a very long
+    question that were not looked up."""
 
     notes: tuple[RankedNote, ...]
     total: int
@@ -93,6 +95,7 @@ class RankedPage(Struct, frozen=True):
     complete: bool
     indexed: int
     searchable: int
+    left_out: int = 0
 
 
 def rank(
@@ -125,7 +128,13 @@ def rank(
         status = read_status(db)
         ranked = [*(one.id for one in scored), *rest]
         return RankedPage(
-            notes, len(ranked), ranking.count_complete(ranked), status.complete, status.done, status.total
+            notes,
+            len(ranked),
+            ranking.count_complete(ranked),
+            status.complete,
+            status.done,
+            status.total,
+            ranking.left_out,
         )
 
 
@@ -154,7 +163,10 @@ class _Ranking:
         usual = find_language(index, db)
         question = read_question(self.text, usual)
         sees = None if visible is None else lambda id_: visible(self.paths.get(id_, ""))
-        self.concepts = choose_concepts(Vocabulary(index, db, sees), question, count)
+        vocabulary = Vocabulary(index, db, sees)
+        short, self.left_out = shorten(vocabulary, question)
+        self.shortened = short is not question
+        self.concepts = choose_concepts(vocabulary, short, count)
         most = MANY_NOTES if visible is None else -1
         self.found = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
@@ -240,6 +252,8 @@ class _Ranking:
     def count_complete(self, ranked: list[int]) -> int:
         """Counts the notes that have every word of the question. Nobody knows the words of a script without
         spaces; there a note has them that has at least half of the pairs of characters."""
+        if self.shortened:
+            return 0
         looked_up = [
             (concept.unit, holding)
             for concept, holding in zip(self.concepts, self.found.holding, strict=True)
