@@ -14,7 +14,7 @@ from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.ranking.question import is_plain
 from vaultbridge.markdown.text import split_lines
 from vaultbridge.tools.base.answer import PAGE_CHARS
-from vaultbridge.tools.search import choose_lines
+from vaultbridge.tools.search import NOT_ALL, choose_lines
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -100,7 +100,7 @@ def test_a_text_that_is_too_long_for_a_query_is_a_question(small: Small) -> None
     for order in ("relevance", "modified"):
         text = harness.text("search", query=f'{common} "x: y" {"or " * 1500} (quokka)', sort=order, matches=0)
         assert text.split("\n") == [
-            "(no note has all the words; these have most of what matters)",
+            NOT_ALL,
             "(a long question: 13 of its commoner words were left out)",
             "D.md",
             "C.md",

@@ -42,7 +42,7 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.paths import VaultPath, Visible
 
-READ_NOTES: Final = 24
+READ_NOTES: Final = 30
 """How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms, and
 with 150 the judged questions are answered no better."""
 
