@@ -264,6 +264,28 @@ async def test_another_vault_is_chosen_in_every_view(page: Page) -> None:
         await page.until(CONNECTED + " && document.title.includes('Garden')")
 
 
+async def test_what_was_begun_in_a_vault_is_there_when_one_comes_back_to_it(
+    page: Page, serving: Serving
+) -> None:
+    """The first vault has an address without its name, and one with it."""
+    write_vault(serving.vault, {"Begun.md": "start\n"})
+    await page.run("location.hash = '#/note/Begun.md?edit=1'")
+    await page.until("document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content')")
+    await page.type("mine ")
+    await page.until("document.querySelector('.editing-bar').innerText.includes('not saved')")
+    await page.run("location.hash = '#/?vault=Büro 2'")
+    await page.until("document.querySelector('.home h1')?.innerText === 'Büro 2'")
+    await page.run("location.hash = '#/note/Begun.md?vault=Garden'")
+    await page.until("document.querySelector('.note-facts')?.innerText.includes('unsaved changes')")
+    await page.reload()
+    await page.until("document.querySelector('.note-facts')?.innerText.includes('unsaved changes')")
+    await page.click(".note-facts a[href*=edit]")
+    text = "document.querySelector('.editor')?.shadowRoot?.querySelector('.cm-content')?.innerText"
+    await page.until(f"{text}?.includes('mine start')")
+    await page.click(".editing-bar button:last-child")
+    await page.until("document.querySelector('.note-body')")
+
+
 async def test_two_tabs_edit_the_same_note_and_neither_text_is_lost(
     page: Page, chromium: Chromium, serving: Serving
 ) -> None:

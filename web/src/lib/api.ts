@@ -28,8 +28,17 @@ export interface Asked {
 
 const BASE = '/page/api/';
 
-/** The vault that the address names; the server takes its first one when this is ''. */
-export const vaultName = (): string => route.get().query.get('vault') ?? '';
+const DEFAULT = 'defaultVault';
+
+/** Remembers the vault that the server takes when none is named, over a reload too. */
+export const setDefaultVault = (name: string): void => sessionStorage.setItem(DEFAULT, name);
+
+/** The vault that the address names; '' for the server's default, whether it is named or not: what was begun in one of these
+ * addresses belongs to the other too. */
+export function vaultName(): string {
+  const named = route.get().query.get('vault') ?? '';
+  return named === sessionStorage.getItem(DEFAULT) ? '' : named;
+}
 
 /** The answer of `/page/api/PATH`. Throws ApiError, or the abort of `signal`. */
 export async function api<T>(path: string, { method, query = {}, body, signal }: Asked = {}): Promise<T> {

@@ -1,6 +1,6 @@
 // The live connection to the server: the socket `/editor` (docs/editor-protocol.md), kept open.
 
-import { api, vaultName } from './api';
+import { api, setDefaultVault, vaultName } from './api';
 import { token } from './token';
 import { Value } from './value';
 
@@ -80,6 +80,7 @@ export class Live {
     try {
       const hello = await this.ask<Hello>('hello', { app: 'page', protocol: 1, token: token(), abilities, ...(vault && { vault }) });
       this.#tries = 0;
+      if (!vault) setDefaultVault(hello.vault);
       this.hello.set(hello);
       this.state.set({ word: 'connected' });
     } catch (error) {
@@ -108,6 +109,7 @@ export class Live {
     interface Seen { vault: string; vaults: string[] }
     const seen = await api<Seen>('home', { query: { limit: 1 } }).catch(() => null);
     this.state.set(seen ? { word: 'limited' } : { word: 'refused', why });
+    if (seen && !vaultName()) setDefaultVault(seen.vault);
     if (seen) this.hello.set({ vault: seen.vault, vaults: seen.vaults, shareSelection: false, assistants: 0, version: '' });
   }
 
