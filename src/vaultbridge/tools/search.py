@@ -333,7 +333,7 @@ def shorten(line: str) -> str:
 SEARCH = Tool(
     name="search",
     description=(
-        "Search the vault. Plain words are ranked: ask as a person would. Exact with OR, -not, "
+        "Search the vault. Plain words are ranked: ask as a person would. Exact with OR, -not, -path:x, "
         '"phrase", /regex/, file: path: content: tag:#x line:(a b) section:() task-todo:x [property:value]'
     ),
     arguments=SearchArguments,
