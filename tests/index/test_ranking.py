@@ -135,6 +135,14 @@ def test_a_question_in_another_language_finds_common_words(
     assert page.with_all_words == 0, "a translation is not the word"
 
 
+@pytest.mark.parametrize(
+    "question", ["wie kann ich meine Dateien löschen", "löschen", "怎么删除", "comment supprimer"]
+)
+def test_a_synonym_of_a_translation_is_found_where_no_note_has_that(make_vault: Make, question: str) -> None:
+    vault = make_vault({"A.md": ENGLISH + "Erase and discard it.", "B.md": ENGLISH})
+    assert paths(rank(vault.index, question)) == ["A.md"]
+
+
 def test_a_word_that_a_note_has_is_not_translated(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {f"{name}.md": ENGLISH + "A file to restore." for name in "ABC"}
     vault = make_vault({**files, "D.md": GERMAN + "Eine Datei wiederherstellen."})

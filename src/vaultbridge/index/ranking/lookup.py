@@ -128,7 +128,7 @@ class Concept(Struct, frozen=True):
     def own_terms(self) -> Sequence[Term]:
         """The terms that are more than synonyms; if there are none, those that stand for the word."""
         own = [term for term in self.terms if not term.synonym]
-        return own or [term for term in self.terms if term.weight > SYNONYM_WEIGHT]
+        return own or [term for term in self.terms if term.weight > SYNONYM_WEIGHT] or self.terms
 
 
 class Found(Struct):
