@@ -93,7 +93,8 @@ async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_
     make_vault(tmp_path / "Notes")
     async with serving() as served:
         await get(served, "/note?path=Plan.md")
-        indexes = [one for one in gc.get_objects() if isinstance(one, Index) and one.folder.exists()]
+        # Not `isinstance`, which asks a weak reference that is dead for its class.
+        indexes = [one for one in gc.get_objects() if type(one) is Index and one.folder.exists()]
         assert indexes and all(one.language is None for one in indexes)
         assert (await get(served, "/home"))["index"]["complete"]
         async with asyncio.timeout(BOUND):
