@@ -6,8 +6,8 @@ READY := $(VENV)/.ready
 RUN_VENV := .venv-run
 RUN_READY := $(RUN_VENV)/.ready
 SAMPLE := examples/sample-vault
-# Half as many again as there are cores: a third of the time a test waits for a process, a browser or the clock.
-TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
+# Two for each core: much of the time a test waits for a process, a browser or the clock.
+TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 2)')
 
 WEB_READY := web/node_modules/.ready
 

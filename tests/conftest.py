@@ -36,6 +36,11 @@ sys.dont_write_bytecode = False
 # A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# `nohup` makes them deaf to a closed terminal. The tests stay so, but what they start does not: a process
+# inherits what is ignored, but no function that handles a signal.
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
 
 @pytest.fixture(autouse=True)
 def engines_are_closed() -> Iterator[None]:

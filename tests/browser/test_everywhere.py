@@ -216,6 +216,7 @@ async def test_a_line_that_was_found_is_shown_without_the_marks_of_markdown(
 ) -> None:
     text = "---\nkind: flower\n---\n- [ ] **two** blue [[Ada|gentians]] at `noon` ^then\n"
     write_vault(serving.vault, {"Marks.md": text})
+    await page.until("document.querySelector('.tree')?.innerText.includes('Marks')")
     for kind in ("ranked", "exact"):
         await page.run(f"location.hash = '#/search?q=gentians&kind={kind}'")
         await page.until(

@@ -69,7 +69,7 @@ def save_outside(folder: Path, how: str, count: int, gap: float) -> Result:
     if how == "append":
         # The other ways write back what they read before an acknowledged change, and so lose it themselves.
         wanted += acknowledged
-    recorded = set(MARK.findall(_history(folder / "home" / "cache")))
+    recorded = set(MARK.findall(read_history(folder / "home" / "cache")))
     lost = [mark for mark in wanted if mark not in there and mark not in recorded]
     only_recorded = sum(mark not in there for mark in wanted) - len(lost)
     if "# A note" not in note.read_text():
@@ -78,12 +78,15 @@ def save_outside(folder: Path, how: str, count: int, gap: float) -> Result:
     return Result(saved, calls, len(acknowledged), lost, sorted(refusals), only_recorded)
 
 
-def _history(cache: Path) -> str:
+def read_history(cache: Path) -> str:
     """Every text that the journal holds."""
     (file,) = cache.rglob("journal.sqlite")
     journal = Journal(file.parent)
     try:
-        versions = [text for entry in journal.history(limit=1000) for text in journal.versions(entry)]
+        versions, last = [], None
+        while page := journal.history(limit=1000, before=last):
+            versions += [text for entry in page for text in journal.versions(entry)]
+            last = page[-1].id
     finally:
         journal.close()
     return "\n".join(

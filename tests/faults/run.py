@@ -29,6 +29,7 @@ from faults.environment import (
     use_up_watches,
 )
 from faults.injections import Result, kill_server, save_outside, swap_for_link
+from faults.several import write_from_everywhere
 
 Fault = Callable[[Path, int], Result]
 
@@ -50,6 +51,7 @@ FAULTS: dict[str, Fault] = {
     "disk-full": fill_disk,
     "clock": lambda folder, count: shift_clock(folder, max(3, count // 30)),
     "cut-shm": cut_shared_memory,
+    "several": write_from_everywhere,
     "watches": lambda folder, count: use_up_watches(folder, count, "watches", count * 3 // 2),
     "watchers": lambda folder, count: use_up_watches(folder, count, "instances", 0),
 }

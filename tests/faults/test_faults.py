@@ -18,6 +18,7 @@ from faults.environment import (
     use_up_watches,
 )
 from faults.injections import Result, kill_server, save_outside, swap_for_link
+from faults.several import write_from_everywhere
 
 
 @pytest.mark.parametrize("how", ["in-place", "closing"])
@@ -42,6 +43,12 @@ def test_a_server_that_is_killed_during_a_change_loses_nothing(tmp_path: Path) -
     result = kill_server(tmp_path, 8)
     assert result.lost == []
     assert result.done >= 8
+
+
+def test_writers_over_every_protocol_at_once_lose_nothing_and_leave_every_link_right(tmp_path: Path) -> None:
+    result = write_from_everywhere(tmp_path, 25)
+    assert result.lost == []
+    assert result.done
 
 
 @pytest.mark.parametrize("denied", [False, True])
