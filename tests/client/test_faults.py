@@ -30,7 +30,7 @@ from vaultbridge.client.websocket.queue_file import QueueFile
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import VaultbridgeError
 
-SCHEDULES = 10_000
+SCHEDULES = 6_000
 SHARDS = 8
 SENDERS = 3
 

@@ -106,7 +106,7 @@ def rows_of(text: str) -> Rows:
     return build_rows(parse(text), text, "hash")
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(_drafts())
 @example(("[x]([[a b]])", "[x]([[ab]])"))
 @example(("<a b=[[x y]]>", "<a b=[[xy]]>"))

@@ -145,7 +145,7 @@ class OutsideChanges(RuleBasedStateMachine):
             assert not db.execute("SELECT term FROM vocabulary EXCEPT SELECT term FROM terms").fetchall()
 
 
-OutsideChanges.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+OutsideChanges.TestCase.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
 test_the_index_equals_a_rebuilt_one_after_any_changes = OutsideChanges.TestCase
 
 
@@ -471,7 +471,7 @@ PARTS = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(versions=st.lists(st.tuples(*map(st.sampled_from, PARTS.values())), min_size=2, max_size=4))
 def test_an_edited_note_has_the_rows_of_a_new_one(
     tmp_path_factory: pytest.TempPathFactory, versions: list[tuple[str, ...]]

@@ -215,7 +215,7 @@ def test_what_is_encoded_is_decoded_again(message: Message) -> None:
     assert codec.decode(codec.encode(message)) == message
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(
     st.binary()
     | json_values.map(msgspec.json.encode)
@@ -236,7 +236,7 @@ envelope = st.dictionaries(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(envelope | st.lists(envelope, max_size=3))
 def test_envelopes_of_every_shape_are_judged(value: Any) -> None:
     message = codec.decode(msgspec.json.encode(value))

@@ -299,7 +299,7 @@ def plan_for(vault: MemoryVault, moves: Mapping[str, str], link_format: LinkForm
     return plan_move(moves, vault.references(), vault.table, LinkSettings(link_format), read=vault.read)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renames(), st.sampled_from(["shortest", "relative", "absolute"]))
 def test_after_any_move_every_link_leads_to_the_same_file(
     case: tuple[dict[str, str], dict[str, str]], link_format: LinkFormat
@@ -329,7 +329,7 @@ def test_after_any_move_every_link_leads_to_the_same_file(
             assert any(start <= change.start and change.end <= end for start, end in spans)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renames())
 def test_the_references_selected_by_touched_keys_are_enough(
     case: tuple[dict[str, str], dict[str, str]],
@@ -343,7 +343,7 @@ def test_the_references_selected_by_touched_keys_are_enough(
     assert plan.edits == plan_for(vault, moves, "shortest").edits
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(vaults(), PATHS, st.sampled_from(["shortest", "relative", "absolute"]))
 def test_pinned_links_still_lead_to_their_files_after_a_file_is_created(
     texts: dict[str, str], path: str, link_format: LinkFormat

@@ -68,7 +68,7 @@ def check(text: str, note: Note) -> None:
     outline(note, text)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(markdown)
 @example("")
 @example("\n")
@@ -139,7 +139,7 @@ def _differs_on_purpose(text: str) -> bool:
     return any(re.search(pattern, text, re.MULTILINE) for pattern in _DEPARTURES)
 
 
-@settings(max_examples=2500, deadline=None)
+@settings(max_examples=1200, deadline=None)
 @given(st.lists(st.sampled_from(_COMMON), max_size=16).map("".join))
 @example("- a\n\n      # x\n# b")
 @example("1. x\n\n   ```\n# a\n```\n# b")
