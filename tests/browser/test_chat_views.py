@@ -225,10 +225,13 @@ async def test_the_notes_around_a_note_are_drawn_and_listed(chats: Chats) -> Non
         frame, _ = await chat.show("links", name="Hello", kind="neighbourhood")
         assert await frame.text("h1") == "Hello"
         assert await frame.text("main > .quiet") == "3 notes around it"
-        # Something is drawn: not every pixel is the same.
+        # Something is drawn: not every pixel is the same. A copy is read, because the browser complains of a
+        # canvas that is drawn and read in turns.
         await frame.until(
-            "(() => { const it = document.querySelector('canvas'); const all = it.getContext('2d')"
-            ".getImageData(0, 0, it.width, it.height).data; return new Set(all).size > 8; })()"
+            "(() => { const it = document.querySelector('canvas'); const { width, height } = it;"
+            " const copy = Object.assign(document.createElement('canvas'), { width, height });"
+            " const drawn = copy.getContext('2d', { willReadFrequently: true }); drawn.drawImage(it, 0, 0);"
+            " return new Set(drawn.getImageData(0, 0, width, height).data).size > 8; })()"
         )
         await frame.click("[aria-label='Around it: Other']")
         await frame.until("document.querySelector('h1').innerText === 'Other'")

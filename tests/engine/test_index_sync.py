@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from support.files import delete_folder
 from vaultbridge.engine import Engine, index_sync
 from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader, IndexSync
 from vaultbridge.engine.operation_base import Operation
@@ -380,7 +381,7 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     if leads:
         leading(engine)
     engine.apply([Append(note="A", content="more")])
-    shutil.rmtree(engine.cache)
+    delete_folder(engine.cache)
     assert engine.history.changes() == []
     engine.apply([Append(note="A", content="again")])
     if leads:

@@ -6,6 +6,8 @@ The fixture `vault` in `tests/conftest.py` calls it with the constant `VAULT` of
 from __future__ import annotations
 
 import contextlib
+import errno
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +26,19 @@ def write_vault(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def delete_folder(folder: Path) -> None:
+    """Deletes a folder that a program still writes to, with the files that appear meanwhile."""
+    while True:
+        try:
+            return shutil.rmtree(folder)
+        except FileNotFoundError:
+            if not folder.exists():
+                return None
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
 
 
 DiskCommand = Callable[..., None]
