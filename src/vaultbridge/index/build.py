@@ -116,14 +116,14 @@ def _is_ordinary(place: str) -> bool:
 
 
 Recall = Callable[[list[int]], dict[int, Known]]
-"""Returns what the index knows of the notes with these ids."""
+"""Returns what the index has stored for the notes with these ids."""
 
 
 def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
     try:
         places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
-        # Whether only the files are gone or the whole vault is decided by the writer of the rows.
+        # The writer of the rows decides whether only these files are gone or the whole vault.
         return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
     read = [(job, _read_job(places, job)) for job in chunk.jobs]
     changed = [job.id for job, content in read if job.known_hash and isinstance(content, FileContent)]
@@ -215,7 +215,7 @@ CHUNK_BYTES: Final = 1024 * 1024
 all children finish at about the same time."""
 
 CHILDREN: Final = 8
-"""The most children: with more, everything waits for the one writer."""
+"""The most children. With more, they would only wait for the single writer."""
 
 CHUNKS_PER_CHILD: Final = 2
 """Chunks that a child has at a time: one in progress and the next one."""
@@ -229,8 +229,8 @@ log = logging.getLogger(__name__)
 def parse_files(
     root: Root, jobs: list[FileJob], *, children: int | None = None, recall: Recall | None = None
 ) -> Generator[ChunkResult, None, None]:
-    """Yields the rows of all files in any order. Close it to stop early. `recall` saves this process parsing
-    most notes in which a link was renamed; children parse all."""
+    """Yields the rows of all files in any order. Close it to stop early. `recall` spares this process parsing
+    most notes in which only a link was renamed; children parse every file."""
     chunks = list(_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0

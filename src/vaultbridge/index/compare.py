@@ -57,24 +57,26 @@ class DiskSnapshot(Struct):
     unreadable: list[Unreadable] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
     left_out: list[Skipped] = field(default_factory=list)
-    """Files and whole folders that a person may miss, each with the reason."""
+    """Files and whole folders that are not indexed although a person might expect it, each with the
+    reason."""
 
     def add(self, found: Iterable[Found]) -> None:
-        for one in found:
-            if isinstance(one, FileEntry):
-                self.entries[one.path] = one
-            elif isinstance(one, Unreadable):
-                self.unreadable.append(one)
-            elif one.why == "leftover":
-                self.leftovers.append(one.path)
-            elif one.why in LEFT_OUT and (one.path.endswith("/") or kind_of(one.path) != "other"):
+        for item in found:
+            if isinstance(item, FileEntry):
+                self.entries[item.path] = item
+            elif isinstance(item, Unreadable):
+                self.unreadable.append(item)
+            elif item.why == "leftover":
+                self.leftovers.append(item.path)
+            elif item.why in LEFT_OUT and (item.path.endswith("/") or kind_of(item.path) != "other"):
                 # Other kinds, such as the icon files of macOS folders, are not notes.
-                self.left_out.append(one)
+                self.left_out.append(item)
 
     def may_hold(self, path: str) -> bool:
-        """Whether a path that was not found may exist all the same, in a place that could not be read."""
+        """Whether a path that was not found may still exist, in a place that could not be read."""
         return any(
-            not one.path or path == one.path or path.startswith(one.path + "/") for one in self.unreadable
+            not place.path or path == place.path or path.startswith(place.path + "/")
+            for place in self.unreadable
         )
 
 
@@ -91,10 +93,10 @@ class Difference(Struct):
         return bool(self.added or self.changed or self.restamped or self.gone)
 
     def jobs(self, first_id: int) -> list[FileJob]:
-        """Returns what has to be read, by id. New files get ids from `first_id` on, in the order of `added`.
+        """Returns the files to read, by id. New files get ids from `first_id` on, in the order of `added`.
 
-        The full-text table collects rows in memory only while their ids rise: at one that is lower it writes
-        what it has to the file, and merges it later."""
+        The order matters: the full-text table collects rows in memory only while their ids rise. At a lower
+        id it writes what it has to the file and must merge it later."""
         known = sorted((_job(row.id, entry, row.hash) for row, entry in self.changed), key=lambda job: job.id)
         new = (_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind))
         return [*known, *new]
@@ -118,7 +120,7 @@ def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]
 
 
 def compare(rows: Iterable[StoredFile], seen: DiskSnapshot) -> Difference:
-    """Compares the rows of everything that was scanned with the scan. Consumes `seen.entries`."""
+    """Compares the stored rows with a scan of the same part of the vault. Consumes `seen.entries`."""
     difference = Difference()
     entries = seen.entries
     for row in rows:

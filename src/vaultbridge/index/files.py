@@ -1,9 +1,8 @@
-"""Reads files from the index: single ones, parsed or as text; and what a vault holds, a page at a time:
-files, folders, problems, duplicate names, conflict copies.
+"""Lists what a vault contains, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
-What `visible` hides is left out before it is counted. For a caller who may see everything, the stored totals
-and an SQL index give a page without reading the rest; for others all paths are read. `dump` is for comparing
-two indexes.
+Files that `visible` hides are left out before anything is counted. For a caller who may see everything, the
+stored totals and an SQL index give a page without reading the rest; for others all paths are read. `dump`
+returns the whole index, to compare two of them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SETS: Final = re.compile(r"\[[^\]]*\]?|\{[^}]*\}?")
 
 
 class IndexedFile(Struct, frozen=True):
-    """`hash` is empty for files whose content is not indexed and for notes that were not read yet."""
+    """A file in the index. `hash` is empty if its content is not indexed, or has not been read yet."""
 
     path: VaultPath
     kind: str
@@ -54,8 +53,8 @@ FILE_COLUMNS = "path, kind, size, mtime_ns, hash"
 
 
 def iterate_notes(index: Index) -> Iterator[IndexedNote]:
-    """Yields every note and canvas by path, from one transaction. Exhaust or close the iterator soon: it
-    holds a reading connection."""
+    """Yields every note and canvas by path, from one transaction. Exhaust or close the iterator soon, because
+    it occupies a reading connection."""
     with index.reading() as db:
         paths = index.paths(db)
         rows = db.execute(f"SELECT id, {FILE_COLUMNS}, note FROM notes JOIN files USING (id) ORDER BY path")
@@ -168,7 +167,7 @@ def list_files(
         conditions.append("path > ? AND path < ?")
         values += [folder + "/", folder + "0"]
     if kind:
-        # Most files are notes: skipping the others on the way is faster than sorting all notes.
+        # Most files are notes, so skipping the others on the way is faster than sorting all notes.
         conditions.append("+kind = ?" if kind == "note" and order != "path" else "kind = ?")
         values.append(kind)
     if after:
@@ -228,7 +227,7 @@ def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> d
 def list_problems(
     index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[FoundProblem]:
-    """Lists what the parser found wrong, by path and in the order of each note."""
+    """Lists the problems that the parser found, by path, and within a note in the order of its text."""
     with index.reading() as db:
         counts = read_counts(index, db, (PROBLEM,), count_problems, None)
         total = sum(count for count, _ in counts.values())

@@ -91,7 +91,7 @@ class _FoldTable(dict[int, str]):
 
 
 class _SeparationTable(dict[int, str]):
-    """Maps a code point of folded text to what the full-text table is given."""
+    """Maps a code point of folded text to its separated form."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -150,9 +150,9 @@ def occurs_folded(wanted: str, text: str) -> bool:
 class _EncodedSearch:
     """Whether a string in ASCII occurs in the folded form of a text in UTF-8, as the index stores it.
 
-    Most texts need no folding: dashes, quotation marks and the letters of other scripts become no ASCII
-    character, and an é becomes none that is wanted. What does is replaced one by one, because no neighbour
-    changes what it becomes."""
+    Most texts need no folding. Dashes, quotation marks and letters of other scripts do not fold to ASCII, and
+    what an accented letter folds to is usually not in the wanted string. The characters that do matter are
+    replaced one at a time, which is safe because their neighbours do not affect how they fold."""
 
     __slots__ = ("_harmless", "_letters", "_wanted")
 
@@ -160,8 +160,8 @@ class _EncodedSearch:
         self._wanted = wanted.encode("ascii")
         self._letters = frozenset(wanted)
         self._harmless: set[str] = set()
-        """Characters seen that are irrelevant, so that a text with no others is done quickly; bounded by
-        Unicode."""
+        """Characters already found to be irrelevant: a text that has no others needs no further work. Bounded
+        by the size of Unicode."""
 
     def __call__(self, text: bytes) -> bool:
         text = text.lower()
@@ -170,7 +170,7 @@ class _EncodedSearch:
         if text.isascii() or all(map(self._harmless.__contains__, others := _non_ascii(text))):
             return False
         forms = {char: _fold_char(char) for char in set(others) - self._harmless}
-        # One that becomes nothing makes its neighbours neighbours.
+        # A character that folds to nothing matters too: the characters around it become adjacent.
         parts = {char: form for char, form in forms.items() if not form or not self._letters.isdisjoint(form)}
         self._harmless.update(forms.keys() - parts.keys())
         if len(parts) > REPLACED_CHARS:
@@ -181,7 +181,8 @@ class _EncodedSearch:
 
 
 search_encoded = lru_cache(16)(_EncodedSearch)
-"""Of a few strings, what was learned about characters is kept: a page of results asks again for each."""
+"""Cached with what it has learned about characters, because one page of results searches for the same string
+many times."""
 
 REPLACED_CHARS: Final = 16
 """With more different characters to replace, folding the whole text is cheaper."""
@@ -194,8 +195,8 @@ def _fold_char(char: str) -> str:
 
 @lru_cache(_RUN_CACHE)
 def _stands_by_itself(char: str) -> bool:
-    """Whether a character folds to the same whatever is before and after it: no mark, no part of a Hangul
-    syllable, no voicing of halfwidth kana."""
+    """Whether a character folds to the same text wherever it occurs. That excludes marks, parts of Hangul
+    syllables and the voicing marks of halfwidth kana."""
     if unicodedata.category(char)[0] in "MC" or char in "\uff9e\uff9f":
         return False
     return not any(first <= ord(char) <= last for first, last in _JAMO)
@@ -204,7 +205,7 @@ def _stands_by_itself(char: str) -> bool:
 _JAMO: Final = ((0x1100, 0x11FF), (0x3131, 0x318E), (0xA960, 0xA97F), (0xD7B0, 0xD7FF), (0xFFA0, 0xFFDC))
 
 _FEW_CHARS: Final = 200
-"""A shorter text is folded run by run: that takes less than finding out whether it must be."""
+"""A shorter text is folded run by run, which takes less time than choosing the fastest way."""
 
 _ASCII_BYTES: Final = bytes(range(128))
 
@@ -214,7 +215,7 @@ def _non_ascii(encoded: bytes) -> str:
 
 
 def separate_words(text: str) -> str:
-    """Folds a text as written and separates its words for the full-text table."""
+    """Folds a text and separates its words for the full-text table."""
     if text.isascii():
         return text.lower()
     if len(text) > _FEW_CHARS:
@@ -223,24 +224,25 @@ def separate_words(text: str) -> str:
         if len(others) <= REPLACED_CHARS and all(map(_stands_by_itself, others)):
             separated = {char: _separate_short(char) for char in others}
             if any(others.intersection(into) - {char} for char, into in separated.items()):
-                # One becomes another, as two forms of an ideograph: it must not be separated twice.
+                # One character folds to another of them, as two forms of an ideograph do. Replacing them in
+                # turn would separate that one twice.
                 return _separate_long(text)
             for char, into in separated.items():
                 text = text.replace(char, into)
-            # What is left to lower is ASCII, which bytes lower ten times as fast.
+            # Only ASCII is left to be lowered, and `bytes.lower` is ten times as fast.
             return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
         return _separate_long(text)
     return _NON_ASCII.sub(_replace_with_separated, text).lower()
 
 
 _LETTERS: Final = (0x0370, 0x1380)
-"""The scripts from Greek to Ethiopic, one of which a text is usually written in."""
+"""The scripts from Greek to Ethiopic. Most non-Latin texts use one of these."""
 
 
 @lru_cache(1)
 def _find_changed() -> re.Pattern[str]:
-    """Returns a pattern for the runs that separation changes in a composed text in lower case. Most letters
-    of most scripts stay as they are, and passing over them is quicker than looking each of them up."""
+    """Returns a pattern for the runs that separation changes in a composed, lower-case text. Most letters of
+    most scripts stay as they are, and skipping them is faster than looking each one up."""
     letters = map(chr, range(*_LETTERS))
     stay = "".join(
         char
@@ -251,7 +253,7 @@ def _find_changed() -> re.Pattern[str]:
 
 
 class _CharTable(dict[int, str]):
-    """Maps a code point of a composed text to what the full-text table is given; bounded by Unicode."""
+    """Maps a code point of a composed text to its separated form; bounded by the size of Unicode."""
 
     def __missing__(self, code: int) -> str:
         separated = self[code] = _separate_short(chr(code))
@@ -261,18 +263,18 @@ class _CharTable(dict[int, str]):
 _CHARS: Final = _CharTable()
 
 _JOINED: Final = re.compile("[\u3131-\u318e\uff9e-\uffdc]")
-"""Parts of Hangul syllables, and voicing, which NFKC joins with the character before: a text with one is
-separated run by run."""
+"""Parts of Hangul syllables, and voicing marks, which NFKC joins with the character before them. A text that
+contains one is separated run by run."""
 
 _PROBED_CHARS: Final = 400
 _CHANGED_SHARE: Final = 0.12
-"""How much of a text is examined to see whether this many of its characters change. Then each is looked
-up."""
+"""If more than this share of a text's first characters change, every character is looked up; otherwise a
+pattern finds the ones that change."""
 
 
 def _separate_long(text: str) -> str:
-    """Folds and separates a text of many different characters: in half the time, or a third, of doing so run
-    by run."""
+    """Folds and separates a text of many different characters, in a half or a third of the time that it takes
+    run by run."""
     if _JOINED.search(text):
         return _NON_ASCII.sub(_replace_with_separated, text).lower()
     lowered = unicodedata.normalize("NFC", text).lower()
@@ -284,13 +286,13 @@ def _separate_long(text: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Returns the words that a text as written has in the full-text table, in order."""
+    """Splits a text into words as the full-text table does, in order."""
     return WORD.findall(separate_words(text))
 
 
 def _composes(piece: str, char: str) -> bool:
-    """Whether NFKC must see both together. That holds for marks, and also for vowel signs, parts of Hangul
-    syllables and the voicing of halfwidth kana, which Unicode does not count as combining."""
+    """Whether NFKC combines the two. It does so with marks, and also with vowel signs, parts of Hangul
+    syllables and the voicing marks of halfwidth kana, which Unicode does not count as combining."""
     if unicodedata.combining(char):
         return True
     if unicodedata.category(char)[0] not in "LM":
@@ -300,13 +302,13 @@ def _composes(piece: str, char: str) -> bool:
 
 
 def compose(text: str) -> str:
-    """Normalises the text but keeps its case and accents: systems store the same letters in different
+    """Normalizes the text but keeps its case and accents, because systems store the same letters in different
     forms."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 class FoldedText:
-    """A text, its folded form (by `fold_text` unless `fold` is given), and the way back from offsets there.
+    """A text and its folded form (by `fold_text` unless `fold` is given); `span` maps offsets back.
 
     Meant for the lines of a result, not for whole vaults: non-ASCII characters are folded one by one."""
 
@@ -343,10 +345,10 @@ class FoldedText:
         self._starts = [*starts, len(text)]
 
     def _fold_normalized(self, text: str) -> None:
-        """Folds a text in which nothing composes: each character on its own, ten times as fast."""
+        """Folds a text in which nothing composes, each character on its own: ten times as fast."""
         pieces = list(map(_fold_char, text))
         if not any(map(unicodedata.combining, text)) and set(map(len, pieces)) == {1}:
-            # Nothing moves. Most lines are such, and are done in a third of the time.
+            # No offset changes. That is true of most lines and takes a third of the time.
             self.folded = "".join(pieces)
             return
         starts: list[int] = []
@@ -364,6 +366,6 @@ class FoldedText:
             return start, end
         first = self._starts[start]
         last = self._starts[end - 1]
-        # The whole last character, with the marks after it that were folded away.
+        # Include the whole last character, with the marks after it that were folded away.
         after = bisect_right(self._starts, last)
         return first, self._starts[after] if after < len(self._starts) else len(self.text)

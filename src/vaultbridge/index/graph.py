@@ -1,12 +1,12 @@
-"""Answers which notes link to which: backlinks, outgoing and unresolved links, orphans, dead ends,
-neighbours.
+"""Finds which notes link to which: backlinks, outgoing and unresolved links, orphans, dead ends, neighbours.
 
-`LinkGraph` answers for a caller. A note that `visible` hides does not exist there: it links to nothing, and a
-link to it looks unresolved. The index resolves links among all files. A link to a file that does not exist
-for the caller (`exists`) is resolved again among those that do; otherwise its being broken would reveal that
-a hidden file has that name. A note's links to itself count as links, but the note is still an orphan.
+`LinkGraph` shows the links as one caller may see them. A note that `visible` hides does not exist for that
+caller: it links to nothing, and a link to it looks unresolved. The index resolves links among all files. A
+link to a file that does not exist for the caller (`exists`) is resolved again among those that do; otherwise
+a broken link would reveal that a hidden file has that name. A note's links to itself count as links, but the
+note is still an orphan.
 
-The functions at the end find sources for moves and ignore what a caller may see. Walks over the graph
+The functions at the end find sources for moves, whatever the caller may see. Walks over the graph
 (neighbourhood, shortest path) are in `links.graph`.
 """
 
@@ -23,7 +23,7 @@ from vaultbridge.index import totals
 from vaultbridge.index.listing import FEW_ROWS, NO_LIMIT, ListPage, hidden_ids, join_files, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind, decode_links
-from vaultbridge.index.store.schema import NAME_ONLY
+from vaultbridge.index.store.schema import NAME_ONLY, split_for_sql
 from vaultbridge.index.totals import MISSING, Counts, count_missing
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
@@ -74,8 +74,8 @@ class LinkGraph:
     def __init__(
         self, index: Index, *, visible: Visible | None = None, exists: Visible | None = None
     ) -> None:
-        """`visible` says what belongs in the view, `exists` what the caller may know of at all; None means
-        everything."""
+        """`visible` selects the files to show, `exists` those that the caller may know of at all. None means
+        all files."""
         self._index = index
         self._visible = visible
         self._exists = exists
@@ -111,13 +111,14 @@ class LinkGraph:
         return links
 
     def _resolve(self, target: str, source: str) -> tuple[str | None, bool]:
-        """Returns the file that a link leads to for the caller, and whether others match as well."""
+        """Returns the file that a link leads to as the caller sees it, and whether others match as well."""
         assert self._exists is not None
         found = resolve_among(target, source, self._index.table(), self._exists)
         return (found.path, bool(found.others)) if isinstance(found, Resolved) else (None, False)
 
     def _links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
-        """Returns (source, seq, line, flags, raw, target, subpath) of each link to a file, for the caller."""
+        """Returns (source, seq, line, flags, raw, target, subpath) of each link to a file, as the caller sees
+        it."""
         rows = db.execute(
             f"SELECT source_file.path, seq, {_COLUMNS} FROM links"
             " JOIN files source_file ON source_file.id = links.source"
@@ -126,7 +127,7 @@ class LinkGraph:
         ).fetchall()
         if self._exists is None:
             return rows
-        # Links that lead to a hidden file of the same name lead here for the caller.
+        # For this caller, links to a hidden file of the same name lead here.
         key = name_key(file_name(path))
         naming = (
             f"SELECT there.path, source_file.path, seq, {_COLUMNS} FROM links"
@@ -154,11 +155,11 @@ class LinkGraph:
             found = self._find_unresolved(db)
         page = take_page(found, limit=limit, offset=offset)
         if sources != NO_LIMIT:
-            page = [replace(one, sources=one.sources[:sources]) for one in page]
+            page = [replace(entry, sources=entry.sources[:sources]) for entry in page]
         return ListPage(tuple(page), len(found))
 
     def _find_unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
-        """Finds all of them by reading every link."""
+        """Finds the unresolved targets by reading every link."""
         paths = self._index.paths(db)
         hidden = hidden_ids(self._index, db, self._visible)
         query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
@@ -174,12 +175,12 @@ class LinkGraph:
         found: list[tuple[int, str, UnresolvedTarget]] = []
         for key, (target, naming) in grouped.items():
             sources = tuple(VaultPath(path) for path in dict.fromkeys(naming))
-            one = UnresolvedTarget(target, len(naming), len(sources), sources)
-            found.append((-one.count, key, one))
-        return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
+            entry = UnresolvedTarget(target, len(naming), len(sources), sources)
+            found.append((-entry.count, key, entry))
+        return [entry for _, _, entry in sorted(found, key=lambda item: item[:2])]
 
     def _leads_elsewhere(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
-        """Whether a link to a file that does not exist for the caller leads to another one for them."""
+        """Whether a link to a file that does not exist for the caller resolves to another that does."""
         if self._exists is None or self._exists(paths[to]):
             return False
         found, _ = self._resolve(target, paths[source])
@@ -193,7 +194,7 @@ class LinkGraph:
                 return stored.count, stored.rows
             if self._exists is not None:
                 found = self._find_unresolved(db)
-                return sum(one.count for one in found), len(found)
+                return sum(entry.count for entry in found), len(found)
             counts = Counts()
             count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
         return sum(links for links, _ in counts.values()), len(counts)
@@ -202,7 +203,9 @@ class LinkGraph:
         """Returns each note with an unresolved link and its target, most frequent targets first."""
         with self._index.reading() as db:
             if self._visible is not None or not totals.are_current(db):
-                pairs = [(path, one.target) for one in self._find_unresolved(db) for path in one.sources]
+                pairs = [
+                    (path, entry.target) for entry in self._find_unresolved(db) for path in entry.sources
+                ]
                 return ListPage(tuple(take_page(pairs, limit=limit, offset=offset)), len(pairs))
             total = totals.read_sum(db, MISSING).places
             rows: list[tuple[VaultPath, str]] = []
@@ -211,8 +214,8 @@ class LinkGraph:
             for key, count, notes in totals.list_frequent(db, MISSING, ""):
                 if passed + notes > offset:
                     skipped = max(0, offset - passed)
-                    one = _target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
-                    rows += [(path, one.target) for path in one.sources]
+                    entry = _target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
+                    rows += [(path, entry.target) for path in entry.sources]
                 passed += notes
                 if len(rows) >= wanted:
                     break
@@ -285,7 +288,8 @@ class LinkGraph:
     def _edges_around_hidden(
         self, db: sqlite3.Connection, paths: Mapping[int, str], seen: set[int]
     ) -> Iterator[tuple[int, int]]:
-        """Yields the edges of links to files that do not exist for the caller, as resolved for them."""
+        """Yields the edges of links to files that do not exist for the caller, resolved among those that
+        do."""
         assert self._exists is not None
         hidden = {id_ for id_, path in paths.items() if not self._exists(path)}
         ids = {path: id_ for id_, path in paths.items()}
@@ -310,7 +314,7 @@ def _target(
     db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
 ) -> UnresolvedTarget:
     """Reads a target without a file as it is first written, and some of the notes that contain it."""
-    # Rows are grouped in the order in which each join meets them: then no row has to be sorted for it.
+    # Grouping in the order in which the join visits the rows saves sorting them.
     group = "source" if count < FEW_ROWS else "path"
     statement = (
         f"SELECT path, source, min(seq) FROM {join_files('links', count)} ON files.id = source"
@@ -322,18 +326,11 @@ def _target(
     return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for path, _, _ in rows))
 
 
-_IN_LIST: Final = 500
-"""Values in one SQL list, below SQLite's limit on variables."""
-
-
 def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:
     """Returns the notes and canvases with a link that one of these name keys may affect, by path."""
-    wanted = list(keys)
     found: set[str] = set()
     with index.reading() as db:
-        for start in range(0, len(wanted), _IN_LIST):
-            part = wanted[start : start + _IN_LIST]
-            marks = ", ".join("?" * len(part))
+        for marks, part in split_for_sql(keys):
             for column in ("key", "exact_key"):
                 rows = db.execute(
                     "SELECT DISTINCT files.path FROM links JOIN files ON files.id = source"
@@ -346,15 +343,13 @@ def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:
 
 def find_sources(index: Index, paths: Iterable[str]) -> list[VaultPath]:
     """Returns the notes and canvases with a link to one of these files, by path."""
-    wanted = list(paths)
     found: set[str] = set()
     with index.reading() as db:
-        for start in range(0, len(wanted), _IN_LIST):
-            part = wanted[start : start + _IN_LIST]
+        for marks, part in split_for_sql(paths):
             rows = db.execute(
                 "SELECT DISTINCT source.path FROM files AS target JOIN links ON links.target_id = target.id"
                 " JOIN files AS source ON source.id = links.source"
-                f" WHERE target.path IN ({', '.join('?' * len(part))})",
+                f" WHERE target.path IN ({marks})",
                 part,
             )
             found.update(path for (path,) in rows)
@@ -370,15 +365,13 @@ class StoredLinks(Struct, frozen=True):
 
 def read_stored_links(index: Index, paths: Iterable[str]) -> dict[VaultPath, StoredLinks]:
     """Returns the links of each of these files whose content is in the index."""
-    wanted = list(paths)
     found: dict[VaultPath, StoredLinks] = {}
     with index.reading() as db:
-        for start in range(0, len(wanted), _IN_LIST):
-            part = wanted[start : start + _IN_LIST]
-            # A file without a text was not parsed: it was too large, or not there.
+        for marks, part in split_for_sql(paths):
+            # A file without a text was not parsed, because it was too large or not there.
             rows = db.execute(
                 "SELECT path, hash, note FROM files JOIN notes USING (id) JOIN texts USING (id)"
-                f" WHERE path IN ({', '.join('?' * len(part))})",
+                f" WHERE path IN ({marks})",
                 part,
             )
             found.update(
@@ -396,7 +389,7 @@ def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
 def find_notes_with_bases(index: Index) -> list[VaultPath]:
     """Returns the notes that may contain a ```base block, by path: they have a fence and the word."""
     with index.reading() as db:
-        # CROSS JOIN starts with the word. Left to itself, SQLite starts with all notes.
+        # CROSS JOIN makes SQLite start with the word; otherwise it would start with all notes.
         rows = db.execute(
             "SELECT files.path FROM words CROSS JOIN files ON files.id = words.rowid"
             " CROSS JOIN texts ON texts.id = words.rowid"

@@ -1,7 +1,8 @@
-"""All notes and the links between them, as numbers: what a drawing of the whole vault needs.
+"""Reads all notes and the links between them, as numbers, to draw the whole vault.
 
-One reading transaction, a few statements: 10,000 notes take a tenth of a second. A file that `visible` hides
-is not a node, and a link to it is not an edge; `index.graph` explains how the others resolve then.
+It takes one reading transaction and a few statements: a tenth of a second for 10,000 notes. A file that
+`visible` hides is not a node, and a link to it is not an edge; `index.graph` explains how other links resolve
+then.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ DRAWN: Final = 1
 """A canvas or a base."""
 ATTACHMENT: Final = 2
 UNRESOLVED: Final = 3
-"""A name that links give and no file has."""
+"""The target of links that lead to no file."""
 
 _KINDS: Final = {"note": NOTE, "canvas": DRAWN, "base": DRAWN}
 
 UNRESOLVED_SHOWN: Final = 5_000
-"""Names without a file, the most frequent first."""
+"""The most unresolved targets shown, most frequent first."""
 
 
 class LinkMap(Struct, frozen=True):
-    """Nodes are positions in `paths`. `edges` are (from, to), each pair once. `tags` are positions in
-    `tag_names`, of each node."""
+    """The link graph of a vault. A node is a position in `paths`. `edges` are (from, to), each pair once.
+    `tags` lists, for each node, positions in `tag_names`."""
 
     generation: int
     complete: bool
@@ -50,7 +51,8 @@ def read_link_map(
     attachments: bool = False,
     unresolved: bool = False,
 ) -> LinkMap:
-    """With `attachments`, other files are nodes too; with `unresolved`, names that no file has."""
+    """Reads the map. With `attachments`, other files are nodes too; with `unresolved`, so are the targets of
+    links that lead to no file."""
     status = index.status()
     graph = LinkGraph(index, visible=visible, exists=exists)
     nodes: dict[int, int] = {}
@@ -89,12 +91,12 @@ def read_link_map(
 
 
 def _list_missing(graph: LinkGraph) -> list[tuple[str, Iterable[str]]]:
-    """Each name that no file has for the reader, and the notes that link to it."""
-    return [(one.target, one.sources) for one in graph.unresolved(limit=UNRESOLVED_SHOWN).rows]
+    """Lists each target that no file has for the caller, with the notes that link to it."""
+    return [(entry.target, entry.sources) for entry in graph.unresolved(limit=UNRESOLVED_SHOWN).rows]
 
 
 def _read_missing(index: Index) -> list[tuple[str, Iterable[str]]]:
-    """The same for a reader who sees everything, in one statement."""
+    """Lists the same for a caller who may see everything, in one statement."""
     found: dict[str, tuple[str, dict[str, int]]] = {}
     with index.reading() as db:
         rows = db.execute(
@@ -104,7 +106,7 @@ def _read_missing(index: Index) -> list[tuple[str, Iterable[str]]]:
         for key, target, source in rows:
             sources = found.setdefault(key, (target, {}))[1]
             sources[source] = sources.get(source, 0) + 1
-    frequent = sorted(found.items(), key=lambda one: (-sum(one[1][1].values()), one[0]))
+    frequent = sorted(found.items(), key=lambda item: (-sum(item[1][1].values()), item[0]))
     return [(target, sources) for _, (target, sources) in frequent[:UNRESOLVED_SHOWN]]
 
 

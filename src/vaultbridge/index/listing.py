@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.index import totals
 from vaultbridge.index.fold import fold_text
 from vaultbridge.index.store.database import Index
@@ -36,14 +37,14 @@ TaskStatus = Literal["any", "open", "done"]
 T = TypeVar("T")
 
 NO_LIMIT: Final = -1
-"""As a limit: no limit, as in SQL."""
+"""The limit that means no limit, as in SQL."""
 
 MAX_VALUES: Final = 20
 """The most values listed for one property, most frequent first."""
 
 FEW_ROWS: Final = 2000
-"""Fewer rows than this are collected and sorted, which takes some milliseconds. Of more, a page is found
-sooner by going through all files."""
+"""Up to about this many rows are collected and sorted, which takes some milliseconds. With more, it is faster
+to go through all files in order until the page is full."""
 
 LIKE_CHARS: Final = 1000
 """Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
@@ -56,14 +57,15 @@ _decode_json = msgspec.json.Decoder().decode
 
 
 class ListPage(Struct, Generic[T], frozen=True):
-    """Some rows of `total`."""
+    """One page of a list that has `total` rows."""
 
     rows: tuple[T, ...]
     total: int
 
 
 class TagCount(Struct, frozen=True):
-    """`notes` counts notes with the tag or one nested under it, `occurrences` every place it is written."""
+    """How often a tag is used. `notes` counts notes with the tag or one nested under it, `occurrences` every
+    place where it is written."""
 
     name: str
     notes: int
@@ -71,7 +73,7 @@ class TagCount(Struct, frozen=True):
 
 
 class PropertySummary(Struct, frozen=True):
-    """`types` and `values` map to the number of notes, most frequent first."""
+    """How a property is used. `types` and `values` map to the number of notes, most frequent first."""
 
     name: str
     notes: int
@@ -87,7 +89,7 @@ class PropertyValue(Struct, frozen=True):
 
 
 class FoundTask(Struct, frozen=True):
-    """`fields` are those of the Tasks plugin, as in `markdown.model.Task`."""
+    """A task and where it is. `fields` are those of the Tasks plugin, as in `markdown.model.Task`."""
 
     path: VaultPath
     line: int
@@ -122,7 +124,7 @@ def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]
         found.setdefault(key, []).append((-notes, places, name))
     return [
         TagCount(
-            min(spellings, key=lambda one: (one[0], one[2]))[2],
+            min(spellings, key=lambda row: (row[0], row[2]))[2],
             -sum(notes for notes, _, _ in spellings),
             sum(places for _, places, _ in spellings),
         )
@@ -241,10 +243,10 @@ def _find_tasks(
     places: Collection[tuple[str, int]] | None,
     visible: Visible | None,
 ) -> list[tuple[int, int]]:
-    """Returns file and number of the tasks that meet the conditions and contain the text and tag, in
-    order."""
+    """Returns, in order, the file and number of each task that meets the conditions and contains the text and
+    the tag."""
     if wanted and len(wanted) <= LIKE_CHARS:
-        # SQLite folds the case of ASCII as we do; other texts are compared below.
+        # SQLite folds the case of ASCII as we do; texts with other characters are compared below.
         conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {has_non_ascii('text')})"]
         values = [*values, f"%{_LIKE_SPECIAL.sub(_ESCAPED, wanted)}%"]
     if wanted_tag:
@@ -266,11 +268,11 @@ def _find_tasks(
 
 def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[tuple[Any, ...]]:
     statement = f"SELECT {_TASK} FROM tasks JOIN files ON files.id = file WHERE file = ? AND seq = ?"
-    return [db.execute(statement, one).fetchone() for one in wanted]
+    return [db.execute(statement, task).fetchone() for task in wanted]
 
 
 def _selected_tasks(conditions: list[str]) -> str:
-    joined = " JOIN files ON files.id = file" if any("path" in one for one in conditions) else ""
+    joined = " JOIN files ON files.id = file" if any("path" in condition for condition in conditions) else ""
     return f"tasks{joined}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 
@@ -313,7 +315,7 @@ def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
 
 
 def _task_counts(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
-    """Counts the same for the tasks that meet the conditions."""
+    """Counts the tasks that meet the conditions: those with a due date, and those without."""
     statement = f"SELECT count(due), count(*) FROM {_selected_tasks(conditions)}"
     (dated, total) = db.execute(statement, values).fetchone()
     return dated, total - dated
@@ -328,7 +330,7 @@ def _task_page(
     offset: int,
 ) -> list[tuple[Any, ...]]:
     """Reads dated tasks through the index on due dates, then the others in the order of their paths. Each
-    query stops at the end of the page, where one sort would have to read every task."""
+    query stops at the end of the page; a single sorted query would have to read every task."""
     dated, undated = counts
     more = "".join(f" AND {condition}" for condition in conditions)
     # The plus keeps SQLite from using the index on the status, which would force it to sort.
@@ -352,8 +354,8 @@ def _task_page(
 
 
 def join_files(table: str, rows: int) -> str:
-    """Returns the SQL join that gives one page of a table's `rows` by path soonest. Left to itself, SQLite
-    would go through all files for a single row."""
+    """Returns the SQL join that is fastest for one page, by path, of a table with this many `rows`. Without
+    it, SQLite would go through all files for a single row."""
     return f"{table} CROSS JOIN files" if rows < FEW_ROWS else f"files CROSS JOIN {table}"
 
 
@@ -401,7 +403,8 @@ def read_counts(
     counter: Callable[..., None],
     visible: Visible | None,
 ) -> Counts:
-    """Reads the stored counts, or counts now for a caller with a restricted view or during a first build."""
+    """Reads the stored counts. For a caller who may not see everything, and during a first build, it counts
+    now instead."""
     if visible is None and totals.are_current(db):
         return totals.read(db, *whats)
     counts = Counts()
@@ -419,3 +422,10 @@ def _frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:
 
 def take_page(rows: list[T], *, limit: int, offset: int) -> list[T]:
     return rows[offset:] if limit == NO_LIMIT else rows[offset : offset + limit]
+
+
+def check_bound(name: str, value: int, most: int | None) -> None:
+    """Raises `InvalidArgument` unless a number is between 0 and `most`."""
+    if value < 0 or (most is not None and value > most):
+        bound = f"between 0 and {most}" if most is not None else "0 or more"
+        raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)

@@ -26,19 +26,20 @@ from vaultbridge.vault.paths import VaultPath, Visible
 How = Literal["path", "extension", "case", "link", "alias", "title"]
 
 CLOSEST: Final = 5
-"""Names offered when none matches: as many as a person can choose from at a glance."""
+"""How many names to offer when none matches: as many as a person can choose from at a glance."""
 
 CANDIDATES: Final = 60
-"""Names compared letter by letter: those that share the most letter groups."""
+"""How many names to compare letter by letter: those that share the most letter groups."""
 
 GRAM_HITS: Final = 2000
-"""The most occurrences counted of one letter group: a more common group hardly distinguishes names."""
+"""The most occurrences of one letter group that are counted. A more common group hardly distinguishes
+names."""
 
 MIN_SIMILARITY: Final = 0.5
 """Names less similar than this (0 to 1) are not offered."""
 
 NAME_CHARS: Final = 400
-"""How much of a name is compared for similarity: anything longer is pasted text."""
+"""How much of a name is compared for similarity. Anything longer is pasted text."""
 
 
 class NameMatch(Struct, frozen=True):
@@ -218,8 +219,7 @@ class _SimilarNames:
         return tuple(VaultPath(path) for path in ordered[:CLOSEST])
 
     def _count_shared_groups(self, folded: str) -> Counter[int]:
-        """Counts the letter groups that each name shares with the wanted one; of equal names the shorter
-        comes first."""
+        """Counts the letter groups that each name shares with the wanted one, minus a little for length."""
         width = 3 if len(folded) > 5 else 2 if len(folded) > 2 else 1
         counts: Counter[int] = Counter()
         for gram in {folded[at : at + width] for at in range(len(folded) - width + 1)}:

@@ -6,7 +6,7 @@ one transaction, so that during a move no reader sees the vault without the file
 batches, so that readers see the first notes early.
 
 Another process may write rows of the same files at the same time. So rows are compared again inside the
-transaction: whoever read the newer file wins, and the next comparison corrects the rest.
+transaction: the process that read the newer file wins, and the next comparison corrects the rest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Cancelled = Callable[[], bool]
 
 
 LEFT_OUT_STORED: Final = 100
-"""The most files and folders left out that the index stores: more than any answer shows."""
+"""The most files and folders left out that the index lists: more than any answer shows."""
 
 
 class SyncReport(Struct, frozen=True):
@@ -93,10 +93,10 @@ class Synchroniser:
         changed."""
         started = self._clock()
         seen = compare.scan_vault(self.root)
-        for one in seen.unreadable:
-            if not one.path:
+        for place in seen.unreadable:
+            if not place.path:
                 self.root.check()
-                raise EngineFailure(f"The vault's folder could not be read: {one.why}.")
+                raise EngineFailure(f"The vault's folder could not be read: {place.why}.")
         with self.index.reading() as db:
             status = read_status(db)
             difference = compare.compare(compare.read_rows(db), seen)
@@ -124,7 +124,7 @@ class Synchroniser:
                 rows |= {row.path: row for row in beneath}
         everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
-        # An index that was never built stays so: its leader builds it, with these files among the rest.
+        # The leader builds an index that was never built, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
     def _store_time(self, started: int, seen: compare.DiskSnapshot) -> None:
@@ -134,7 +134,7 @@ class Synchroniser:
         except EngineFailure as error:
             if error.details.get("index_rebuilt"):
                 raise
-            # The disk is full: the comparison is right all the same, only its time is not stored.
+            # The disk is full. The comparison is still right; only its time is not stored.
             log.warning("The time of a comparison could not be stored: %s", error)
 
     def _finish(self, started: int, seen: compare.DiskSnapshot) -> None:
@@ -214,7 +214,7 @@ class Synchroniser:
 
 def _encode_left_out(seen: compare.DiskSnapshot) -> str:
     """Returns how many files and folders are left out, and the first of them, as JSON for `meta`."""
-    first = sorted((one.path, one.why) for one in seen.left_out)[:LEFT_OUT_STORED]
+    first = sorted((skipped.path, skipped.why) for skipped in seen.left_out)[:LEFT_OUT_STORED]
     return msgspec.json.encode([len(seen.left_out), first]).decode()
 
 
@@ -262,9 +262,9 @@ class _Change:
         return not is_racy(mtime_ns, self.started)
 
     def writes_nothing(self, results: Iterable[ChunkResult]) -> bool:
-        """Whether every row is already as it would be written: files that were read again only because they
-        are too young to be trusted by their stat, and still are. A transaction for these would tell every
-        reader that something has changed."""
+        """Whether every row is already as it would be written. That is so for files that were read again only
+        because they are too recent to be trusted by their stat, and still are. A transaction would make every
+        reader believe that something has changed."""
         if self.difference.added or self.difference.gone or self.difference.restamped:
             return False
         return all(self._is_stored(result) for chunk in results for result in chunk)
@@ -312,7 +312,7 @@ class _Change:
         gone: list[str] = []
         for row in self.difference.gone:
             now = _read_row(db, row.path)
-            # Another process has found the file back again: its row is newer than our scan.
+            # Another process has found the file again, so its row is newer than our scan.
             if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
                 continue
             write.remove_file(db, now.id, now.path, totals)
@@ -390,7 +390,7 @@ class _Change:
         if result.signature is not None:
             signature = result.signature
             entry = FileEntry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
-        # Content that could not be read is tried again at every comparison.
+        # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(mtime_ns) and not unread
         if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):

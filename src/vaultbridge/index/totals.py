@@ -41,10 +41,10 @@ PROBLEM: Final = "problem"
 DATED: Final = "dated"
 
 VALUE_CHARS: Final = 200
-"""The longest property value that is counted. Counts serve to show the most frequent values; a longer text
-hardly ever occurs in two notes, and each would be stored twice more."""
+"""The longest property value that is counted. Counts are used to show the most frequent values; a longer text
+hardly ever occurs in two notes, and each would be stored two more times."""
 
-Count = tuple[str, str, str]
+CountKey = tuple[str, str, str]
 """What is counted, its key, and its name.
 
     file      ""                     a file's kind             files
@@ -53,8 +53,8 @@ Count = tuple[str, str, str]
     property  the property's key     a spelling of it          notes
     type      the property's key     a type of its values      notes
     value     the property's key     one of its values         notes
-    task      the task's status      "dated" when it has a day tasks
-    missing   ""                     the key of a target       links; places: notes that hold them
+    task      the task's status      "dated" if it has a date  tasks
+    missing   ""                     the key of a target       links; places: notes that contain them
     problem   the problem's code     ""                        problems
 """
 
@@ -63,8 +63,8 @@ NONE_HIDDEN: Final[frozenset[int]] = frozenset()
 _decode_json = msgspec.json.Decoder().decode
 
 
-class Counts(dict[Count, tuple[int, int]]):
-    """Two numbers for each `Count`: how often, and in how many places (see the table above)."""
+class Counts(dict[CountKey, tuple[int, int]]):
+    """Two numbers for each `CountKey`: how often, and in how many places (see the table above)."""
 
     def add(self, what: str, key: str, name: str, count: int = 1, places: int = 0) -> None:
         at = (what, key, name)
@@ -212,14 +212,15 @@ the name `rows` the number of rows."""
 _ROWS: Final = "rows"
 
 SUMMED: Final = frozenset({MISSING})
-"""Counts with as many rows as the vault has names: even adding up the stored ones would take too long."""
+"""Kinds of counts with as many rows as the vault has names, so that even adding up the stored rows would take
+too long."""
 
 _NUMBERED_FIRST: Final = " 1"
 """A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.detect_conflict`."""
 
 
 def are_current(db: sqlite3.Connection) -> bool:
-    """Whether the stored totals can be used: not before the end of a first build."""
+    """Whether the stored totals can be used. They cannot before the end of a first build."""
     (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
     return bool(state == "ready")
 
@@ -318,13 +319,13 @@ class _File(Struct, frozen=True):
     counts: Counts
     targets: frozenset[int]
     tables: frozenset[str]
-    """Those that were counted."""
+    """The tables that were counted."""
 
 
 class Totals:
     """Updates the totals within one transaction. Call `touch` before a file's rows change and `flush` at the
-    end: it subtracts what each file added before and adds what it adds now. Only the tables that change are
-    counted: counting is most of the work."""
+    end: it subtracts what each file added before and adds what it adds now. Counting is most of the work, so
+    only the tables that change are counted."""
 
     __slots__ = ("_before", "_current", "_db")
 
@@ -342,7 +343,7 @@ class Totals:
             return
         before = self._before[id_]
         if before is not None and (more := tables - before.tables):
-            # These tables are as they were: it is called before they change.
+            # `touch` is called before these tables change, so they still have the old rows.
             counts = Counts({**before.counts, **count_file(self._db, id_, more)})
             self._before[id_] = replace(before, counts=counts, tables=before.tables | more)
 
@@ -359,11 +360,11 @@ class Totals:
                 if one is not None:
                     for at, (count, places) in one.counts.items():
                         delta.add(*at, sign * count, sign * places)
-            was, now = (one.path if one else "" for one in (before, after))
+            was, now = (file.path if file else "" for file in (before, after))
             if was != now:
                 moved.update(path for path in (was, now) if path)
-                names.update(one.key for one in (before, after) if one is not None)
-            targets = (one.targets if one else frozenset[int]() for one in (before, after))
+                names.update(file.key for file in (before, after) if file is not None)
+            targets = (file.targets if file else frozenset[int]() for file in (before, after))
             affected.update(next(targets) ^ next(targets))
         self._before.clear()
         self._add_sums(delta)
@@ -451,7 +452,7 @@ class Totals:
             self._mark(CONFLICT, path, None if found is None else _encode_conflict(found))
 
     def _copies(self, path: str) -> Iterator[str]:
-        """Returns files that may be copies of this one: its name, then a blank or a hyphen, then more."""
+        """Returns files that may be copies of this one, named like it with a blank or a hyphen and more."""
         folder, slash, name = path.rpartition("/")
         stem = name.rpartition(".")[0] or name
         for base in {stem, stem.removesuffix(_NUMBERED_FIRST)}:

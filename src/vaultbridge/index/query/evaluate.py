@@ -1,7 +1,7 @@
 """Finds the files that a query matches: candidates from the tables, then a check where tables cannot decide.
 
 It works on sets of file ids within one reading transaction. The parts of an AND are evaluated cheapest first,
-each within what is left, so that a check reads only texts that passed everything else."""
+each among the files that are left, so that a check reads only texts that passed everything else."""
 
 from __future__ import annotations
 
@@ -46,36 +46,27 @@ from vaultbridge.index.query.parse import (
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split_batches
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
+from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.links.resolve import file_name, name_key
-
-_IN_LIST: Final = 500
-"""Ids in one SQL list, below SQLite's limit on variables; also the number of texts in memory at once."""
 
 CHECKED_DIRECTLY: Final = 256
 """Up to this many notes are checked without a query for candidates: reading their texts takes 2 ms, as long
 as the word table takes for one common word."""
 
 LONGER_WORDS: Final = 8
-"""Up to this many longer words are queried together with the word itself: a long word has few."""
+"""Up to this many longer words are queried together with the word itself. A long word is part of few
+others."""
 
 CHECKED_PER_WORD: Final = 8
-"""How many notes can be checked in the time that the table takes for one more word: measured on notes of 3
-KB."""
+"""How many notes can be checked in the time that the table takes for one more word (measured on notes of
+3 KB)."""
 
 KNOWN_PER_CHECKED: Final = 8
-"""How many notes with a word the table passes, when it is asked for all words that begin with it, in the time
-that one note is checked: 8 ms for a word of 10,000 notes."""
+"""In a query for all words with a prefix, how many notes the table goes through in the time that it takes to
+check one note: 8 ms for a word in 10,000 notes."""
 
 _first = itemgetter(0)
 _decode_json = msgspec.json.Decoder().decode
-
-
-def split_for_sql(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
-    """Yields the ids in lists for SQL, each with its placeholders."""
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), _IN_LIST):
-        part = ordered[start : start + _IN_LIST]
-        yield ", ".join("?" * len(part)), part
 
 
 class Evaluation:
@@ -85,7 +76,7 @@ class Evaluation:
         self.db = db
         self.patterns = patterns
         self.paths = index.paths(db)
-        # A first build collects the dictionary at its end; until then the texts themselves are searched.
+        # A first build collects the dictionary only at its end; until then the texts are searched.
         self.terms = index.terms if read_status(db).complete else None
         if self.terms is not None:
             self.terms.refresh(db)
@@ -138,7 +129,7 @@ class Evaluation:
                 return set()
 
     def candidates(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int] | None:
-        """Returns the only files whose content may match; None when all must be checked."""
+        """Returns the files whose content may match, or None when all must be checked."""
         match query:
             case Term(text):
                 found = self._lookup(Needle.of(text, sensitive=sensitive), "body")[0]
@@ -150,7 +141,7 @@ class Evaluation:
                 return within
             case Or(parts):
                 each = [self.candidates(part, within, sensitive=sensitive) for part in parts]
-                return None if any(one is None for one in each) else set().union(*(one or () for one in each))
+                return None if any(ids is None for ids in each) else set().union(*(ids or () for ids in each))
             case Cased(case_sensitive, part):
                 return self.candidates(part, within, sensitive=case_sensitive)
             case HasTag(name):
@@ -163,7 +154,8 @@ class Evaluation:
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
     def _encoded_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """In UTF-8, as they are stored: to decode thousands of texts takes longer than to search in them."""
+        """Yields texts in UTF-8, as they are stored: decoding thousands of texts takes longer than searching
+        them."""
         for marks, part in split_for_sql(ids):
             yield from self.db.execute(
                 f"SELECT id, CAST(text AS BLOB) FROM texts WHERE id IN ({marks})", part
@@ -202,7 +194,8 @@ class Evaluation:
         return known | self._check(needle, column, pool - known)
 
     def _check(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
-        """Returns the files in the pool whose text contains the needle, or whose path does if that counts."""
+        """Returns the files in the pool whose text contains the needle, or whose path does if the column is
+        "any"."""
         named: set[int] = set()
         if column == "any":
             named = {id_ for id_ in pool if needle.occurs_in(self.paths[id_])}

@@ -1,7 +1,7 @@
 """Finds the lines of a note to show for a query, and the places to highlight in them.
 
-Meant for the few notes on one page of results. Which notes match is decided in `evaluate`; here a line is
-chosen when it contains something that the query asks for.
+Meant for the few notes on one page of results. `evaluate` decides which notes match; here a line is chosen
+when it contains something that the query looks for.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class HitMatch(Struct, frozen=True):
 
 
 class SearchTerms(Struct):
-    """Everything that a query asks for and does not negate. What must be within a line, block or section is
-    in `units` only, because elsewhere in the note it is not a match."""
+    """Everything that a query looks for, except what it negates. Terms that must be within a line, block or
+    section are in `units` only, because elsewhere in the note they are not a match."""
 
     needles: list[Needle]
     patterns: list[re.Pattern[str]]
@@ -70,7 +70,7 @@ class SearchTerms(Struct):
         return asked
 
     def words(self) -> list[Needle]:
-        """Returns all words of the query, wherever they must be: notes are ranked by them."""
+        """Returns all words of the query, wherever they have to be. Notes are ranked by them."""
         inside = (needle for *_, asked in self.units for needle in asked.words())
         return [*self.needles, *inside, *self.names]
 
@@ -101,7 +101,7 @@ class SearchTerms(Struct):
 
 
 Places: TypeAlias = "Needle | list[Span]"
-"""What a line contains: spans, or a needle, whose spans are computed only for the lines that are shown."""
+"""Matches in a line: spans, or a needle, whose spans are computed only for the lines that are shown."""
 
 
 class NoteText:
@@ -164,8 +164,7 @@ class HitReader:
         text: NoteText,
         within: set[int] | None,
     ) -> None:
-        """Collect by line number where each thing that was asked for occurs, only in the lines `within` if
-        given."""
+        """Collect by line number where each search term occurs, only in the lines `within` if given."""
         for needle in asked.needles:
             _collect(found, text.lines_with(needle), within)
         for pattern in asked.patterns:
@@ -221,7 +220,7 @@ class HitReader:
             )
             for task, holds in zip(tasks, held, strict=True):
                 if holds or not task.text:
-                    # Twice, so that the task itself ranks before other lines with its words.
+                    # Yielded twice, so that the task itself ranks before other lines with its words.
                     yield task.line, []
                     yield task.line, []
 
@@ -237,13 +236,16 @@ class HitReader:
 
     def _match(self, lines: list[str], number: int, found: list[Places]) -> HitMatch:
         line = lines[number - 1]
-        folds = {one.sensitive: one.fold for one in found if isinstance(one, Needle)}
+        folds = {places.sensitive: places.fold for places in found if isinstance(places, Needle)}
         folded = {sensitive: FoldedText(line, fold) for sensitive, fold in folds.items()}
-        each = (one.spans_of(folded[one.sensitive]) if isinstance(one, Needle) else one for one in found)
+        each = (
+            places.spans_of(folded[places.sensitive]) if isinstance(places, Needle) else places
+            for places in found
+        )
         text, spans = shorten_line(line, _merge(span for spans in each for span in spans))
         first = max(0, number - 1 - self.context)
-        before = tuple(shorten_line(one, [])[0] for one in lines[first : number - 1])
-        after = tuple(shorten_line(one, [])[0] for one in lines[number : number + self.context])
+        before = tuple(shorten_line(line, [])[0] for line in lines[first : number - 1])
+        after = tuple(shorten_line(line, [])[0] for line in lines[number : number + self.context])
         return HitMatch(number, text, tuple(spans), before, after)
 
 
@@ -288,6 +290,6 @@ def shorten_line(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
 
 
 def make_name_keys(asked: SearchTerms) -> tuple[str, ...]:
-    """Returns keys of names that are exactly what was typed: such notes come first."""
+    """Returns the keys of names that equal what was typed: such notes come first."""
     words = " ".join(needle.text for needle in asked.words())
     return (name_key(words), fold_text(words)) if words else ()

@@ -1,8 +1,8 @@
 """Tests pieces of a note against a query: its lines, blocks and sections, and its properties.
 
-Pure except for patterns, which run in a separate process. For `line:`, `block:` and `section:` a note is
-split: blank lines and headings separate blocks; a section goes from one heading to the next, whatever their
-levels, as in the app.
+Pure, except that patterns run in a separate process. For `line:`, `block:` and `section:` a note is split:
+blank lines and headings separate blocks; a section goes from one heading to the next, whatever their levels,
+as in the app.
 
 In `[name:value]` a bare word may be anywhere in the value, a quoted one must be the whole value; the items of
 a list are tested one by one. `<` and `>` compare numbers with numbers, dates with dates and other text with
@@ -81,19 +81,19 @@ def _pieces(text: str, edges: set[int]) -> list[Span]:
 def match_texts(
     query: Query, texts: Sequence[str], patterns: PatternMatcher, *, sensitive: bool
 ) -> list[bool]:
-    """Says for each text whether the query matches it. A tag must be written in the text; tests on a whole
+    """Returns for each text whether the query matches it. A tag must be written in the text; tests of a whole
     file never match."""
     match query:
         case Term(text):
             needle = Needle.of(text, sensitive=sensitive)
-            return [needle.occurs_in(one) for one in texts]
+            return [needle.occurs_in(text) for text in texts]
         case RegexTerm(written):
             pattern = compile_pattern(written, ignore_case=not sensitive)
             return [bool(spans) for spans in patterns.spans(pattern, texts)]
         case Anything():
-            return [bool(one.strip()) for one in texts]
+            return [bool(text.strip()) for text in texts]
         case HasTag(name):
-            return [_has_tag(one, name_key(name)) for one in texts]
+            return [_has_tag(text, name_key(name)) for text in texts]
         case Not(part):
             return [not held for held in match_texts(part, texts, patterns, sensitive=sensitive)]
         case And(parts):
@@ -113,7 +113,7 @@ def match_texts(
 def _has_tag(text: str, key: str) -> bool:
     """Whether a tag with this key, or one nested under it, is written in the text."""
     found = (name_key(tag[1]) for tag in _TAG.finditer(text))
-    return any(one == key or one.startswith(key + "/") for one in found)
+    return any(tag == key or tag.startswith(key + "/") for tag in found)
 
 
 def flatten_values(value: Any) -> list[str]:
@@ -144,13 +144,13 @@ def value_matches(test: Query, value: Any, patterns: PatternMatcher, *, sensitiv
                 return True
             folded = compose if sensitive else fold_text
             wanted = folded(text)
-            found = [folded(one) for one in texts]
-            return wanted in found if quoted else any(wanted in one for one in found)
+            found = [folded(text) for text in texts]
+            return wanted in found if quoted else any(wanted in text for text in found)
         case RegexTerm(written):
             pattern = compile_pattern(written, ignore_case=not sensitive)
             return any(patterns.spans(pattern, texts))
         case Compared(comparison, bound):
-            return any(_compare(one, comparison, bound) for one in texts)
+            return any(_compare(text, comparison, bound) for text in texts)
         case Not(part):
             return not value_matches(part, value, patterns, sensitive=sensitive)
         case And(parts):

@@ -32,7 +32,7 @@ SPANS_PER_LINE: Final = 16
 
 
 class Needle(Struct, frozen=True):
-    """A string to search for: as `folded`, or as `text` itself if `sensitive`."""
+    """A string to search for: its `folded` form, or `text` itself if `sensitive`."""
 
     text: str
     sensitive: bool
@@ -42,7 +42,7 @@ class Needle(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, *, sensitive: bool = False) -> Needle:
         text = unicodedata.normalize("NFC", text)
-        # Accents alone fold to nothing, which every text has: they are searched for as they are.
+        # Accents alone fold to the empty string, which every text contains, so they are not folded.
         return cls(text, sensitive, fold_text(text) or text, tuple(WORD.findall(separate_words(text))))
 
     @property
@@ -52,7 +52,7 @@ class Needle(Struct, frozen=True):
 
     @property
     def fold(self) -> Callable[[str], str]:
-        """The function that gives a text the form in which `wanted` is searched for."""
+        """The function that a text goes through before `wanted` is searched for in it."""
         return compose if self.sensitive else fold_text
 
     @property
@@ -68,11 +68,11 @@ class Needle(Struct, frozen=True):
 
     @property
     def search_encoded(self) -> Callable[[bytes], bool] | None:
-        """Says of a text in UTF-8 what `occurs_in` says of it; None for what must be decoded first."""
+        """Returns a function like `occurs_in` for a text in UTF-8, or None if texts must be decoded first."""
         return search_encoded(self.folded) if self.folded.isascii() and not self.sensitive else None
 
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
-        """Where it is in a line folded by `fold`, as offsets into the line as written."""
+        """Returns the matches in a line folded by `fold`, as offsets into the line as written."""
         spans: list[tuple[int, int]] = []
         wanted = self.wanted
         if not wanted:
@@ -85,8 +85,7 @@ class Needle(Struct, frozen=True):
         return spans
 
     def rank_match(self, *, prefix: bool) -> str:
-        """Returns the full-text query for ranking: the words themselves, the last one as a prefix if asked
-        for."""
+        """Returns the full-text query for ranking: the words themselves, the last as a prefix if `prefix`."""
         if not self.words:
             return ""
         phrase = _quote(" ".join(self.words))
@@ -94,7 +93,7 @@ class Needle(Struct, frozen=True):
 
 
 def _is_whole(word: str) -> bool:
-    """Whether no longer word can contain this one: some characters are always a separate word."""
+    """Whether no longer word can contain this one, because its characters are always separate words."""
     return len(word) == 1 and stands_apart(word)
 
 
@@ -125,12 +124,14 @@ def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> Cand
 
 
 def match_whole_word(needle: Needle, column: Column) -> str:
-    """Returns a full-text query for exactly the word of a one-word needle: part of the notes with it."""
+    """Returns a full-text query for exactly the word of a one-word needle. It finds some of the notes that
+    contain the needle."""
     return _in_column(_quote(needle.words[0]), column)
 
 
 def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
-    """Counts the other words that contain a one-word needle; None when there are too many, or unknown yet."""
+    """Counts the other words that contain a one-word needle; None if there are too many, or while the
+    dictionary is not collected yet."""
     if _is_whole(needle.words[0]):
         return 0
     found = terms.containing(needle.words[0]) if terms else None
@@ -138,7 +139,8 @@ def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
 
 
 def match_prefix(needle: Needle, column: Column) -> str:
-    """Returns a full-text query for words that begin with a one-word needle: part of the notes with it."""
+    """Returns a full-text query for words that begin with a one-word needle. It finds some of the notes that
+    contain the needle."""
     return _in_column(_quote(needle.words[0]) + " *", column)
 
 
@@ -216,4 +218,4 @@ def _match_part_of_word(word: str, terms: Terms | None, *, open_start: bool, ope
     if terms is None:
         return None
     found = terms.containing(word) if open_end else terms.ending(word)
-    return None if found is None else _match_any_phrase([one] for one in found)
+    return None if found is None else _match_any_phrase([term] for term in found)

@@ -4,9 +4,10 @@ Words are joined by AND, `OR` binds more weakly, `-` negates, parentheses group.
 phrase, regular expression or group. `evaluate` gives the tree its meaning; nothing here reads a note. Raises
 only `InvalidQuery`, which says where parsing stopped and how to correct it.
 
-Where the app's help says nothing: `name:value` is refused if the name consists of letters and is not an
-operator (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`; `[[` begins
-the text of a link, not a property; an operator with nothing after it matches anything.
+These rules are ours, where the app's help says nothing: `name:value` is refused if the name consists of
+letters and is not an operator (`status:done` is a slip for `[status:done]`), except for addresses such as
+`https://x`; `[[` begins the text of a link, not a property; an operator with nothing after it matches
+anything.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Cased(Struct, frozen=True):
 
 
 class HasTag(Struct, frozen=True, gc=False):
-    """`name` has no `#`; tags nested under it match as well."""
+    """A tag: `name` is without `#`. Tags nested under it match as well."""
 
     name: str
 

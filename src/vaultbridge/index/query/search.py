@@ -2,9 +2,9 @@
 
 `evaluate` finds the files that match; this module leaves out what the caller may not see, ranks the rest and
 reads the lines of one page. The rank is bm25 over the words of the query: a word in the name weighs eight
-times, in a heading, tag or alias three times as much as one in the body, and a part of a longer word nothing
-while some note has the whole word. A note whose name or alias is exactly what was typed comes first; of equal
-notes the one modified last comes first."""
+times as much as one in the body, in a heading, tag or alias three times as much, and a part of a longer word
+counts only if no note has the whole word. A note whose name or alias is exactly what was typed comes first;
+among equals the one modified last comes first."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct
 from msgspec.json import encode
 
-from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.index.query.evaluate import Evaluation, split_for_sql
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.listing import check_bound
+from vaultbridge.index.query.evaluate import Evaluation
 from vaultbridge.index.query.hits import HitMatch, HitReader, SearchTerms, make_name_keys
 from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import Query, parse_query
 from vaultbridge.index.query.regex import PatternMatcher
 from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.vault.paths import VaultPath, Visible
 
 Sort = Literal["relevance", "modified", "name", "path"]
@@ -47,7 +49,7 @@ _RANK: Final = "SELECT rowid, round(-bm25(words, 8.0, 3.0, 1.0), 6) FROM words W
 """Rounded, because the last digits depend on the segments that the table happens to have."""
 
 _RANK_SOME: Final = f"{_RANK} AND +rowid IN (SELECT value FROM json_each(?))"
-"""The same for some notes only. Without the `+` the full-text table would look up each id on its own."""
+"""The same for some notes only. Without the `+`, the full-text table would look up each id separately."""
 
 _RANKED_APART: Final = 2
 """When fewer than one in this many notes is a hit, only hits are ranked: a search for several common words
@@ -90,17 +92,17 @@ def search(
     `visible` is called for every match before it is counted: the caller's scope, and the vault's excluded
     files, which are hidden from search only. Raises `InvalidQuery`, or `TimedOut` for a pattern that takes
     too long."""
-    _check("limit", limit, PAGE_HITS)
-    _check("offset", offset, None)
-    _check("context", context, CONTEXT_LINES)
-    _check("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
+    check_bound("limit", limit, PAGE_HITS)
+    check_bound("offset", offset, None)
+    check_bound("context", context, CONTEXT_LINES)
+    check_bound("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
     tree = parse_query(query) if isinstance(query, str) else query
     asked = SearchTerms.collect(tree)
     try:
         return _answer(index, tree, asked, limit, offset, sort, visible, matches_per_note, context)
     except VaultbridgeError as error:
-        # Errors live on for a while, and a traceback keeps the local variables of its frames alive: here the
-        # texts that were being searched, which are megabytes.
+        # An error may be kept for a while, and its traceback keeps the local variables of its frames alive:
+        # here megabytes of text that were being searched.
         raise error.with_traceback(None) from None
 
 
@@ -132,16 +134,10 @@ def _answer(
     return SearchPage(hits, len(found), status.complete, status.done, status.total)
 
 
-def _check(name: str, value: int, most: int | None) -> None:
-    if value < 0 or (most is not None and value > most):
-        bound = f"between 0 and {most}" if most is not None else "0 or more"
-        raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)
-
-
 def _compute_scores(
     db: sqlite3.Connection, asked: SearchTerms, found: set[int], paths: dict[int, str]
 ) -> dict[int, float]:
-    """Returns a score for each hit, higher is better; perhaps also for other notes."""
+    """Returns a score for each hit, higher is better. Other notes may have one too."""
     matches = [match for needle in asked.words() if (match := _match_rank(db, needle, len(paths)))]
     if not matches:
         return {}
@@ -209,7 +205,7 @@ def _sort_page(
 ) -> list[tuple[int, int]]:
     """Sorts by score, then time, then path. Hits that cannot be on the page are dropped first, because a
     common word finds thousands of notes, most of them with the same score."""
-    # Of a common word few notes have a score: the others are not looked at until their times decide.
+    # For a common word, few notes have a score. The others are skipped until their times decide.
     rank = {id_: score for id_, score in scores.items() if score > 0 and id_ in found}
     if 0 < wanted < len(rank):
         sure, rest = _split_at_rank(list(rank), rank, wanted)

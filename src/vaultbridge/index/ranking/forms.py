@@ -1,8 +1,8 @@
 """Finds the other forms of a word among the words of the index.
 
-They cost the index nothing, because it stores whole words only: the words that begin alike are read from the
-dictionary and compared by their stems (Snowball). The index folds accents away (`fold.fold_text`), and some
-endings have them, so a stem is taken with and without."""
+The index stores whole words only, so forms take no space in it: words with the same beginning are read from
+the dictionary and compared by their stems (Snowball). The index removes accents (`fold.fold_text`), which
+some endings have, so a word is stemmed with and without them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ FORMS: Final = 24
 
 COMPARED_WORDS: Final = 160
 ALL_COMPARED_WORDS: Final = 1600
-"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs. More for a
-caller who may not see all notes, since many may be words of hidden ones."""
+"""The most words of the dictionary whose stems are compared, shortest first: a stem takes 25 µs. There are
+more for a caller who may not see all notes, because many may be words of hidden notes."""
 
 CACHED_FORMS: Final = 4096
-"""The most words whose forms are remembered while the index does not change: people ask with the same words
+"""The most words whose forms are cached while the index does not change, because people use the same words
 again and again. About 1 MB."""
 
 LONGER: Final = 6
 """By how many characters a form may be longer than the stem."""
 
 STEM_CHARS: Final = 3
-"""A shorter stem says too little: half of the dictionary begins like it."""
+"""The shortest stem used: half of the dictionary begins like a shorter one."""
 
 CACHED_STEMS: Final = 16_384
 """About 3 MB."""
 
 LAST: Final = "\U0010ffff"
-"""After every word with a given beginning."""
+"""Sorts after every word with a given beginning."""
 
 _WITHOUT_STEMMER: Final = frozenset(("", "ukrainian", "hebrew", "vietnamese"))
 """Languages with a list of function words for which Snowball has no stemmer."""
@@ -52,7 +52,7 @@ def _stemmer(language: str) -> Callable[[str], str]:
 
 
 _stemming = threading.Lock()
-"""A stemmer keeps the word it works on in itself, and several searches run at once."""
+"""A stemmer stores the word it is working on, and several searches run at once."""
 
 
 @lru_cache(CACHED_STEMS)
@@ -68,7 +68,7 @@ def stem_word_of(language: str, word: str) -> str:
 def _stems(language: str, word: str) -> set[str]:
     found = {stem_word(language, word)}
     if language == "russian" and word.endswith("и"):
-        # The short i is folded to a plain one, and half of all endings have it.
+        # Folding turns й into и, and half of all Russian endings contain й.
         found.add(stem_word(language, word[:-1] + "й"))
     return found
 

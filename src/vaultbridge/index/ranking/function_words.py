@@ -1,9 +1,9 @@
 """Function words: articles, pronouns, prepositions, auxiliary verbs, question words.
 
 A question's "how", "do" and "my" are rare in notes that state things, so their frequency in the vault does
-not show how little they mean. The lists contain the words people use to ask, folded as the index folds
-(`fold.fold_text`). They need not be complete: the words of a vault that most notes contain count little
-anyway."""
+not show how little they mean. The lists contain the words that people use in questions, folded as the index
+folds them (`fold.fold_text`). They need not be complete: the words of a vault that most notes contain count
+little anyway."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ LISTS: Final = {
         "tom tu ty u uz v ve vsak z za ze"
     ),
 }
-"""By language, under the names of Snowball's stemmers where there is one."""
+"""Function words by language, under the name of its Snowball stemmer if there is one."""
 
 WORDS: Final = {language: frozenset(words.split()) for language, words in LISTS.items()}
 
@@ -223,7 +223,7 @@ _LIGHT_WORDS: Final = (
 
 LIGHT: Final = frozenset(_LIGHT_WORDS.split())
 """Common verbs, adverbs and adjectives of English, which fit any subject: sharing one with a question says
-little, however rare it is in the vault. Lists for other languages won nothing."""
+little, however rare it is in the vault. Lists for other languages brought no improvement."""
 
 
 MARKERS: Final = {
@@ -251,7 +251,7 @@ MARKERS: Final = {
     "hungarian": ("hogy", "egy", "nem"),
     "czech": ("je", "jsou", "pro"),
 }
-"""Words that nearly every page of a language contains, by which the language of a vault is known."""
+"""Words that nearly every page of a language contains, from which the language of a vault is detected."""
 
 
 def choose_language(words: list[str], usual: str) -> str:

@@ -1,11 +1,11 @@
-"""Looks the units of a question up in the word table, and chooses the notes worth reading.
+"""Looks up the units of a question in the word table and chooses the notes worth reading.
 
-The first of two stages. It knows only how often a word occurs in a note's path, headings and body, which the
-table answers without reading any text. Rare words come first. When a word is so common that a note with
-nothing else could not be among the best, only its presence is looked up, for notes that were found already.
+This is the first of two stages. It uses only how often a word occurs in a note's path, headings and body,
+which the table answers without reading any text. Rare words come first. When a word is so common that a note
+with nothing else could not be among the best, it is only looked up in the notes that were found already.
 
-A word is looked up with its other forms (`arrangement` and `arranged` for `arrangements`), with everyday
-synonyms, and in the language of the notes if it is of another.
+A word is looked up together with its other forms (`arrangement` and `arranged` for `arrangements`), with
+everyday synonyms and, if the notes are in another language, with translations.
 """
 
 from __future__ import annotations
@@ -39,56 +39,59 @@ from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import Index, read_meta
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
-"""How much a word counts in each column of the table: in the path as much as several times in the body."""
+"""How much a word counts in each column of the table: once in the path as much as several times in the
+body."""
 
 FORM_WEIGHT: Final = 0.6
-"""How much another form of a word counts against the word itself."""
+"""How much another form of a word counts, relative to the word itself."""
 
 SYNONYM_WEIGHT: Final = 0.15
 ONLY_SYNONYM_WEIGHT: Final = 0.4
 SYNONYMS: Final = 12
-"""How much another word for the same thing counts beside the word itself, and where no note has that; and the
-most of them, with their forms."""
+"""How much a synonym counts next to the word itself, and if no note has the word; and the most synonyms, with
+their forms."""
 
 TRANSLATION_WEIGHT: Final = 0.8
-"""How much a word counts that stands for one of another language."""
+"""How much the translation of a word counts."""
 
 SURE_CHARS: Final = 4
 LONGEST_ENDING: Final = 3
-"""How much of a word that has a translation another form of it must begin with, besides an ending."""
+"""A form of a word that has a translation must begin like the word, up to an ending of at most this many
+characters, and for at least SURE_CHARS."""
 
 GRAM_WEIGHT: Final = 0.7
-"""How much a piece of a script without spaces counts against a word as rare: the pieces of one word overlap,
-so its characters count more than once."""
+"""How much a piece of a script without spaces counts, relative to a word that is as rare. The pieces of one
+word overlap, so its characters count more than once."""
 
 LIGHT_WEIGHT: Final = 0.5
-"""How much a word that says something of every subject counts against others as rare."""
+"""How much a word that fits any subject counts, relative to others that are as rare."""
 
 SATURATION: Final = 1.5
 LENGTH_SHARE: Final = 0.6
-"""The two constants of BM25: how soon more of the same word adds little, and how much a long note is held
-against it."""
+"""The two constants of BM25: how soon more occurrences of the same word add little, and how much a note's
+length lowers its score."""
 
 STAND_INS: Final = 40
 """The most longer words that may replace a word that no note contains."""
 
 BEGINNING_WEIGHT: Final = 0.4
 INSIDE_WEIGHT: Final = 0.2
-"""How much a longer word counts that begins with the word in question, or contains it."""
+"""How much a longer word counts that begins with the word of the question, or contains it."""
 
 MISTYPED_WEIGHT: Final = 0.5
 MISTYPED_CHARS: Final = 5
-"""How much a word counts that differs from the one in question by one typing error, and how long the latter
-must be: a short word has too many neighbours that mean something else."""
+"""How much a word counts that differs from the one in the question by one typing error, and how long that one
+must be: too many words with another meaning are similar to a short word."""
 
 FEW_NOTES: Final = 300
-"""A word in no more notes than this is always looked up in full: it costs less than thinking about it."""
+"""A word in no more notes than this is always looked up in full: that costs less than deciding whether to."""
 
 ENOUGH_NOTES: Final = 80
 LIKELY_SHARE: Final = 0.6
-"""So many notes must be better than what common words by themselves are likely to give, this share of the
-most they could, before those are only looked up for presence. With the whole of it, judged questions are
-answered no better, and take half as long again."""
+"""When this many notes score higher than a note with only the remaining, common words is likely to, those
+words are only looked up for presence. A note is likely to reach this share of the most that the remaining
+words can give. With the whole of it, the judged questions are answered no better and take half as long
+again."""
 
 
 MANY_NOTES: Final = 5000
@@ -96,10 +99,10 @@ MANY_NOTES: Final = 5000
 is answered from this many notes."""
 
 
-class Term(Struct, frozen=True):
-    """A word of the table that answers a unit. `weight` is 1 for the word itself and less for others. `form`
+class WeightedTerm(Struct, frozen=True):
+    """A word of the table that matches a unit. `weight` is 1 for the word itself and less for others. `form`
     marks another form of the word, as opposed to the word itself and its replacements; `synonym` marks
-    another word."""
+    another word with the same meaning."""
 
     word: str
     weight: float
@@ -108,42 +111,43 @@ class Term(Struct, frozen=True):
 
 
 class Concept(Struct, frozen=True):
-    """A unit with the words that answer it, none if nothing does. `notes` is how many notes have one of them,
-    synonyms apart; `idf` how much that says: the rarer, the more."""
+    """A unit with the words of the table that match it, if any. `notes` is how many notes have one of them,
+    not counting synonyms. `idf` is higher the rarer they are."""
 
     unit: Unit
-    terms: tuple[Term, ...]
+    terms: tuple[WeightedTerm, ...]
     notes: int
     idf: float
 
     @property
     def match(self) -> str:
-        """The full-text query for the notes that have it. Words have letters and digits only, so nothing
+        """The full-text query for the notes that have it. Words consist of letters and digits, so nothing
         needs escaping."""
         if self.unit.is_gram:
             return self.unit.match
         return " OR ".join(f'"{term.word}"' for term in self.own_terms)
 
     @property
-    def own_terms(self) -> Sequence[Term]:
-        """The terms that are more than synonyms; if there are none, those that stand for the word."""
+    def own_terms(self) -> Sequence[WeightedTerm]:
+        """The terms that are not synonyms; if there are none, those that replace the word."""
         own = [term for term in self.terms if not term.synonym]
         return own or [term for term in self.terms if term.weight > SYNONYM_WEIGHT] or self.terms
 
 
-class Found(Struct):
-    """`scores` has the first rank of each note; `holding` the notes of each concept, by its place, complete
-    only for the notes in `scores`. `having` says of some words, as they stand in separated text, which notes
-    may have them: no others do."""
+class Candidates(Struct):
+    """The notes worth reading. `scores` has a preliminary score for each. `by_concept` has the notes that
+    contain each concept, in the order of the concepts; it is complete only for the notes in `scores`.
+    `by_word` has the only notes that may contain a word of separated text, for the words that were looked
+    up."""
 
     scores: dict[int, float]
-    holding: list[set[int]]
-    having: dict[str, set[int]]
+    by_concept: list[set[int]]
+    by_word: dict[str, set[int]]
 
 
 class Vocabulary:
-    """The words of the notes that a caller may see: of all, or of those that `sees` accepts. A word that only
-    hidden notes have must not keep another from replacing it, or a caller could find out what they
+    """The words of the notes that a caller may see: all notes, or those that `sees` accepts. A word that only
+    hidden notes have must be replaced like one that no note has, or a caller could find out what they
     contain."""
 
     def __init__(
@@ -178,9 +182,9 @@ class Vocabulary:
         return int(notes)
 
     def find_forms(self, word: str, written: str, language: str) -> list[str]:
-        """Returns the words of the notes that may be seen with the same stem, without the word itself, at
-        most FORMS. `written` is the word with its accents."""
-        # Words of hidden notes must not take the places of others.
+        """Returns at most FORMS other words with the same stem, from the notes that the caller may see.
+        `written` is the word with its accents."""
+        # Words of hidden notes must not use up the limit.
         compared = COMPARED_WORDS if self.sees is None else ALL_COMPARED_WORDS
         key = (language, word, written, compared)
         forms = self._forms.get(key)
@@ -192,9 +196,9 @@ class Vocabulary:
 
 
 def shorten(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
-    """Returns a long question with no more than UNITS units that mean something, and how many words that
-    notes have were left out: the more common ones. Pieces of a script without spaces take longer to look up,
-    so of those the first are taken."""
+    """Shortens a long question to at most UNITS meaningful units. Returns also how many words that occur in
+    notes were left out: the most common ones. Pieces of a script without spaces take longer to look up, so
+    the first of those are kept."""
     content = [unit for unit in question.units if not unit.function]
     if len(content) <= UNITS:
         return question, 0
@@ -208,7 +212,8 @@ def shorten(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
 
 
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
-    """Returns what the question asks for. Function words count only if no note contains any of the others."""
+    """Returns the concepts of a question. Function words count only if no note contains any other word of
+    it."""
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(vocabulary, content, question, count)
     concepts += _translate_unspaced(vocabulary, concepts, question, count)
@@ -224,23 +229,23 @@ def _make_concepts(
     forms: set[str] = set()
     for unit in units:
         if unit.words[0] in forms:
-            # "note" after "notes": one thing, asked for once.
+            # "note" after "notes" is the same concept, which counts once.
             continue
         concept = _make_concept(vocabulary, unit, question, count)
         forms.update(term.word for term in concept.terms if term.form)
         concepts.append(concept)
     known = [concept.idf for concept in concepts if concept.unit.looked_up and concept.terms]
     usual = sum(known) / max(1, len(known))
-    return [one if one.unit.looked_up else replace(one, idf=usual) for one in concepts]
+    return [concept if concept.unit.looked_up else replace(concept, idf=usual) for concept in concepts]
 
 
 def _translate_unspaced(
     vocabulary: Vocabulary, concepts: list[Concept], question: Question, count: int
 ) -> list[Concept]:
-    """Returns what a question in Chinese, Japanese or Korean asks for in the language of the notes, if hardly
-    any note has a piece of it."""
+    """Translates a question in Chinese, Japanese or Korean into concepts in the language of the notes, if
+    hardly any note contains a piece of it."""
     grams = [concept for concept in concepts if concept.unit.is_gram or stands_apart(concept.unit.shown[0])]
-    if not grams or not question.usual or 2 * sum(bool(one.notes) for one in grams) > len(grams):
+    if not grams or not question.usual or 2 * sum(bool(gram.notes) for gram in grams) > len(grams):
         return []
     found: list[Concept] = []
     for word, others in translate_unspaced(question.text, question.usual).items():
@@ -252,8 +257,8 @@ def _translate_unspaced(
     return found
 
 
-def _translate(vocabulary: Vocabulary, word: str, question: Question) -> list[Term]:
-    """Returns words of the notes' language for one that no note has."""
+def _translate(vocabulary: Vocabulary, word: str, question: Question) -> list[WeightedTerm]:
+    """Translates a word that no note has into words of the notes' language."""
     if not question.usual or not word.isalpha() or len(word) < STEM_CHARS:
         return []
     language = question.language if question.language != question.usual else ""
@@ -264,15 +269,15 @@ def _translate(vocabulary: Vocabulary, word: str, question: Question) -> list[Te
     )
 
 
-def _find_forms_of_all(vocabulary: Vocabulary, words: Iterable[str], language: str) -> list[Term]:
-    """Returns translations and their forms and synonyms, as far as notes have them."""
-    found: dict[str, Term] = {}
+def _find_forms_of_all(vocabulary: Vocabulary, words: Iterable[str], language: str) -> list[WeightedTerm]:
+    """Returns those of the translations, and of their forms and synonyms, that occur in notes."""
+    found: dict[str, WeightedTerm] = {}
     for word in words:
         if vocabulary.holds(word):
-            found[word] = Term(word, TRANSLATION_WEIGHT, synonym=True)
+            found[word] = WeightedTerm(word, TRANSLATION_WEIGHT, synonym=True)
         for form in vocabulary.find_forms(word, word, language):
             weight = FORM_WEIGHT * TRANSLATION_WEIGHT
-            found.setdefault(form, Term(form, weight, form=True, synonym=True))
+            found.setdefault(form, WeightedTerm(form, weight, form=True, synonym=True))
     for term in _find_synonyms(vocabulary, {*words, *found}, language, SYNONYM_WEIGHT):
         found.setdefault(term.word, term)
     return list(found.values())
@@ -281,25 +286,25 @@ def _find_forms_of_all(vocabulary: Vocabulary, words: Iterable[str], language: s
 def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count: int) -> Concept:
     language = question.language
     if not unit.looked_up:
-        return Concept(unit, (Term(unit.written, 1.0),), 0, 0.0)
+        return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
     db = vocabulary.db
     if unit.is_gram:
         notes = vocabulary.count(unit.match)
-        whole = (Term(unit.written, 1.0),) if notes else ()
+        whole = (WeightedTerm(unit.written, 1.0),) if notes else ()
         return Concept(unit, whole, notes, compute_idf(notes, count) * GRAM_WEIGHT)
     word = unit.words[0]
     forms = vocabulary.find_forms(word, unit.shown, language)
     if language == "english":
         forms += _find_irregular_forms(vocabulary, {word, *forms})
         forms += filter(vocabulary.holds, sorted(respell(word)))
-    own = [Term(word, 1.0)] if vocabulary.holds(word) else []
+    own = [WeightedTerm(word, 1.0)] if vocabulary.holds(word) else []
     translated = [] if own else _translate(vocabulary, word, question)
     if translated:
-        # A stemmer for another language makes the wrong words alike: données, done.
+        # A stemmer for another language gives the same stem to unrelated words: données, done.
         forms = [
             form for form in forms if form.startswith(word[: max(SURE_CHARS, len(word) - LONGEST_ENDING)])
         ]
-    held = [*own, *(Term(form, FORM_WEIGHT, form=True) for form in forms), *translated]
+    held = [*own, *(WeightedTerm(form, FORM_WEIGHT, form=True) for form in forms), *translated]
     held = held or _find_stand_ins(vocabulary, word)
     weight = SYNONYM_WEIGHT if held else ONLY_SYNONYM_WEIGHT
     synonyms = _find_synonyms(vocabulary, {word, *forms}, language, weight)
@@ -324,14 +329,16 @@ def _find_irregular_forms(vocabulary: Vocabulary, words: set[str]) -> list[str]:
     return list(filter(vocabulary.holds, dict.fromkeys(found)))
 
 
-def _find_synonyms(vocabulary: Vocabulary, words: set[str], language: str, weight: float) -> list[Term]:
+def _find_synonyms(
+    vocabulary: Vocabulary, words: set[str], language: str, weight: float
+) -> list[WeightedTerm]:
     if language != "english":
         return []
-    found: dict[str, Term] = {}
+    found: dict[str, WeightedTerm] = {}
     for synonym in find_synonyms(words, partial(stem_word, language)):
         for form in (synonym, *vocabulary.find_forms(synonym, synonym, language)):
             if form not in words and form not in found and vocabulary.holds(form):
-                found[form] = Term(form, weight, form=True, synonym=True)
+                found[form] = WeightedTerm(form, weight, form=True, synonym=True)
         if len(found) >= SYNONYMS:
             break
     return list(found.values())[:SYNONYMS]
@@ -346,20 +353,20 @@ def compute_idf(notes: int, count: int) -> float:
     return log(1 + (max(count, notes) - notes + 0.5) / (notes + 0.5))
 
 
-def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[Term]:
-    """Words for one that no note has: longer ones that begin with it, or else words that it may have been
-    meant for, or else that contain it. A note with a word that is only near does not have the word."""
+def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[WeightedTerm]:
+    """Finds replacements for a word that no note has: longer words that begin with it, otherwise words that
+    it may be a misspelling of, otherwise words that contain it. They never count as the word itself."""
     rows = vocabulary.db.execute(
         "SELECT term FROM vocabulary WHERE term > ? AND term < ?", (word, word + LAST)
     )
     if longer := _take_held(vocabulary, (found for (found,) in rows)):
-        return [Term(found, BEGINNING_WEIGHT) for found in longer]
+        return [WeightedTerm(found, BEGINNING_WEIGHT) for found in longer]
     terms = vocabulary.index.terms
     terms.refresh(vocabulary.db)
     if near := _take_held(vocabulary, _find_near(vocabulary, word)):
-        return [Term(found, MISTYPED_WEIGHT, synonym=True) for found in near]
+        return [WeightedTerm(found, MISTYPED_WEIGHT, synonym=True) for found in near]
     inside = _take_held(vocabulary, terms.containing(word) or [])
-    return [Term(found, INSIDE_WEIGHT) for found in inside]
+    return [WeightedTerm(found, INSIDE_WEIGHT) for found in inside]
 
 
 def _take_held(vocabulary: Vocabulary, words: Iterable[str]) -> list[str]:
@@ -367,13 +374,13 @@ def _take_held(vocabulary: Vocabulary, words: Iterable[str]) -> list[str]:
 
 
 def _find_near(vocabulary: Vocabulary, word: str) -> list[str]:
-    """Returns words that differ from one that no note has by a letter more, less, other or exchanged with the
-    next. The first letter is the same, which people rarely get wrong."""
+    """Returns words that differ by one typing error from a word that no note has: a letter added, missing,
+    replaced or swapped with the next. The first letter must be the same, because people rarely mistype it."""
     size = len(word)
     if size < MISTYPED_CHARS or not word.isalpha():
         return []
     half = size // 2
-    # The slip is in one half, so the other is as asked.
+    # The error is in one half of the word, so the other half is right.
     begin = word[:half]
     rows = vocabulary.db.execute(
         "SELECT term FROM terms WHERE term > ? AND term < ? AND length(term) BETWEEN ? AND ?",
@@ -385,7 +392,7 @@ def _find_near(vocabulary: Vocabulary, word: str) -> list[str]:
 
 
 def is_near(word: str, other: str) -> bool:
-    """Whether one slip makes one word of the other."""
+    """Whether one typing error turns one word into the other."""
     if word[:1] != other[:1] or word == other:
         return False
     same = 0
@@ -401,14 +408,14 @@ def is_near(word: str, other: str) -> bool:
 
 def find_candidates(
     index: Index, db: sqlite3.Connection, concepts: list[Concept], *, most: int = MANY_NOTES
-) -> Found:
-    """Returns the notes that have any of the concepts, with a first rank. A question that consists only of
-    common words is answered from the first `most` notes, or from all if that is negative: a caller who may
-    see few notes needs that, because all of the first may be hidden."""
+) -> Candidates:
+    """Returns the notes that have any of the concepts, with a preliminary score. A question that consists
+    only of common words is answered from the first `most` notes, or from all if `most` is negative. A caller
+    who may see few notes needs all, because the first ones may all be hidden."""
     sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
-    holding: list[set[int]] = [set() for _ in concepts]
-    having: dict[str, set[int]] = {}
+    by_concept: list[set[int]] = [set() for _ in concepts]
+    by_word: dict[str, set[int]] = {}
     together: set[int] = set()
     places = sorted(
         (place for place, concept in enumerate(concepts) if concept.terms and concept.unit.looked_up),
@@ -421,30 +428,30 @@ def find_candidates(
         concept = concepts[place]
         if concept.notes > MANY_NOTES:
             if not scores:
-                # Only common words: notes that have all of them are worth more than any others.
-                every = [concepts[one].match for one in places if concepts[one].match]
+                # There are only common words: notes that have all of them come before any others.
+                every = [concepts[position].match for position in places if concepts[position].match]
                 together = _match(db, " AND ".join(f"({match})" for match in every), most)
                 scores = dict.fromkeys(together, 0.0)
-            weights, holding[place] = _weigh_common(db, concept, scores, together, most)
-        elif concept.notes > FEW_NOTES and _is_settled(scores, left):
-            holding[place] = _match(db, concept.match)
-            having |= dict.fromkeys((term.word for term in concept.own_terms), holding[place])
-            weights = dict.fromkeys(holding[place] & scores.keys(), 1.0)
+            weights, by_concept[place] = _weigh_common(db, concept, scores, together, most)
+        elif concept.notes > FEW_NOTES and _has_enough(scores, left):
+            by_concept[place] = _match(db, concept.match)
+            by_word |= dict.fromkeys((term.word for term in concept.own_terms), by_concept[place])
+            weights = dict.fromkeys(by_concept[place] & scores.keys(), 1.0)
         else:
-            weights, holding[place] = _weigh_occurrences(db, concept, having)
+            weights, by_concept[place] = _weigh_occurrences(db, concept, by_word)
         gain = concept.idf * (SATURATION + 1)
         for id_, weight in weights.items():
             scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
         left -= gain
-    return Found(scores, holding, having)
+    return Candidates(scores, by_concept, by_word)
 
 
 def _weigh_common(
     db: sqlite3.Connection, concept: Concept, scores: dict[int, float], together: set[int], most: int
 ) -> tuple[dict[int, float], set[int]]:
-    """Weighs a concept that a great many notes contain: by its presence in notes that were found already and
-    in names and headings, and in some of the others while there are few. `together` are notes that have it
-    and all others."""
+    """Weighs a concept that a great many notes contain, by its presence in notes that were found already and
+    in names and headings. While there are few such notes, some others are added. `together` are the notes
+    that have all concepts."""
     heads = _match(db, f"{{path heads}} : ({concept.match})", most)
     if most < 0 or len(scores) + len(heads) < ENOUGH_NOTES:
         held = heads | together | _match(db, concept.match, most)
@@ -456,15 +463,15 @@ def _weigh_common(
     return weights, held
 
 
-def _is_settled(scores: dict[int, float], left: float) -> bool:
-    """Whether enough notes score more already than a note is likely to that has only the concepts left."""
+def _has_enough(scores: dict[int, float], left: float) -> bool:
+    """Whether enough notes already score higher than a note with only the remaining concepts is likely to."""
     if len(scores) < ENOUGH_NOTES:
         return False
     return nlargest(ENOUGH_NOTES, scores.values())[-1] > left * LIKELY_SHARE
 
 
 def _match(db: sqlite3.Connection, match: str, most: int = -1) -> set[int]:
-    """Returns the notes that match, the first `most` of them; a negative number means all."""
+    """Returns the first `most` notes that match, or all if it is negative."""
     if not match:
         return set()
     rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (match, most)).fetchall()
@@ -472,13 +479,13 @@ def _match(db: sqlite3.Connection, match: str, most: int = -1) -> set[int]:
 
 
 def _weigh_occurrences(
-    db: sqlite3.Connection, concept: Concept, having: dict[str, set[int]]
+    db: sqlite3.Connection, concept: Concept, by_word: dict[str, set[int]]
 ) -> tuple[dict[int, float], set[int]]:
-    """Returns how often each note has the concept, weighted by where and by which of its words, and the notes
-    that have it by more than a synonym; adds to `having` which notes have each word."""
+    """Returns how often each note has the concept, weighted by column and term, and the notes that have it
+    other than by a synonym. Adds the notes of each word to `by_word`."""
     weights: dict[int, float] = {}
     if concept.unit.is_gram:
-        held = having[concept.unit.written] = _match(db, concept.match)
+        held = by_word[concept.unit.written] = _match(db, concept.match)
         weights = dict.fromkeys(held, 1.0)
         for (id_,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"path : {concept.match}",)):
             weights[id_] += COLUMN_WEIGHTS["path"]
@@ -490,7 +497,7 @@ def _weigh_occurrences(
         ).fetchall()
         for id_, column, times in rows:
             weights[id_] = weights.get(id_, 0.0) + term.weight * COLUMN_WEIGHTS[column] * times
-        having[term.word] = {id_ for id_, _, _ in rows}
+        by_word[term.word] = {id_ for id_, _, _ in rows}
         if not term.synonym:
-            held |= having[term.word]
+            held |= by_word[term.word]
     return weights, held

@@ -1,8 +1,8 @@
-"""Reads the notes that a lookup chose, and counts what the question asks for in their fields and sections.
+"""Reads the notes that a lookup chose, and counts the question's concepts in their fields and sections.
 
-The second of two stages. A text is searched in the form that the word table has (`fold.separate_words`), so
-that a word is found as a whole word in every script. What a note says in the lines where it links to another
-note counts for that other note: people describe a note where they point at it."""
+This is the second of two stages. A text is searched in the same form as in the word table
+(`fold.separate_words`), so that a word is found as a whole word in every script. The text around a link
+counts for the note that it leads to, because people describe a note where they link to it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from msgspec.structs import replace
 
 from vaultbridge.index.fold import WORD, separate_words
 from vaultbridge.index.ranking.function_words import detect_language
-from vaultbridge.index.ranking.lookup import Concept, Term
+from vaultbridge.index.ranking.lookup import Concept, WeightedTerm
 
 OCCURRENCES: Final = 32
-"""How often one word is counted in one note: more changes no rank."""
+"""How often one word is counted in one note. Counting more would change no rank."""
 
 LEAD_CHARS: Final = 400
 """The beginning of a note, which usually says what it is about."""
 
 LANGUAGE_CHARS: Final = 2000
-"""The beginning of a note by which its language is known."""
+"""The beginning of a note, from which its language is detected."""
 
 SUMMARIES: Final = ("description", "summary", "abstract")
-"""Properties that say what a note is about."""
+"""Properties that usually say what a note is about."""
 
 LINK_CONTEXT_CHARS: Final = 100
-"""How far from a link the words still speak of its target."""
+"""How far from a link the text still counts as a description of its target."""
 
 LINKS_READ: Final = 400
-"""The most links of one note that are looked at: a long index names everything and describes nothing."""
+"""The most links of one note that are read: a long index names everything and describes nothing."""
 
 _CANVAS_SYNTAX: Final = re.compile(
     r'"(?:id|type|color|backgroundStyle|(?:from|to)(?:Node|Side|End))"\s*:\s*"[^"\r\n]*"'
@@ -43,10 +43,10 @@ _CANVAS_SYNTAX: Final = re.compile(
 )
 
 CARD_TEXTS: Final = ("text", "label", "file", "url")
-"""What a person wrote or chose on a card or an edge."""
+"""The members of a card or an edge that a person wrote or chose."""
 
 _FIELD_END: Final = "\x00"
-"""Between the fields of a note: separating words leaves it unchanged, and it is not part of a word."""
+"""Separates the fields of a note. Separating words leaves it unchanged, and it is not part of a word."""
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 
@@ -68,15 +68,16 @@ _decode_head = msgspec.msgpack.Decoder(
         msgspec.Raw,
     ]
 ).decode
-"""Reads of a stored note (`rows.encode_note`) what ranking needs: properties, aliases, headings and tags."""
+"""Decodes the parts of a stored note (`rows.encode_note`) that ranking needs: properties, aliases, headings
+and tags."""
 
 
 _NO_HEAD: Final[tuple[None, list[str], list[_Heading], list[tuple[str]]]] = (None, [], [], [])
 
 
-class Count:
-    """How often a concept occurs somewhere: the word itself, and all its forms and synonyms. `own` says
-    whether there is more than synonyms."""
+class ConceptCount:
+    """How often a concept occurs in some text: `words` counts the word itself, `forms` all forms and
+    synonyms. `own` is False if there are only synonyms."""
 
     __slots__ = ("forms", "own", "words")
 
@@ -86,13 +87,13 @@ class Count:
         self.own = False
 
 
-Counts = dict[int, Count]
-"""By the place of the concept."""
+ConceptCounts = dict[int, ConceptCount]
+"""Counts by the concept's position in the question."""
 
 
-class Section:
-    """A piece of a note from one heading to the next; before the first heading `title` is empty. `line` and
-    `end_line` are its first and last line, `start` its first character."""
+class SectionFeatures:
+    """A section, from one heading to the next, with its counts. Before the first heading `title` is empty.
+    `line` and `end_line` are its first and last line, `start` its first character."""
 
     __slots__ = ("counts", "end_line", "length", "level", "line", "start", "title")
 
@@ -103,14 +104,14 @@ class Section:
         self.start = start
         self.end_line = line
         self.length = 0
-        self.counts: Counts = {}
+        self.counts: ConceptCounts = {}
 
 
-class ReadNote:
-    """What ranking needs of one note. `terms` are those it may have. `fields` has the counts of each field,
-    `places` where each concept is in the separated text, `lines` on which lines. The body begins after line
-    `properties_end`. `language` is 1 if it is written in the language of the question: see
-    `PassageReader`."""
+class NoteFeatures:
+    """What ranking uses of one note. `terms` are those it may have. `fields` has the counts of each field;
+    `places` the concepts with their offsets in the separated text, and `lines` the lines that have one. The
+    body begins after line `properties_end`. `language` is 1 if the note is in the language of the question:
+    see `PassageReader`."""
 
     __slots__ = (
         "fields",
@@ -129,10 +130,10 @@ class ReadNote:
         self.id = id_
         self.text = text
         self.length = len(text.encode()) if not text.isascii() else len(text)
-        self.terms: list[tuple[int, Term]] = []
-        self.fields: dict[str, Counts] = {}
+        self.terms: list[tuple[int, WeightedTerm]] = []
+        self.fields: dict[str, ConceptCounts] = {}
         self.language = 0.0
-        self.sections: list[Section] = []
+        self.sections: list[SectionFeatures] = []
         self.places: list[tuple[int, int]] = []
         self.lines: set[int] = set()
         self.properties_end = 0
@@ -145,15 +146,15 @@ _place_of = itemgetter(0)
 
 
 class PassageReader:
-    """Reads notes for one question within one reading transaction. `having` is what a lookup knows of the
-    notes that words stand in; `language` is that of the question, or "" where it does not matter."""
+    """Reads notes for one question within one reading transaction. `by_word` has the notes that contain each
+    word, as far as the lookup found them; `language` is that of the question, or "" if it does not matter."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         concepts: list[Concept],
         paths: dict[int, str],
-        having: dict[str, set[int]],
+        by_word: dict[str, set[int]],
         language: str = "",
     ) -> None:
         self._db = db
@@ -161,22 +162,22 @@ class PassageReader:
         self._paths = paths
         self._language = language
         self._terms = [
-            (place, term, having.get(term.word))
+            (place, term, by_word.get(term.word))
             for place, concept in enumerate(concepts)
             for term in concept.terms
         ]
 
-    def _list_terms(self, id_: int) -> list[tuple[int, Term]]:
-        """Returns the terms that a note may have, with the places of their concepts. Most notes have few, and
-        looking for the others in their texts is what reading them costs."""
+    def _list_terms(self, id_: int) -> list[tuple[int, WeightedTerm]]:
+        """Returns the terms that a note may have, with the positions of their concepts. Most notes have few,
+        and searching their texts for the others would be most of the work."""
         return [(place, term) for place, term, notes in self._terms if notes is None or id_ in notes]
 
-    def read(self, id_: int) -> ReadNote:
+    def read(self, id_: int) -> NoteFeatures:
         row = self._db.execute(
             "SELECT notes.note, texts.text FROM notes LEFT JOIN texts USING (id) WHERE notes.id = ?", (id_,)
         ).fetchone()
         blob, text = row or (None, None)
-        note = ReadNote(id_, text or "")
+        note = NoteFeatures(id_, text or "")
         properties, aliases, headings, tags = _decode_head(blob)[:4] if blob is not None else _NO_HEAD
         note.terms = self._list_terms(id_)
         note.sections = _split(note.text, headings)
@@ -203,7 +204,7 @@ class PassageReader:
         )
         return note
 
-    def _count_body(self, note: ReadNote, written: str) -> None:
+    def _count_body(self, note: NoteFeatures, written: str) -> None:
         separated = separate_words(written)
         if "\r" in separated:
             separated = separated.replace("\r\n", "\n").replace("\r", "\n")
@@ -224,9 +225,9 @@ class PassageReader:
             note.places.append((at, place))
             note.lines.add(line)
 
-    def _count_fields(self, note: ReadNote, fields: dict[str, str]) -> None:
-        """Count in all fields together: most words stand in none of them, and one long text is separated
-        sooner than several short ones."""
+    def _count_fields(self, note: NoteFeatures, fields: dict[str, str]) -> None:
+        """Count in all fields at once, because most words are in none of them, and separating the words of
+        one long text is faster than of several short ones."""
         joined = separate_words(
             _FIELD_END.join([written.replace(_FIELD_END, " ") for written in fields.values()])
         )
@@ -239,8 +240,8 @@ class PassageReader:
             for at in found:
                 _add(note.fields.setdefault(names[bisect_right(ends, at)], {}), place, term)
 
-    def count_link_contexts(self, note: ReadNote) -> dict[int, Counts]:
-        """Returns what the note says around its links, by the file that each leads to. A line with many links
+    def count_link_contexts(self, note: NoteFeatures) -> dict[int, ConceptCounts]:
+        """Counts the concepts around the note's links, by the file that each leads to. A line with many links
         counts less for each."""
         if not note.places:
             return {}
@@ -251,7 +252,7 @@ class PassageReader:
         on_line: dict[int, int] = {}
         for line, _, _ in rows:
             on_line[line] = on_line.get(line, 0) + 1
-        found: dict[int, Counts] = {}
+        found: dict[int, ConceptCounts] = {}
         text = note.text
         at = 0
         for line, raw, target in rows:
@@ -265,9 +266,9 @@ class PassageReader:
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)
             end = at + LINK_CONTEXT_CHARS if end < 0 else end
             context = separate_words(text[start:end])
-            best: dict[int, Term] = {}
+            best: dict[int, WeightedTerm] = {}
             for place, term in note.terms:
-                # Once a link: a word that is repeated in the line describes the target no better.
+                # Once per link: a word that is repeated in the line describes the target no better.
                 if find_word(context, term.word) and (place not in best or best[place].weight < term.weight):
                     best[place] = term
             for place, term in best.items():
@@ -277,14 +278,15 @@ class PassageReader:
 
 
 def _blank_syntax(text: str) -> str:
-    """A canvas without the words of its format, such as "file" and "text": nobody wrote them. Its length
-    stays the same."""
+    """Blanks out the words of a canvas that belong to its format, such as "file" and "text", which nobody
+    wrote. The length stays the same."""
     return _CANVAS_SYNTAX.sub(lambda found: " " * len(found[0]), text)
 
 
 def read_cards(line: str) -> str:
-    """What the cards and edges on one line of a canvas say, without the JSON around it. The app writes each
-    on its own line; other programs write all of them on one. A line that is neither stays as it is."""
+    """Returns the text of the cards and edges on one line of a canvas, without the JSON around it. The app
+    writes each on its own line; other programs write all of them on one. Any other line is returned as it
+    is."""
     try:
         value = msgspec.json.decode(line.strip().rstrip(","))
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -297,10 +299,10 @@ def read_cards(line: str) -> str:
     return " ".join(" ".join(said).split())
 
 
-def _add(counts: Counts, place: int, term: Term) -> None:
+def _add(counts: ConceptCounts, place: int, term: WeightedTerm) -> None:
     count = counts.get(place)
     if count is None:
-        count = counts[place] = Count()
+        count = counts[place] = ConceptCount()
     count.forms += term.weight
     if not term.form:
         count.words += term.weight
@@ -309,7 +311,7 @@ def _add(counts: Counts, place: int, term: Term) -> None:
 
 
 def find_word(separated: str, word: str) -> list[int]:
-    """Returns where a word, or a run of neighbouring ones, occurs as a whole in separated text."""
+    """Returns the offsets in separated text where a word, or a run of adjacent words, occurs as a whole."""
     at = separated.find(word)
     if at < 0:
         return []
@@ -324,19 +326,19 @@ def find_word(separated: str, word: str) -> list[int]:
 
 
 def _in_word(char: str) -> bool:
-    """Whether a character of separated text belongs to a word: there all others are ASCII."""
+    """Whether a character of separated text belongs to a word. All that do not are ASCII."""
     return char >= "\x80" or char.isalnum()
 
 
-def _split(text: str, headings: list[_Heading]) -> list[Section]:
+def _split(text: str, headings: list[_Heading]) -> list[SectionFeatures]:
     lines = text.count("\n") + 1
     if "\r" in text:
         lines += text.count("\r") - text.count("\r\n")
-    sections: list[Section] = []
+    sections: list[SectionFeatures] = []
     if not headings or headings[0][2] > 1:
-        sections.append(Section("", 0, 1, 0))
+        sections.append(SectionFeatures("", 0, 1, 0))
     for level, title, line, start, _ in headings:
-        sections.append(Section(title, level, line, start))
+        sections.append(SectionFeatures(title, level, line, start))
     for at, section in enumerate(sections):
         last = at + 1 == len(sections)
         section.end_line = lines if last else sections[at + 1].line - 1
@@ -344,7 +346,7 @@ def _split(text: str, headings: list[_Heading]) -> list[Section]:
     return sections
 
 
-def join_headings(sections: list[Section], place: int) -> str:
+def join_headings(sections: list[SectionFeatures], place: int) -> str:
     """Returns the titles that lead to a section, outermost first, joined by ` > `."""
     section = sections[place]
     titles = [section.title]

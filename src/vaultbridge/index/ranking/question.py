@@ -1,7 +1,7 @@
-"""Reads a question: which words it asks for, which of them are only function words.
+"""Splits a question into units, and tells function words from the others. Pure: no I/O.
 
-A *unit* is what is looked up as one thing: a word, or two or three neighbouring characters of a script that
-is written without spaces between words. Pure: no I/O."""
+A *unit* is looked up as a whole: a word, or two or four adjacent characters of a script that is written
+without spaces between words."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from vaultbridge.index.query.parse import QUERY_CHARS, And, Term, parse_query
 from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose_language
 
 UNITS: Final = 48
-"""The most units of one question that are looked up. A question has about ten; a whole paragraph may be
-passed as one, and then its rarest words tell what it is about: see `lookup`."""
+"""The most units of one question that are looked up. A question has about ten. A whole paragraph may be
+passed too; then its rarest words show what it is about: see `lookup`."""
 
 READ_UNITS: Final = 6000
-"""The most units of which those are chosen: how rare a word is takes 20 µs to find out."""
+"""The most units from which those are chosen: finding out how rare a word is takes 20 µs."""
 
 GRAM: Final = 2
 LONG_GRAM: Final = 4
-"""How many neighbouring characters make a unit: two of Chinese, Japanese and Korean, four of scripts whose
+"""How many adjacent characters form a unit: two in Chinese, Japanese and Korean, four in scripts whose
 characters are letters, such as Thai."""
 
 LONG_GRAMS: Final = 8
 """The most units of such letters that are looked up, spread over the question. Every note has every letter,
-so each costs the table 20 ms on 10,000 notes. The others count in the notes that those lead to."""
+so each takes 20 ms on 10,000 notes. The other units count only in the notes that these find."""
 
 _WIDE_LETTERS: Final = 0x1100
 """From this code point on, separated characters are syllables and ideographs, not letters."""
@@ -41,13 +41,13 @@ _WRITTEN: Final = re.compile(r"\w+")
 _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 
 _NEIGHBOURS: Final = "  "
-"""Between two separated characters that have nothing between them in the text: see `fold.separate_words`."""
+"""What is between two separated characters that are adjacent in the text: see `fold.separate_words`."""
 
 
 class Unit(Struct, frozen=True):
-    """`shown` is the unit as asked, in lower case; `words` are its words in the full-text table. A `function`
-    unit is a function word and says little about the subject; a `light` one fits any subject. One that is not
-    `looked_up` counts only in notes that others lead to."""
+    """The smallest part of a question. `shown` is the unit as it was asked, in lower case; `words` are its
+    words in the full-text table. A `function` unit is a function word and says little about the subject; a
+    `light` one fits any subject. One that is not `looked_up` counts only in notes that other units find."""
 
     shown: str
     words: tuple[str, ...]
@@ -67,7 +67,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def match(self) -> str:
-        """The full-text query for it. Words have letters and digits only, so nothing needs escaping."""
+        """The full-text query for it. Words consist of letters and digits, so nothing needs escaping."""
         return f'"{" ".join(self.words)}"'
 
 
@@ -96,8 +96,8 @@ def _is_word(text: str) -> bool:
 
 
 class Question(Struct, frozen=True):
-    """`language` is the name of its stemmer or list of function words, "" when unknown; `usual` is the
-    language of the vault."""
+    """The units of a question. `language` is the name of its stemmer or list of function words, "" when
+    unknown; `usual` is the language of the vault."""
 
     units: tuple[Unit, ...]
     language: str
@@ -123,7 +123,7 @@ def read_question(text: str, usual: str = "") -> Question:
     ]
     units = _limit_long_grams(units)
     if len(units) > READ_UNITS:
-        # Those that mean something first: a long text must not fill up with the others.
+        # Units that are not function words come first, so that a long text is not filled up with those.
         chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:READ_UNITS]}
         units = [unit for unit in units if unit.words in chosen]
     return Question(tuple(units), language, text, usual)
@@ -152,7 +152,7 @@ def _split(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _split_run(run: list[str]) -> Iterator[tuple[str, ...]]:
-    """Splits neighbouring characters into overlapping grams; a shorter run is one unit."""
+    """Splits a run of adjacent characters into overlapping grams; a shorter run is one unit."""
     if not run:
         return
     size = GRAM if _is_wide(run[0]) else LONG_GRAM

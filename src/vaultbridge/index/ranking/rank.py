@@ -1,7 +1,7 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
-`lookup` chooses notes by their words, `passages` reads the best of them, `views` fuses what they say into one
-rank; this module leaves out what the caller may not see and finds the lines to show.
+`lookup` chooses notes by their words, `passages` reads the best of them, and `views` combines the scores into
+one rank. This module leaves out what the caller may not see and finds the lines to show.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
+from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.query.match import split_lines
 from vaultbridge.index.ranking.function_words import MARKERS
@@ -28,9 +28,9 @@ from vaultbridge.index.ranking.lookup import (
     shorten,
 )
 from vaultbridge.index.ranking.passages import (
+    NoteFeatures,
     PassageReader,
-    ReadNote,
-    Section,
+    SectionFeatures,
     find_word,
     join_headings,
     read_cards,
@@ -47,10 +47,10 @@ READ_NOTES: Final = 30
 with 150 the judged questions are answered no better."""
 
 LINKED_NOTES: Final = 10
-"""How many notes are read besides, because those describe them where they link to them."""
+"""How many more notes are read because the first ones describe them where they link to them."""
 
 RANKED_NOTES: Final = 1000
-"""The most notes that one question ranks: nobody reads further than that, and each must be checked against
+"""The most notes ranked for one question. Nobody reads further than that, and each must be checked against
 the caller's scope."""
 
 PAGE_NOTES: Final = 500
@@ -72,8 +72,8 @@ class RankedSection(Struct, frozen=True):
 
 
 class RankedNote(Struct, frozen=True):
-    """`sections` are best first. `missing` are words of the question that the note lacks; pieces of a script
-    without spaces are not among them. `views` has each view's part in the rank, if requested."""
+    """A note with its best sections first. `missing` are the words of the question that the note lacks,
+    except pieces of a script without spaces. `views` has each view's share of the score, if requested."""
 
     path: VaultPath
     score: float
@@ -84,9 +84,9 @@ class RankedNote(Struct, frozen=True):
 
 
 class RankedPage(Struct, frozen=True):
-    """`total` counts the notes that one can page through: those with a word of the question, at most
-    RANKED_NOTES. `with_all_words` says how many of them have all its words. During a first build `complete`
-    is False, and `indexed` of `searchable` notes were searched. `left_out` counts the words of a very long
+    """One page of notes. `total` counts all pages: the notes with a word of the question, at most
+    RANKED_NOTES. `with_all_words` counts those that have all its words. During a first build `complete` is
+    False, and `indexed` of `searchable` notes were searched. `left_out` counts the words of a very long
     question that were not looked up."""
 
     notes: tuple[RankedNote, ...]
@@ -110,23 +110,23 @@ def rank(
     extra_views: Sequence[ExtraView] = (),
 ) -> RankedPage:
     """Returns one page of notes by rank. It blocks for milliseconds. `visible` is called for every note
-    before it is counted or read; how rare a word is follows from all notes."""
-    _check("limit", limit, PAGE_NOTES)
-    _check("offset", offset, None)
-    _check("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
+    before it is counted or read, but how rare a word is depends on all notes."""
+    check_bound("limit", limit, PAGE_NOTES)
+    check_bound("offset", offset, None)
+    check_bound("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
         ranking = _Ranking(index, db, question, visible, extra_views)
         scored, rest = ranking.order()
         page = scored[offset : offset + limit]
         if len(page) < limit:
-            # Notes that were not read follow. There are up to a thousand, so only these few are scored.
+            # Notes that were not read follow. There are up to a thousand, so only those shown are scored.
             first = max(0, offset - len(scored))
             lowest = scored[-1].score if scored else 0.0
             shown = range(first, min(len(rest), first + limit - len(page)))
             page += [Scored(rest[place], lowest / (place + 2)) for place in shown]
-        notes = tuple(ranking.describe(one, sections_per_note, explain=explain) for one in page)
+        notes = tuple(ranking.describe(note, sections_per_note, explain=explain) for note in page)
         status = read_status(db)
-        ranked = [*(one.id for one in scored), *rest]
+        ranked = [*(note.id for note in scored), *rest]
         return RankedPage(
             notes,
             len(ranked),
@@ -136,12 +136,6 @@ def rank(
             status.total,
             ranking.left_out,
         )
-
-
-def _check(name: str, value: int, most: int | None) -> None:
-    if value < 0 or (most is not None and value > most):
-        bound = f"between 0 and {most}" if most is not None else "0 or more"
-        raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)
 
 
 class _Ranking:
@@ -168,30 +162,30 @@ class _Ranking:
         self.shortened = short is not question
         self.concepts = choose_concepts(vocabulary, short, count)
         most = MANY_NOTES if visible is None else -1
-        self.found = find_candidates(index, db, self.concepts, most=most)
+        self.candidates = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         foreign = question.language if sure and question.language != usual else ""
-        self.reader = PassageReader(db, self.concepts, self.paths, self.found.having, foreign)
+        self.reader = PassageReader(db, self.concepts, self.paths, self.candidates.by_word, foreign)
         self.views = Views(self.concepts, index.sizes(db)[1])
 
     def order(self) -> tuple[list[Scored], list[int]]:
         """Returns the notes that were read, best first, and those that follow them."""
         exact = self._find_exact_names()
         extra = self._place_extra_views()
-        first = {**dict.fromkeys((*extra, *exact), 0.0), **self.found.scores}
+        first = {**dict.fromkeys((*extra, *exact), 0.0), **self.candidates.scores}
         chosen = self._choose(first, sure={*exact, *extra})
         read = {id_: self.reader.read(id_) for id_ in chosen[: READ_NOTES + len(exact) + len(extra)]}
         self._read_linked(read)
         scored = self.views.fuse(read, exact, extra)
-        scored.sort(key=lambda one: (-one.score, self.paths[one.id]))
+        scored.sort(key=lambda note: (-note.score, self.paths[note.id]))
         rest = [id_ for id_ in chosen if id_ not in read]
         return scored, rest[: RANKED_NOTES - len(scored)]
 
     def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
-        """Returns the best visible notes by their first rank, those that are `sure` before all others."""
-        # By number first, so that notes of the same rank have one order.
+        """Returns the best visible notes by their preliminary score, those that are `sure` first."""
+        # Sorted by id first, so that notes with the same score always have the same order.
         order = sorted(sorted(first), key=first.__getitem__, reverse=True)
         if sure:
             order = [*(id_ for id_ in order if id_ in sure), *(id_ for id_ in order if id_ not in sure)]
@@ -205,9 +199,9 @@ class _Ranking:
                     break
         return chosen
 
-    def _read_linked(self, read: dict[int, ReadNote]) -> None:
-        """Count for each note what the notes that were read say where they link to it, and read the best of
-        the linked notes too."""
+    def _read_linked(self, read: dict[int, NoteFeatures]) -> None:
+        """Count the text around the links of the notes that were read for the notes that they lead to, and
+        read the best of those too."""
         linked: dict[int, float] = {}
         for note in list(read.values()):
             for target, counts in self.reader.count_link_contexts(note).items():
@@ -234,7 +228,8 @@ class _Ranking:
         return {id_: how for id_, how in found.items() if id_ in self.searchable}
 
     def _place_extra_views(self) -> dict[int, dict[str, tuple[float, int]]]:
-        """Returns what each view computed elsewhere gives each note: its best score, at most 1, and line."""
+        """Returns, for each note and each view computed elsewhere, the best score, at most 1, and its
+        line."""
         given: dict[int, dict[str, tuple[float, int]]] = {}
         for view in self.extra_views:
             best: dict[int, tuple[float, int]] = {}
@@ -250,29 +245,29 @@ class _Ranking:
         return given
 
     def count_complete(self, ranked: list[int]) -> int:
-        """Counts the notes that have every word of the question. Nobody knows the words of a script without
-        spaces; there a note has them that has at least half of the pairs of characters."""
+        """Counts the notes that have every word of the question. In a script without spaces the words are
+        unknown; there a note counts if it has at least half of the pairs of characters."""
         if self.shortened:
             return 0
         looked_up = [
-            (concept.unit, holding)
-            for concept, holding in zip(self.concepts, self.found.holding, strict=True)
+            (concept.unit, notes)
+            for concept, notes in zip(self.concepts, self.candidates.by_concept, strict=True)
             if concept.unit.looked_up
         ]
         held = set(ranked) if looked_up else set()
-        for unit, holding in looked_up:
+        for unit, notes in looked_up:
             if not unit.is_gram:
-                held &= holding
-        grams = [holding for unit, holding in looked_up if unit.is_gram]
-        return sum(1 for id_ in held if 2 * sum(id_ in holding for holding in grams) >= len(grams))
+                held &= notes
+        grams = [notes for unit, notes in looked_up if unit.is_gram]
+        return sum(1 for id_ in held if 2 * sum(id_ in notes for notes in grams) >= len(grams))
 
-    def describe(self, one: Scored, sections: int, *, explain: bool) -> RankedNote:
-        note = one.note or self.reader.read(one.id)
+    def describe(self, scored: Scored, sections: int, *, explain: bool) -> RankedNote:
+        note = scored.note or self.reader.read(scored.id)
         lines = split_lines(note.text)
-        if self.paths[one.id].endswith(".canvas"):
+        if self.paths[scored.id].endswith(".canvas"):
             lines = [read_cards(line) for line in lines]
         scores = [self.views.score_section(note, section) for section in note.sections]
-        for line, gain in one.lines:
+        for line, gain in scored.lines:
             for place, section in enumerate(note.sections):
                 if section.line <= line <= section.end_line:
                     scores[place] += gain
@@ -293,26 +288,26 @@ class _Ranking:
             for place, concept in enumerate(self.concepts)
             if note.lacks(place) and not concept.unit.is_gram
         )
-        (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (one.id,)).fetchone()
-        parts = (one.parts or {}) if explain else {}
-        return RankedNote(VaultPath(self.paths[one.id]), one.score, modified, ranked, missing, parts)
+        (modified,) = self.db.execute("SELECT mtime_ns FROM files WHERE id = ?", (scored.id,)).fetchone()
+        parts = (scored.parts or {}) if explain else {}
+        return RankedNote(VaultPath(self.paths[scored.id]), scored.score, modified, ranked, missing, parts)
 
 
 LINES_PER_SECTION: Final = 3
 """The most lines shown of one section."""
 
 SHARE_OF_BEST: Final = 0.35
-"""A line that says less than this share of what the best one says is not shown."""
+"""A line that scores less than this share of the best line's score is not shown."""
 
 LINES_READ: Final = 2000
-"""The most lines of one section with a word of the question that are looked at."""
+"""The most lines of one section with a word of the question that are scored."""
 
 
 def find_lines(
-    concepts: list[Concept], note: ReadNote, section: Section, lines: list[str]
+    concepts: list[Concept], note: NoteFeatures, section: SectionFeatures, lines: list[str]
 ) -> tuple[HitMatch, ...]:
-    """Returns the best lines of a section in order; none when only the note's name matches. A sentence that
-    says as much as a property is shown instead of it."""
+    """Returns the best lines of a section in order; none if only the note's name matches. A sentence is
+    preferred to a property with the same score."""
     held = [concepts[place] for place in section.counts]
     weights: dict[int, float] = {}
     last = min(section.end_line, len(lines))
@@ -358,7 +353,7 @@ def _mark(number: int, line: str, words: list[str]) -> HitMatch:
 
 
 def _stands_alone(folded: str, start: int, end: int) -> bool:
-    """Whether no letter of the same word comes before or after."""
+    """Whether no letter of the same word precedes or follows."""
     if stands_apart(folded[start]):
         return True
     return not (start and _joins(folded[start - 1])) and not (end < len(folded) and _joins(folded[end]))
@@ -371,11 +366,11 @@ def _joins(char: str) -> bool:
 
 
 COMMON_SHARE: Final = 0.2
-"""The share of notes with a language's commonest words from which it is the language of a vault."""
+"""A language is that of the vault if at least this share of the notes have its commonest words."""
 
 FORGOTTEN_CHANGE: Final = 0.5
-"""By what share the number of notes must change before the language is looked for again: an edit does not
-change it, and looking takes some milliseconds."""
+"""By what share the number of notes must change before the vault's language is detected again. An edit does
+not change it, and detecting it takes some milliseconds."""
 
 
 def find_language(index: Index, db: sqlite3.Connection) -> str:

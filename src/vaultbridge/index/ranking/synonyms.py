@@ -1,8 +1,8 @@
-"""English beyond its stemmer: everyday words for the same thing, irregular forms, the two spellings. Pure: no
-I/O.
+"""What the stemmer does not know of English: everyday synonyms, irregular forms, British and American
+spelling. Pure: no I/O.
 
-People ask for a picture where the note says image. Words between two commas are one thing and stand in for
-each other at a small weight. These are common words alone: the words of a trade mean what they say."""
+People ask for a picture where the note says image. Words between two commas are synonyms and replace each
+other at a small weight. The lists contain only common words, because technical terms are used exactly."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ award prize, record album, broadcast air, television tv, radio wireless, newspap
 editor publisher, university college, degree diploma, exam test, theory hypothesis, proof evidence,
 observation measurement, telescope observatory, rocket spacecraft, satellite moon, astronaut cosmonaut
 """
-"""Everyday words for the same thing: each stands in for the others."""
+"""Everyday synonyms, in groups: each word can replace the others."""
 
 _NARROWER: Final = """
 laptop phone smartphone tablet computer pc mac > device devices, ipad iphone android smartphone > mobile,
@@ -148,7 +148,8 @@ overwrote overwritten yesterday older > version history, colour color font > app
 coworkers colleagues family > shared team, minutes protocol > meeting, notepad page > note,
 typing typed > write type, doctor nurse > hospital
 """
-"""Words that lead to others, but not the other way round: who asks for a laptop may mean any device."""
+"""Words that can be replaced by others, but not the other way round: a question about a laptop may mean any
+device."""
 
 _IRREGULAR: Final = """
 arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bind bound,
@@ -171,21 +172,21 @@ tooth teeth, mouse mice, goose geese, person people, life lives, knife knives, l
 wolf wolves, shelf shelves, index indices, matrix matrices, vertex vertices, criterion criteria,
 phenomenon phenomena, medium media, datum data, analysis analyses, crisis crises
 """
-"""Forms of one word that no stemmer brings together."""
+"""Irregular forms of words, which no stemmer finds."""
 
 _SPELLINGS: Final = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("ll", "l"))
-"""British and American."""
+"""British and American spellings."""
 
 
 Stem = Callable[[str], str]
 
 _BEGINNING: Final = 3
-"""Words with the same stem have as many first letters in common, so that few stems need to be compared."""
+"""How many first letters words with the same stem share, so that few stems need to be compared."""
 
 
 @lru_cache(1)
 def _load_synonyms() -> dict[str, dict[str, tuple[str, ...]]]:
-    """Returns the words that each word leads to, by its beginning."""
+    """Returns the synonyms of each word, grouped by the word's first letters."""
     leads: dict[str, list[str]] = {}
     for group in _list_groups(_GROUPS):
         for word in group:
@@ -214,7 +215,7 @@ def _list_groups(text: str) -> Iterator[list[str]]:
 
 
 def find_synonyms(words: set[str], stem: Stem) -> tuple[str, ...]:
-    """Returns words for the same thing as any of the forms of a word, whatever form it has here."""
+    """Returns the synonyms of a word, given some of its forms, whichever form the lists have."""
     known = _load_synonyms()
     stems = {stem(word) for word in words}
     found = [
@@ -228,13 +229,13 @@ def find_synonyms(words: set[str], stem: Stem) -> tuple[str, ...]:
 
 
 def find_irregular_forms(words: set[str]) -> tuple[str, ...]:
-    """Returns irregular forms of the word that has these regular ones: wrote and written for write."""
+    """Returns the irregular forms of the word that has these regular forms: wrote and written for write."""
     known = _load_irregular()
     return tuple(dict.fromkeys(other for word in sorted(words) for other in known.get(word, ())))
 
 
 def respell(word: str) -> set[str]:
-    """Returns the other spellings that a word may have; most of them no word at all."""
+    """Returns spellings that the word may have in British or American English; most of them are not words."""
     return {
         word.replace(old, new)
         for pair in _SPELLINGS

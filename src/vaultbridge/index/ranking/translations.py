@@ -1,8 +1,8 @@
 """Common words of notes and of programs in twelve languages and English, so that a question in one language
 finds notes in another. Pure: no I/O.
 
-Between two commas stands an English word with the words for it. Translations go by way of English. A word
-that the notes have themselves is never translated: see `lookup`."""
+Between two commas there is an English word and its translations. Words are translated by way of English. A
+word that occurs in the notes is never translated: see `lookup`."""
 
 from __future__ import annotations
 
@@ -358,11 +358,11 @@ community 커뮤니티, developer 개발자, connect 연결, user 사용자, dat
 }
 
 UNSPACED: Final = ("chinese", "japanese", "korean")
-"""Languages whose words are looked for in a whole question: it has no spaces, or its words take endings.
-Notes in them are not found by translation."""
+"""Languages whose words are searched for in the whole question, because it has no spaces or its words have
+endings attached. Notes in these languages are not found by translation."""
 
 _BEGINNING: Final = 3
-"""Words with the same stem have as many first letters in common, so that few stems need to be compared."""
+"""How many first letters words with the same stem share, so that few stems need to be compared."""
 
 Stem = Callable[[str, str], str]
 """Returns the stem of a word of a language."""
@@ -378,8 +378,8 @@ def _load(language: str) -> dict[str, tuple[str, ...]]:
 
 
 def translate(word: str, language: str, into: str, stem: Stem) -> tuple[str, ...]:
-    """Returns the words of another language for a word, both folded, whatever form it has. Without a language
-    it may be of any, and has the form of a dictionary."""
+    """Translates a word, in any form, into another language; all words are folded. If `language` is empty,
+    the word may be of any language, but must have the form that the lists have."""
     if into in UNSPACED:
         return ()
     if language:
@@ -405,7 +405,8 @@ def _is_one_of(word: str, words: tuple[str, ...], language: str, stem: Stem) -> 
 
 
 def translate_unspaced(text: str, into: str) -> dict[str, tuple[str, ...]]:
-    """Returns the words of a text in a language without spaces that have a translation, and those."""
+    """Returns the words in a text of a language without spaces that have a translation, with the
+    translations."""
     folded = fold_text(text)
     found: dict[str, list[str]] = {}
     for language in UNSPACED:
@@ -413,7 +414,7 @@ def translate_unspaced(text: str, into: str) -> dict[str, tuple[str, ...]]:
             for word in words:
                 if word in folded:
                     found.setdefault(word, []).append(english)
-    # 文件夹 is a folder and no file.
+    # 文件夹 is a folder, not a file.
     whole = [word for word in found if not any(word != other and word in other for other in found)]
     return {word: others for word in whole if (others := _list_words(found[word], into))}
 
@@ -422,4 +423,4 @@ def _list_words(english: list[str], into: str) -> tuple[str, ...]:
     if into in UNSPACED:
         return ()
     known = _load(into)
-    return tuple(dict.fromkeys(word for one in english for word in known.get(one, ())))
+    return tuple(dict.fromkeys(word for term in english for word in known.get(term, ())))

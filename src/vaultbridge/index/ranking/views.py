@@ -1,10 +1,11 @@
-"""Fuses several views of the notes that were read into one rank. Pure: no I/O.
+"""Combines several views of the notes that were read into one rank. Pure: no I/O.
 
-Each view scores every note in its own way: the words themselves and all their forms, both weighted by field
-(BM25F); the best section; how rare the words are (close to the cosine of tf-idf); how close together they
-are; and, in a vault of several languages, whether the note is in that of the question. A view is divided by
-its best score for this question, so that none outweighs the others by its scale, and the parts are added.
-`benchmarks/retrieval_bench.py` measures what each is worth."""
+Each view scores every note in its own way: by the words themselves and by all their forms, both weighted by
+field (BM25F); by the best section; by how rare the words are (close to the cosine of tf-idf); by how close
+together they are; and, in a vault of several languages, by whether the note is in the language of the
+question. Each view's scores are divided by its best score for this question, so that none outweighs the
+others by its scale, and the weighted results are added. `benchmarks/retrieval_bench.py` measures how much
+each contributes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.index.ranking.lookup import Concept
-from vaultbridge.index.ranking.passages import Count, Counts, ReadNote, Section
+from vaultbridge.index.ranking.passages import ConceptCount, ConceptCounts, NoteFeatures, SectionFeatures
 
 FIELD_WEIGHTS: Final = {
     "name": 5.0,
@@ -27,8 +28,8 @@ FIELD_WEIGHTS: Final = {
     "links": 2.0,
     "body": 1.0,
 }
-"""How much a word counts in each field. Headings, tags and the lead are in the body too; `links` is what
-other notes say where they link to this one."""
+"""How much a word counts in each field. Headings, tags and the lead are in the body too; `links` is the text
+around links in other notes that lead to this one."""
 
 VIEW_WEIGHTS: Final = {
     "words": 1.0,
@@ -49,13 +50,13 @@ SECTION_LENGTH_SHARE: Final = 0.5
 
 RARITY: Final = 1.5
 RARITY_LENGTH: Final = 0.4
-"""In the view of rare words, the powers of a word's rarity and of a note's length."""
+"""The exponents of a word's rarity and of a note's length in the view of rare words."""
 
 NEAR_CHARS: Final = 40
 """Two words are close together when there are no more characters than this between their beginnings."""
 
 EXACT: Final = {"name": 20.0, "alias": 10.0}
-"""Above what all views together can give: a note whose name or alias is the question comes first."""
+"""More than all views together can give: a note whose name or alias is the question comes first."""
 
 
 class ExtraView(Struct, frozen=True):
@@ -66,13 +67,13 @@ class ExtraView(Struct, frozen=True):
 
 
 class Scored(Struct):
-    """A note with its score. `note` is None if it was not read; `parts` is what each view gave; `lines` are
-    places that views computed elsewhere point to, with how much. There are up to a thousand, most of them not
-    read, so nothing is made for those."""
+    """A note with its score. `note` is None if it was not read; `parts` is each view's share; `lines` are the
+    lines that views computed elsewhere point to, with their scores. There are up to a thousand of these, most
+    of them not read, so the defaults allocate nothing."""
 
     id: int
     score: float
-    note: ReadNote | None = None
+    note: NoteFeatures | None = None
     parts: dict[str, float] | None = None
     lines: Sequence[tuple[int, float]] = ()
 
@@ -84,23 +85,23 @@ class Views:
         self._concepts = concepts
         self._average = average_length
         self._section_average = 1.0
-        self._links: dict[int, Counts] = {}
+        self._links: dict[int, ConceptCounts] = {}
 
-    def add_link_context(self, id_: int, counts: Counts) -> None:
-        """Add what one note says where it links to another."""
+    def add_link_context(self, id_: int, counts: ConceptCounts) -> None:
+        """Add the counts from the text around links to a note."""
         held = self._links.setdefault(id_, {})
         for place, count in counts.items():
-            total = held.setdefault(place, Count())
+            total = held.setdefault(place, ConceptCount())
             total.words += count.words
             total.forms += count.forms
 
     def fuse(
         self,
-        read: dict[int, ReadNote],
+        read: dict[int, NoteFeatures],
         exact: dict[int, str],
         extra: dict[int, dict[str, tuple[float, int]]],
     ) -> list[Scored]:
-        """Returns the notes that were read with their scores, in no order."""
+        """Returns the notes that were read with their scores, in no particular order."""
         sections = [section.length for note in read.values() for section in note.sections]
         self._section_average = max(1.0, sum(sections) / max(1, len(sections)))
         raw = {id_: self._compute(note) for id_, note in read.items()}
@@ -123,7 +124,7 @@ class Views:
             fused.append(Scored(id_, sum(parts.values()), read[id_], parts, lines))
         return fused
 
-    def _compute(self, note: ReadNote) -> dict[str, float]:
+    def _compute(self, note: NoteFeatures) -> dict[str, float]:
         fields = {**note.fields, "links": self._links.get(note.id, {})}
         words = [0.0] * len(self._concepts)
         forms = [0.0] * len(self._concepts)
@@ -153,8 +154,8 @@ class Views:
             if weight
         )
 
-    def score_section(self, note: ReadNote, section: Section) -> float:
-        """Returns how well a section answers, by the words and by their forms."""
+    def score_section(self, note: NoteFeatures, section: SectionFeatures) -> float:
+        """Returns how well a section matches, by the words and by their forms."""
         if not section.counts:
             return 0.0
         share = SECTION_LENGTH_SHARE
@@ -165,8 +166,8 @@ class Views:
             score += gain * (count.words / (count.words + length) + count.forms / (count.forms + length))
         return score
 
-    def _measure_closeness(self, note: ReadNote) -> float:
-        """Returns how many different words of the question are close together. A pair counts as much as the
+    def _measure_closeness(self, note: NoteFeatures) -> float:
+        """Scores how many different words of the question are close together. A pair counts as much as the
         more common of its two words."""
         best: dict[tuple[int, int], float] = {}
         last_at, last = -1, -1

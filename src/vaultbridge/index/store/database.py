@@ -1,13 +1,13 @@
-"""The index file of one vault: connections, transactions, and what the file says about itself.
+"""Manages the index file of one vault: connections, transactions, and its own metadata.
 
 Several processes may have the same file open. Each has one writing connection behind a lock and a few reading
 ones; a write is one short IMMEDIATE transaction. A file that was deleted, is damaged or has another version
-is replaced by an empty one, with a warning in the log, and the vault's index leader fills it again. Which
-rows there are is decided in `write` and in the queries.
+is replaced by an empty one, with a warning in the log, and the vault's index leader fills it again. What the
+rows contain is decided in `write` and in the queries.
 
-`Terms` is the dictionary of all words in the index. A search is for substrings, but the full-text table knows
-only whole words and prefixes. The words that contain `bridg` are found by searching all of them as one run of
-bytes: 30,000 words take 0.2 ms, a million about 10 ms, and each costs its own length in memory.
+`Terms` is the dictionary of all words in the index. A search is for substrings, but the full-text table finds
+only whole words and prefixes. So the words that contain `bridg` are found by searching all words as one long
+run of bytes: 30,000 words take 0.2 ms, a million about 10 ms, and each costs its own length in memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SEPARATOR: Final = b"\n"
 
 
 class Terms:
-    """The words loaded so far. Any thread may use it."""
+    """The words of the index, as far as they are loaded. Any thread may use it."""
 
     __slots__ = ("_guard", "_last", "_words")
 
@@ -99,7 +99,8 @@ log = logging.getLogger(__name__)
 
 
 class IndexStatus(Struct, frozen=True):
-    """`generation` counts committed changes. While `building`, `done` of `total` notes are searchable."""
+    """The state of the index. `generation` counts committed changes. While `building`, `done` of `total`
+    notes are searchable."""
 
     generation: int
     state: State
@@ -113,16 +114,17 @@ class IndexStatus(Struct, frozen=True):
 
 
 class Index:
-    """Open it with `Index.open`. Any thread may use it; every query goes through `reading`."""
+    """The index of one vault. Open it with `Index.open`. Any thread may use it; every query goes through
+    `reading`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / schema.INDEX_FILE
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
-        """The language of most notes, with how many notes there were: see `ranking.rank`."""
+        """The language of most notes, and how many notes there were when it was found: see `ranking.rank`."""
         self.forms: tuple[int, dict[tuple[str, str, str, int], list[str]]] | None = None
-        """The forms of words that were asked for, with the generation: see `ranking.lookup`."""
+        """Forms of words that were looked up, with the generation they belong to: see `ranking.lookup`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -201,7 +203,7 @@ class Index:
             if self._writer is not None:
                 with suppress(sqlite3.OperationalError):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                # This frees its page cache and the words that the full-text table had gathered.
+                # This frees its page cache and the words that the full-text table had collected.
                 self._writer.close()
                 self._writer = None
         release_memory()
@@ -266,8 +268,8 @@ class Index:
         return times
 
     def sizes(self, db: sqlite3.Connection) -> tuple[array[int], float]:
-        """Returns the size of each file in bytes, whose place is the file's id, and the average size of those
-        that are searched. Shared: do not change it."""
+        """Returns an array of the files' sizes in bytes, by file id, and the average size of those that are
+        searched. Shared: do not change it."""
         generation = read_meta(db, "generation")
         with self._guard:
             if self._sizes is not None and self._sizes[0] == generation:
@@ -319,7 +321,7 @@ class Index:
             yield
 
     def _create(self) -> None:
-        # Under another name first, so that no process ever opens a file without tables.
+        # Created under another name first, so that no process ever opens a file without tables.
         fresh = self.file.with_name(f"{self.file.name}.{os.getpid()}.new")
         schema.remove(fresh)
         try:
@@ -411,7 +413,7 @@ class Index:
         if code == sqlite3.SQLITE_FULL:
             return EngineFailure("The disk is full: the search index cannot be written.")
         log.error("The search index failed: %s", error)
-        # Damage shows in many ways: the next use checks the file as if it had never been opened.
+        # Damage shows in many ways, so the next use checks the file as if it had never been opened.
         self._identity = None
         return EngineFailure("The search index failed; see the log for the reason.")
 
@@ -448,8 +450,8 @@ def read_status(db: sqlite3.Connection) -> IndexStatus:
 
 
 ARENAS: Final = 2
-"""Heaps of the C library, which makes up to eight per processor so that threads need not wait for each other.
-Ours wait for the interpreter anyway, and each heap keeps the memory its threads freed: some MB."""
+"""The most heaps of the C library. It makes up to eight per processor, so that threads need not wait for each
+other. Ours wait for the interpreter anyway, and each heap retains some MB that its threads have freed."""
 
 _M_ARENA_MAX: Final = -8
 """The number of the option in <malloc.h>."""
@@ -468,7 +470,7 @@ def limit_heaps() -> None:
 def release_memory() -> None:
     """Return freed memory to the system, which takes some milliseconds.
 
-    glibc keeps what was freed: after a first build that took 100 MB, a server would hold most of it."""
+    glibc retains freed memory: after a first build that took 100 MB, a server would still have most of it."""
     if sys.platform == "linux":
         import ctypes
 

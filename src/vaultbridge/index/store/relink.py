@@ -1,10 +1,10 @@
-"""Derives a note from what the index knows of it, when nothing but the targets of wikilinks has changed.
+"""Derives a parsed note from the one in the index, when nothing but the targets of wikilinks has changed.
 
-A rename of a note that hundreds link to changes hundreds of notes in this way, and parsing each again takes
-several times as long. What is derived equals what the parser would return. So only changes that none of its
-rules can notice are taken: of `[[target#part|text]]` only the target may differ, both targets must be written
-without characters that mean something to Markdown, and nothing whose text is stored (headings, tasks, titles
-of callouts, footnotes, fields) may contain the link. In every other case the caller parses.
+Renaming a note that hundreds link to changes hundreds of notes in this way, and parsing each again takes
+several times as long. The result equals what the parser would return, so only changes that no parsing rule
+depends on are accepted: in `[[target#part|text]]` only the target may differ, both targets must be free of
+characters that mean something in Markdown, and nothing whose text is stored (headings, tasks, titles of
+callouts, footnotes, fields) may contain the link. In every other case the caller parses.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PLAIN_WIKI: Final = re.compile(r"(!?\[\[)(\w(?:[\w ().,/&'+-]*\w)?)((?:#|\\?\|)
 _BLANK_LINE: Final = ("\n\n", "\n\r\n", "\r\r")
 
 _MAY_GO_ON: Final = ("](", "<")
-"""Before a link in the same paragraph, these may begin a Markdown link or a tag that ends in the target or
-after it. Whether they do depends on blanks, quotes and parentheses, which a target may have."""
+"""These, before a link in the same paragraph, may begin a Markdown link or a tag that ends inside the target
+or after it. Whether they do depends on blanks, quotes and parentheses, which a target may contain."""
 
 _HEADINGS, _LINKS, _TASKS, _CALLOUTS, _FOOTNOTES, _FIELDS, _PROBLEMS = 2, 4, 5, 7, 8, 9, 10
 """Places in `decode_parts`."""
@@ -41,7 +41,7 @@ _RAW, _TARGET, _KIND, _LINE, _START, _END = 0, 1, 5, 6, 7, 8
 """Places in a link."""
 
 _Replaced = list[tuple[list[Any], re.Match[str]]]
-"""Links as they were, each with what is written in its place."""
+"""The old links, each with the match of the new one."""
 
 
 class Known(Struct, frozen=True):
@@ -52,8 +52,8 @@ class Known(Struct, frozen=True):
 
 
 def relink(known: Known, text: str) -> Note | None:
-    """Returns the note that the changed text is parsed into; None when it has to be parsed."""
-    # A field is named by what is before it on its line, which may be a link.
+    """Returns the note that parsing the changed text would give, or None if it has to be parsed."""
+    # The name of a field is the text before it on its line, which may be a link.
     if "::" in known.text:
         return None
     parts = decode_parts(known.note)
@@ -91,10 +91,10 @@ def _find_replaced(links: Iterable[list[Any]], before: str, text: str) -> _Repla
 
 
 def _is_text_stored(parts: list[Any], replaced: _Replaced) -> bool:
-    """Whether the text of something that contains one of the links is stored too."""
+    """Whether one of the links is inside something whose text is stored too."""
     lines = {link[_LINE] for link, _ in replaced}
     if any(item[0] == "inline" for item in parts[_FOOTNOTES]):
-        # It may go on over several lines.
+        # It may span several lines.
         return True
     return any(item[at] in lines for part, at in _TEXT_LINES for item in parts[part])
 
@@ -109,8 +109,8 @@ def _may_be_inside(before: str, replaced: _Replaced) -> bool:
 
 
 def _replace(parts: list[Any], replaced: _Replaced) -> bool:
-    """Puts the new targets into their links, and moves everything after them. False when an offset is inside
-    of a link that was replaced."""
+    """Puts the new targets into their links and shifts everything after them. Returns False if an offset is
+    inside a link that was replaced."""
     starts = [link[_START] for link, _ in replaced]
     ends = [link[_END] for link, _ in replaced]
     moved = [0]

@@ -43,7 +43,7 @@ PROPERTY_JSON_CHARS: Final = 64 * 1024
 """Longer property values are null to queries (the note itself still has them)."""
 
 PROPERTY_DEPTH: Final = 64
-"""Deeper values are left out when a property must be made storable, which is done by recursion."""
+"""Deeper values are left out when a property is made storable, because that works by recursion."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _DATETIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
@@ -129,10 +129,10 @@ _SECTIONS: Final = {
     "tasks": 5,
     "problems": 10,
 }
-"""Where the parts of a note that have their own rows, or words that rank higher, are in its encoded form."""
+"""The positions, in an encoded note, of the parts that have rows of their own or words that rank higher."""
 
 HEAD_SECTIONS: Final = frozenset({"headings", "tags", "aliases"})
-"""Those whose words `join_heads` joins."""
+"""The parts whose words `join_heads` joins."""
 
 
 def find_changed_sections(before: bytes, after: bytes) -> frozenset[str]:
@@ -157,8 +157,8 @@ def decode_link_kind(flags: int) -> LinkKind:
 def parse_rows(
     kind: str, data: bytes, hash_: str, derive: Callable[[str], Note | None] | None = None
 ) -> Rows:
-    """Parses a note or canvas into rows. `derive` is asked first for the note of a text, and says None when
-    it has to be parsed."""
+    """Parses a note or canvas into rows. `derive` may return the parsed note of a text; None means that it
+    has to be parsed."""
     if len(data) > NOTE_PARSE_BYTES:
         message = f"The file has {len(data)} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return build_rows(Note(problems=(Problem("too-large", message),)), None, hash_)
@@ -209,10 +209,10 @@ def build_rows(note: Note, text: str | None, hash_: str) -> Rows:
         return _build_rows(note, text, hash_)
     except (OverflowError, UnicodeEncodeError, TypeError, RecursionError):
         # YAML can express what MessagePack and SQLite cannot store: huge numbers, escaped lone surrogates.
-        return _build_rows(_make_note_make_storable(note), text, hash_)
+        return _build_rows(_make_note_storable(note), text, hash_)
 
 
-def _make_note_make_storable(note: Note) -> Note:
+def _make_note_storable(note: Note) -> Note:
     properties = note.properties
     if properties is not None:
         values = {
@@ -239,7 +239,7 @@ def _make_storable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 63:
-        # Obsidian's numbers are those of JavaScript.
+        # Obsidian's numbers are JavaScript's.
         return float(value) if value.bit_length() < 1024 else None
     if depth >= PROPERTY_DEPTH:
         return None
@@ -289,8 +289,8 @@ def collect_terms(rows: Rows, path: str) -> set[str]:
 
 
 def collect_new_terms(before: str, after: str) -> set[str]:
-    """Returns the words of a changed text that it may not have had before: those of its changed part, from
-    one ASCII blank to another, because no word, and nothing that becomes one, extends across them."""
+    """Returns the words that may be new in a changed text: those of the changed part, extended to ASCII
+    blanks on both sides, because no word extends across a blank, before or after folding."""
     start = count_common(before, after)
     end = count_common(before[start:][::-1], after[start:][::-1])
     first = max(after.rfind(" ", 0, start), after.rfind("\n", 0, start)) + 1
@@ -299,14 +299,14 @@ def collect_new_terms(before: str, after: str) -> set[str]:
     return set(split_words(after[first : min(blanks, default=len(after))]))
 
 
-def count_common(one: str, other: str) -> int:
+def count_common(text: str, other: str) -> int:
     """Returns how many characters two texts have in common at their start."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
+    low, high = 0, min(len(text), len(other))
+    if text[:high] == other[:high]:
         return high
     while low < high - 1:
         middle = (low + high) // 2
-        if one[low:middle] == other[low:middle]:
+        if text[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
@@ -29,9 +30,9 @@ about a second."""
 
 READER_CACHE_KIB: Final = 1024
 WRITER_CACHE_KIB: Final = 2048
-"""SQLite's page caches. The system's own cache holds the file; larger ones here only cost memory (measured:
-queries on 10,000 notes are no faster above 1 MiB, nor is indexing an edit or a rename above 2). A first build
-has more for its time."""
+"""The sizes of SQLite's page caches. The file is in the system's own cache, so larger ones here only cost
+memory (measured: queries on 10,000 notes are no faster above 1 MiB, nor is indexing an edit or a rename
+above 2). A first build uses more while it lasts."""
 
 PAGE_BYTES: Final = 8192
 """Two notes of the usual size fit into a page; with 4096 bytes the second would need overflow pages."""
@@ -40,8 +41,8 @@ WAL_BYTES: Final = 32 * 1024 * 1024
 """The largest write-ahead file left after a checkpoint: a first build makes it grow."""
 
 WAL_PAGES: Final = 4000
-"""How long the write-ahead file may become before the commit that makes it so long copies it into the index:
-that takes tens of ms, for which a query may be waiting. A large change is copied right after it instead
+"""How long the write-ahead file may become. The commit that exceeds this copies the file into the index, for
+tens of ms, while a query may be waiting. A large change is copied right after its commit instead
 (`Index.checkpoint`)."""
 
 PENDING: Final = 0
@@ -116,12 +117,12 @@ CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='a
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 """
-"""`files.trusted` is 0 while a file's timestamp is too young to prove that its content did not change.
+"""`files.trusted` is 0 while a file's timestamp is too recent to prove that its content did not change.
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
 `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
-`words`. Words are only added, so that a reader can load what is new; one that no note contains any longer
-finds nothing. `totals` and `marks` follow from the other tables: see the module `totals`. `words` stores no
-text: to delete a row, one names what it contained. `vocabulary` (how many notes have a word) and
+`words`. Words are only added, so that a reader can load just the new ones; a word that no note contains any
+longer finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `words`
+stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and
 `occurrences` (where) are views of `words` and store nothing."""
 
 SECONDARY: Final = {
@@ -140,23 +141,38 @@ SECONDARY: Final = {
     "totals_frequent": "CREATE INDEX totals_frequent ON totals (what, key, count DESC, name)",
     "properties_file": "CREATE INDEX properties_file ON properties (file)",
 }
-"""Created after a first build has filled the tables: sorting once is faster than inserting in disorder."""
+"""Created after a first build has filled the tables: sorting once is faster than inserting in random
+order."""
 
 _EXPECTED: Final = frozenset(
     ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
 ) | {"totals", "marks", "terms", "words", "vocabulary", "occurrences"}
 
 _COUNTERS: Final = ("generation", "files_version")
-"""What others remember things by. In a new file they begin at the time, not at nothing: a number that the
-file before it had already reached would make what was remembered of that one look true."""
+"""Numbers by which caches know whether they are current. In a new file they start at the current time, not at
+0: if they repeated a number of the file before it, what was cached from that file would look current."""
 
 _START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0,[]]"}
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
 then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
 
 
+IN_LIST: Final = 500
+"""Values in one SQL list: below SQLite's limit on variables, and few enough texts for memory."""
+
+_Value = TypeVar("_Value", int, str)
+
+
+def split_for_sql(values: Iterable[_Value]) -> Iterator[tuple[str, list[_Value]]]:
+    """Yields the values, sorted, in lists for SQL, each with its placeholders."""
+    ordered = sorted(values)
+    for start in range(0, len(ordered), IN_LIST):
+        part = ordered[start : start + IN_LIST]
+        yield ", ".join("?" * len(part)), part
+
+
 class UnusableIndex(Exception):
-    """The file is unusable; the text, which is for the log, says why. Never leaves the index."""
+    """The index file cannot be used; the text, which is for the log, says why. Callers never see it."""
 
 
 def connect(file: Path, *, writer: bool) -> sqlite3.Connection:

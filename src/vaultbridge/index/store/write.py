@@ -22,16 +22,13 @@ from vaultbridge.index.store.rows import (
     find_changed_sections,
     join_heads,
 )
-from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY, WAL_PAGES
+from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY, WAL_PAGES, split_for_sql
 from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import FileEntry
 
 SEARCHED_KINDS: Final = ("note", "canvas")
 """Kinds of files whose content is indexed: those that Obsidian searches. Others are found by name."""
-
-_IN_LIST: Final = 500
-"""Values in one SQL list, below SQLite's limit on variables."""
 
 FileValues = tuple[int, str, str, str, int, int, int, int, int, str]
 
@@ -69,8 +66,8 @@ def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: 
 
 
 class Target(Struct, frozen=True):
-    """The file whose content is written: its row, and by what its links are resolved. `table` is called only
-    when there are links."""
+    """The file whose content is written: its row, and what is needed to resolve its links. `table` is called
+    only if there are links."""
 
     db: sqlite3.Connection
     id: int
@@ -94,9 +91,9 @@ def insert_content(file: Target, rows: Rows) -> None:
 
 
 def replace_content(file: Target, rows: Rows) -> set[str]:
-    """Replace the content of a file that is in the index, and write only what differs: another paragraph
-    leaves the tables of links, tags, properties and tasks as they are. Returns the words that the file may
-    not have had before."""
+    """Replace the content of a file that is in the index, writing only what differs: a new paragraph leaves
+    the tables of links, tags, properties and tasks as they are. Returns the words that may be new in the
+    file."""
     db, id_ = file.db, file.id
     note, text = db.execute(
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
@@ -128,8 +125,8 @@ def replace_content(file: Target, rows: Rows) -> set[str]:
 
 
 def _has_rows(file: Target, section: str, rows: Rows) -> bool:
-    """Whether the rows of a section are in the index already: all later positions in a note change with a
-    word, but hardly any row has one."""
+    """Whether the rows of a section are in the index already. Adding a word shifts all later positions in a
+    note, but hardly any row contains a position."""
     if section not in _STORED:
         return False
     statement, wanted = _STORED[section]
@@ -154,7 +151,7 @@ def _insert_words(file: Target, rows: Rows) -> None:
 
 
 def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, text: str | None) -> None:
-    # `words` has no copy of the text: what is deleted must be exactly what was inserted.
+    # `words` has no copy of the text, so what is deleted must be exactly what was inserted.
     body = text if not text or text.isascii() else separate_words(text)
     db.execute(
         "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
@@ -198,7 +195,7 @@ def _replace_links(file: Target, rows: Rows) -> None:
         " WHERE source = ? ORDER BY seq",
         (file.id,),
     ).fetchall()
-    # Whatever was added or removed, the links in the index are resolved by now (`update_links`).
+    # The links in the index are already resolved for the files added or removed (`update_links`).
     known = {row[3]: (row[1] & AMBIGUOUS, row[7], row[8]) for row in before}
     after = list(_link_rows(file, rows, known))
     different = [
@@ -222,7 +219,7 @@ _Where = tuple[int, int | None, str | None]
 def _link_rows(
     file: Target, rows: Rows, known: dict[str, _Where] | None = None
 ) -> Iterator[tuple[int | str | None, ...]]:
-    """Resolve the links of a file, except to targets of which is `known` where they lead."""
+    """Resolve the links of a file, except those whose destination is `known` already."""
     where = {} if known is None else known
     for line, flags, raw, target, subpath, key, exact in rows.links:
         found = where.get(target)
@@ -280,8 +277,8 @@ _STORED: Final[dict[str, tuple[str, Callable[[Rows], list[Any]]]]] = {
         lambda rows: rows.problems,
     ),
 }
-"""How to read the stored rows of a section in the form of `Rows`. Links are resolved when they are stored, so
-theirs are not compared."""
+"""How to read the stored rows of a section in the form of `Rows`. Links are not among them, because they are
+resolved when they are stored."""
 
 
 def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
@@ -316,7 +313,7 @@ class TermWriter:
 
 CACHED_TERMS: Final = 200_000
 """About 20 MB during a first build, and nearly all words of a vault of 100,000 notes. Other words go to
-SQLite, which ignores those it has."""
+SQLite each time, which ignores those it has."""
 
 
 _LINKS: Final = frozenset({"links"})
@@ -327,9 +324,7 @@ def update_links(
 ) -> int:
     """Resolve again every link that one of these name keys may affect; returns how many changed."""
     affected: dict[tuple[int, int], tuple[str, str, int, int | None]] = {}
-    for start in range(0, len(keys), _IN_LIST):
-        part = keys[start : start + _IN_LIST]
-        marks = ", ".join("?" * len(part))
+    for marks, part in split_for_sql(keys):
         for column in ("key", "exact_key"):
             for source, seq, path, target, flags, target_id in db.execute(
                 f"SELECT source, seq, files.path, target, flags, target_id FROM links"
@@ -385,8 +380,8 @@ BULK_CACHE_KIB: Final = 8192
 """The page cache of a first build, whose connection is closed at its end."""
 
 BULK_HASH_BYTES: Final = 16 * 1024 * 1024
-"""What the full-text table collects in memory during a first build before it writes a segment. Measured on
-10,000 notes: 0.6 s with 16 MiB, 1.4 s with SQLite's default of 1 MiB; 64 MiB is no faster."""
+"""How much the full-text table collects in memory during a first build before it writes a segment. Measured
+on 10,000 notes: 0.6 s with 16 MiB, 1.4 s with SQLite's default of 1 MiB; 64 MiB is no faster."""
 
 
 def _set_words_option(db: sqlite3.Connection, name: str, value: int) -> None:
@@ -394,8 +389,8 @@ def _set_words_option(db: sqlite3.Connection, name: str, value: int) -> None:
 
 
 class FileIds:
-    """Maps paths to ids within one transaction; each is looked up once, unless a first build passes them
-    all."""
+    """Maps paths to ids within one transaction. Each is looked up once, or never if a first build passes all
+    of them."""
 
     __slots__ = ("_db", "_known")
 
