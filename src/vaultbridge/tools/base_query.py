@@ -113,7 +113,6 @@ def _slice(result: ViewResult, offset: int, count: int) -> ViewResult:
 
 BASE_QUERY = Tool(
     name="base_query",
-    title="Query a base",
     description="Run a view of a base: filtered, sorted, grouped notes as a table",
     arguments=BaseQueryArguments,
     run=run,

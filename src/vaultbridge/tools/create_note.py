@@ -12,7 +12,6 @@ from msgspec import Meta, field
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import (
-    CHANGED_SCHEMA,
     NOTICES_LISTED,
     Answer,
     answer_data,
@@ -73,7 +72,6 @@ CREATE_NOTE = Tool(
     group="notes",
     effect="changes",
     core=True,
-    output_schema=CHANGED_SCHEMA,
     note="name",
 )
 

@@ -23,7 +23,7 @@ from vaultbridge.engine.vocabulary import (
     offered_in,
 )
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, describe_trash
+from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
     convert,
     is_blank,
@@ -214,7 +214,6 @@ EDIT_NOTE = Tool(
     group="notes",
     effect="changes",
     core=True,
-    output_schema=CHANGED_SCHEMA,
     note="name",
 )
 
@@ -248,5 +247,4 @@ BATCH = Tool(
     run=run_batch,
     group="notes",
     effect="changes",
-    output_schema=CHANGED_SCHEMA,
 )

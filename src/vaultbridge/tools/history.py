@@ -11,7 +11,6 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import LARGEST_INTEGER
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import (
-    CHANGED_SCHEMA,
     ENDING_CHARS,
     Answer,
     answer_outcome,
@@ -147,5 +146,4 @@ UNDO = Tool(
     run=run_undo,
     group="journal",
     effect="changes",
-    output_schema=CHANGED_SCHEMA,
 )

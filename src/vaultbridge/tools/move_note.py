@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, TimedOut
 from vaultbridge.tools.base.answer import (
-    CHANGED_SCHEMA,
     Answer,
     answer_outcome,
     describe_trash,
@@ -98,14 +97,12 @@ def run_delete(context: VaultContext, arguments: DeleteNoteArguments) -> Answer:
 
 MOVE_NOTE = Tool(
     name="move_note",
-    title="Move or rename",
     description="Move or rename a note, attachment or folder, or what a query finds; links follow",
     arguments=MoveNoteArguments,
     run=run_move,
     group="notes",
     effect="changes",
     core=True,
-    output_schema=CHANGED_SCHEMA,
     note="name",
 )
 
@@ -117,6 +114,5 @@ DELETE_NOTE = Tool(
     group="notes",
     effect="changes",
     core=True,
-    output_schema=CHANGED_SCHEMA,
     note="name",
 )

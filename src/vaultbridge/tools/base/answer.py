@@ -86,10 +86,6 @@ FILES_LISTED: Final = 40
 NOTICES_LISTED: Final = 10
 """How many notices an answer includes."""
 
-CHANGED_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
-"""The output schema of every tool that always answers with the envelope. The envelope is the same everywhere
-and is explained once, in docs/tools.md."""
-
 
 def describe_trash(engine: Engine, outcome: Outcome) -> dict[str, Any]:
     """Where deleted files went, for a person who may want them back; empty if none were deleted."""

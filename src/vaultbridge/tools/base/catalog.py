@@ -198,7 +198,6 @@ class Catalog:
             title=tool.title,
             description=tool.description,
             input_schema=schema,
-            output_schema=tool.output_schema,
             annotations=build_annotations(tool.effect, idempotent=tool.idempotent),
         )
 

@@ -178,7 +178,6 @@ class Tool(Struct, frozen=True, kw_only=True):
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False
-    output_schema: dict[str, Any] | None = None
     note: str = ""
 
 
@@ -195,7 +194,6 @@ class ForeignTool(Struct, frozen=True, kw_only=True):
     effect: Effect = "changes"
     idempotent: bool = False
     core: bool = False
-    output_schema: dict[str, Any] | None = None
 
 
 AnyTool: TypeAlias = Tool | ForeignTool
@@ -208,7 +206,6 @@ class ListedTool(Struct, frozen=True, kw_only=True):
     title: str
     description: str
     input_schema: dict[str, Any]
-    output_schema: dict[str, Any] | None
     annotations: dict[str, bool]
 
     def wire(self) -> dict[str, Any]:
@@ -220,8 +217,6 @@ class ListedTool(Struct, frozen=True, kw_only=True):
         }
         if self.title:
             form["title"] = self.title
-        if self.output_schema is not None:
-            form["outputSchema"] = self.output_schema
         if self.annotations:
             form["annotations"] = self.annotations
         return form

@@ -125,7 +125,6 @@ def tool_info(tool: ListedTool) -> ToolInfo:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
         annotations=msgspec.convert(tool.annotations, ToolAnnotations) if tool.annotations else None,
     )
 
