@@ -80,6 +80,10 @@ class ToolHarness:
         return ToolHarness(self.engine, self.catalog, replace(self.context, **changes))
 
 
+Small = Callable[..., ToolHarness]
+"""What the fixture `small` of `tests/tools` gives: `small({"A.md": "text"}, scope=…)` opens such a vault."""
+
+
 def open_harness(
     base: Path,
     folder: Path,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.files import write_vault
-from support.tools import ToolHarness, open_harness
+from support.tools import Small, ToolHarness, open_harness
 from support.vault import sample_vault
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import ignore_checkpoint
@@ -22,7 +22,7 @@ def sample(tmp_path: Path) -> Iterator[ToolHarness]:
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Callable[..., ToolHarness]]:
+def small(tmp_path: Path) -> Iterator[Small]:
     """`small({"A.md": "text"}, scope=…)` opens a vault of these files."""
     opened: list[ToolHarness] = []
 

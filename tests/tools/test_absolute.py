@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import InvalidPath
 from vaultbridge.tools.base.arguments import has_absolute_path, make_relative
 from vaultbridge.vault.absolute import relative_to_vault
 
-Small = Callable[..., ToolHarness]
 VAULT = Path("/home/me/N\u00f6tes")
 
 

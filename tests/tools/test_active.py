@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
 from vaultbridge.tools.active import ObsidianApp, build_address
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def workspace(*paths: str) -> str:

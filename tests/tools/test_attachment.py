@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, PermissionDenied
 from vaultbridge.tools.attachment import FILE_BYTES
 from vaultbridge.tools.base.answer import Answer, FilePart, ImagePart
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 

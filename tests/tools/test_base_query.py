@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery, NoteNotFound
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 NOTES: dict[str, str | bytes] = {
     "A.md": "---\nn: 1\nkind: x\n---\n[[B]] ![[p.png]] #t\n",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.schema import load_schema
 from vaultbridge.tools.edit_note import BatchArguments
 from vaultbridge.vault.read import content_hash
-
-Small = Callable[..., ToolHarness]
 
 
 def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:

@@ -5,7 +5,6 @@ belong."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,15 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.edits import EDITS, NOTE, TEMPLATE
-from support.tools import ToolHarness
+from support.tools import Small
 from support.vault import small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.edit_note import BATCH_OPS, EDIT_OPS, BatchItem
 from vaultbridge.tools.standard import STANDARD_TOOLS
-
-Small = Callable[..., ToolHarness]
 
 FILES: dict[str, str | bytes] = {
     "A.md": "---\nn: 1\ntags: [t]\n---\n# H\ntext ^b\n- [ ] task #t\n[[B]]\n",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def nodes(harness: ToolHarness, path: str = "C.canvas") -> dict[str, dict[str, Any]]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from support.files import write_vault
-from support.tools import ToolHarness, open_harness
+from support.tools import Small, open_harness
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext, build_annotations
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def greeter(name: str = "greet", **more: Any) -> ForeignTool:

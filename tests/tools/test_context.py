@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
 
 import pytest
 
 from support.drawn_vaults import draw_vault
 from support.scripts import drawn_words
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.text import split_lines
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound
-
-Small = Callable[..., ToolHarness]
 
 
 def test_the_answer_is_exactly_the_contracts(small: Small) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def test_an_existing_daily_note_is_read(sample: ToolHarness) -> None:

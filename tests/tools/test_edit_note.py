@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from support.edits import EDITS, NOTE, TEMPLATE
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.engine.vocabulary import OPERATIONS, list_arguments
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.tools.edit_note import EDIT_OPS
 from vaultbridge.vault.read import content_hash
-
-Small = Callable[..., ToolHarness]
 
 
 @pytest.mark.parametrize(("op", "fields", "old", "new"), EDITS)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def test_a_task_is_ticked_by_its_text_wherever_it_is(small: Small) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 
 def changed(small: Small) -> ToolHarness:

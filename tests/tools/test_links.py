@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 FILES = {
     "A.md": "[[B]] and ![[B#H]]\n[[Nowhere]]\n",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 FILES = {
     "A.md": "a",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.parse import parse
-
-Small = Callable[..., ToolHarness]
 
 
 @pytest.mark.parametrize("op", ["append", "prepend"])

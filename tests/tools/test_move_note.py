@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.files import write_vault
-from support.tools import ToolHarness
+from support.tools import Small, ToolHarness
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
 from vaultbridge.tools.base.tool import ToolContext
@@ -17,8 +16,6 @@ from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.trash import Trash
-
-Small = Callable[..., ToolHarness]
 
 LOCAL_TRASH = {".obsidian/app.json": '{"trashOption":"local"}'}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.index import another_leader
-from support.tools import ToolHarness, ungroup
+from support.tools import Small, ToolHarness, ungroup
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchroniser
@@ -25,7 +24,6 @@ from vaultbridge.tools.base.answer import (
     wait_for_index,
 )
 
-Small = Callable[..., ToolHarness]
 BUILDING = "The index is still being built: 0 of 0 notes so far; these results are incomplete."
 
 

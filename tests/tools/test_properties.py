@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 FILES = {
     ".obsidian/types.json": '{"types":{"due":"date"}}',

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.files import write_vault
-from support.tools import ToolHarness, open_harness
+from support.tools import Small, ToolHarness, open_harness
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.tools import ToolHarness
+from support.tools import Small
 from support.vault import VaultProcess, small_vault, vault_wire
 from vaultbridge.engine.reading import Part, exact_part
 from vaultbridge.errors import InvalidArgument
@@ -18,8 +18,6 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import BOM
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.tools.read_note import RAW_CHARS
-
-Small = Callable[..., ToolHarness]
 
 CUT = re.compile(r"\[cut; continue with start=(\d+)\]\Z")
 

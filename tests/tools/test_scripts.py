@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from support.scripts import drawn_words, scripts
-from support.tools import ToolHarness
+from support.tools import Small
 from support.vault import VaultProcess, engines_of, small_vault
 from vaultbridge.engine.context import gather
 from vaultbridge.index.fold import fold_text
 from vaultbridge.links.resolve import name_key
 from vaultbridge.protocols.mcp.vault.completion import Completions
-
-Small = Callable[..., ToolHarness]
 
 WORDS_AT_ONCE = 30
 SEEDS = range(-(-len(scripts()) // WORDS_AT_ONCE))

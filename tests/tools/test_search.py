@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import pytest
 
 from support.drawn_vaults import draw_vault
 from support.scripts import drawn_words
-from support.tools import ToolHarness
+from support.tools import Small
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.ranking.question import is_plain
 from vaultbridge.markdown.text import split_lines
 from vaultbridge.tools.base.answer import PAGE_CHARS
 from vaultbridge.tools.search import NOT_ALL, choose_lines
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 FILES = {"A.md": "one\nneedle\nthree\nfour\nneedle five\n", "B.md": "needle\n", "Needle case.md": "nothing\n"}
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.tools import ToolHarness
+from support.tools import Small
 from support.vault import VaultProcess, small_vault
 
-Small = Callable[..., ToolHarness]
 NFD = unicodedata.normalize("NFD", "übung")
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("create_note", {"name": "{f}/Second", "content": "zebra"}, "Second.md"),

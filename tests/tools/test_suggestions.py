@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.tools import ToolHarness
+from support.tools import Small
 from support.vault import VaultProcess, small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.tools.standard import STANDARD_TOOLS
 from vaultbridge.tools.suggestions import _FOREIGN, CHANGED_BY, find_tool, is_harmless, suggest_tool
-
-Small = Callable[..., ToolHarness]
 
 TOOLS = {f"obsidian_{tool.name}": tool.effect != "changes" for tool in STANDARD_TOOLS}
 BARE = {tool.name: tool.effect != "changes" for tool in STANDARD_TOOLS}

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from support.tools import ToolHarness, ungroup
+from support.tools import Small, ungroup
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
-
-Small = Callable[..., ToolHarness]
 
 FILES = {
     "f/A.md": "- [ ] late 📅 2026-02-01\n- [x] done #t\n- [/] half\n",
