@@ -28,6 +28,8 @@ from typing import Any, NoReturn
 import pytest
 import websockets
 
+from support.dial import dial
+
 WAIT = 60.0
 """Seconds that anything in the browser may take on a loaded machine."""
 
@@ -97,6 +99,11 @@ HIT = "(() => { window.aim?.abort(); return window.aim ? window.aim.hit : true; 
 """A page that has gone elsewhere since has been hit."""
 
 
+HINTS = ("rendering", "violation", "intervention", "recommendation", "other")
+"""Sources in the browser's log that give advice on speed. Whether they do depends on how busy the machine is:
+a canvas was read often, an image came late, a file loaded in advance was not used soon."""
+
+
 class NoBrowser(Exception):
     pass
 
@@ -151,7 +158,7 @@ class Chromium:
     async def page(self, url: str = "about:blank") -> AsyncIterator[Page]:
         """A tab in a context of its own: no storage of another test."""
         socket_url = await asyncio.to_thread(self._socket_url)
-        async with websockets.connect(socket_url, max_size=None, compression=None) as socket:
+        async with dial(socket_url, max_size=None, compression=None) as socket:
             browser = DevTools(socket)
             context = (await browser.ask("Target.createBrowserContext"))["browserContextId"]
             target = await browser.ask("Target.createTarget", url="about:blank", browserContextId=context)
@@ -386,14 +393,17 @@ class Page:
             await self.ask("Fetch.disable")
 
     def complaints(self) -> list[str]:
-        """Uncaught exceptions and what the browser logged: refused loads, broken rules."""
+        """Uncaught exceptions, errors that the browser logged (refused loads, broken rules), and its warnings
+        that are no mere hints."""
         found = []
         for event in self._browser.events:
             if event["method"] == "Runtime.exceptionThrown":
                 details = event["params"]["exceptionDetails"]
                 found.append(str(details.get("exception", {}).get("description", details["text"])))
             elif event["method"] == "Log.entryAdded":
-                found.append(str(event["params"]["entry"]["text"]))
+                entry = event["params"]["entry"]
+                if entry["level"] == "error" or entry["source"] not in HINTS:
+                    found.append(str(entry["text"]))
         return found
 
     def forget(self) -> None:

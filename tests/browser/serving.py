@@ -14,6 +14,7 @@ from typing import Any
 
 import websockets
 
+from support.dial import dial
 from support.editor import Client
 from support.serve import START
 
@@ -77,7 +78,7 @@ class Serving:
     @asynccontextmanager
     async def assistant(self) -> AsyncIterator[Client]:
         """Somebody like Claude Code."""
-        async with websockets.connect(
+        async with dial(
             self.url.replace("http", "ws", 1) + "/",
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": self.token},

@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import websockets
 
+from support.dial import dial
 from support.editor import Client
 from support.vault import sample_vault
 from vaultbridge.cli.commands import COMMANDS
@@ -180,10 +181,8 @@ async def test_a_waiting_change_has_the_members_that_the_document_names(machine:
     new = {"old_file_path": path, "new_file_path": path, "new_file_contents": "x", "tab_name": "t"}
     async with (
         asyncio.timeout(WAIT),
-        websockets.connect(
-            f"{url}editor", subprotocols=[websockets.Subprotocol("vaultbridge.editor.v1")]
-        ) as eyes,
-        websockets.connect(
+        dial(f"{url}editor", subprotocols=[websockets.Subprotocol("vaultbridge.editor.v1")]) as eyes,
+        dial(
             url,
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": token},

@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def run(vault: Path, tmp_path: Path) -> Run:
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
     }
 
-    def command(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def command(*args: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "vaultbridge", *args],
             input=stdin,
@@ -47,7 +48,7 @@ def run(vault: Path, tmp_path: Path) -> Run:
             text=True,
             encoding="utf-8",
             cwd=vault,
-            env=environ,
+            env={**environ, **more},
             timeout=60,
             check=False,
         )
@@ -111,10 +112,14 @@ def test_an_undo_that_would_be_refused_is_refused_in_a_dry_run(run: Run, vault: 
 
 
 def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
+    # In a zone where it is about noon, no day ends between two commands.
+    now = datetime.now(UTC)
+    west = now.hour - 12
+    name = f"{(now - timedelta(hours=west)).date().isoformat()}.md"
+    run = partial(run, TZ=f"NOON{west:+d}")
     missing = run("daily")
     assert missing.returncode == 1 and "add text, and it is created" in missing.stderr
     lines(run("daily", "- [ ] water the plants"))
-    name = f"{date.today().isoformat()}.md"
     assert (vault / name).read_text("utf-8").rstrip("\n") == "- [ ] water the plants"
     assert lines(run("daily")) == ["- [ ] water the plants"]
     assert lines(run("daily", "--path")) == [name]

@@ -17,6 +17,7 @@ import pytest
 import websockets
 
 from support import raw_websocket as raw_ws
+from support.dial import dial
 from support.editor import WAIT, Client, Failed
 from support.ports import kept_port
 from support.serve import START, Served, served
@@ -210,7 +211,7 @@ async def test_who_does_not_fit_gets_the_status_that_says_why(server: Served) ->
         ({**good, "Origin": "https://evil.example"}, 403),
     ):
         with pytest.raises(websockets.InvalidStatus) as refused:
-            await websockets.connect(f"ws://127.0.0.1:{server.port}/", additional_headers=headers)
+            await dial(f"ws://127.0.0.1:{server.port}/", additional_headers=headers)
         assert refused.value.response.status_code == status
         # What to send, and where it stands; not the secret itself, nor a place of this machine.
         body = (refused.value.response.body or b"").decode()
@@ -234,7 +235,7 @@ async def test_a_sound_bridge_is_examined_without_a_warning_in_its_log(server: S
 
 async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(server: Served) -> None:
     for offered, chosen in ((["mcp"], "mcp"), (["other", "mcp"], "mcp"), (["other"], None), (None, None)):
-        async with websockets.connect(
+        async with dial(
             f"ws://127.0.0.1:{server.port}/",
             subprotocols=None if offered is None else [websockets.Subprotocol(name) for name in offered],
             additional_headers={TOKEN_HEADER: server.token},
@@ -502,9 +503,7 @@ async def test_the_debug_log_has_the_seeds_events_and_no_secret(server: Served, 
         await client.next("at_mentioned")
         await client.request("readFile", path="Plain.md")
     with pytest.raises(websockets.InvalidStatus):
-        await websockets.connect(
-            f"ws://127.0.0.1:{server.port}/", additional_headers={TOKEN_HEADER: "guessed-token"}
-        )
+        await dial(f"ws://127.0.0.1:{server.port}/", additional_headers={TOKEN_HEADER: "guessed-token"})
     await server.end()
     log = server.log.read_text("utf-8")
     for event in (

@@ -15,6 +15,7 @@ import websockets
 
 from server.conftest import BOUND, Served, Serving
 from server.test_serve import INITIALIZE, MCP
+from support.dial import dial
 from support.http import Event, events
 from support.wire import MODERN, modern_meta
 
@@ -50,7 +51,7 @@ async def session(served: Served) -> AsyncIterator[Any]:
 async def ide(served: Served) -> AsyncIterator[Any]:
     """The same on the IDE's socket."""
     lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
-    async with websockets.connect(
+    async with dial(
         f"ws://127.0.0.1:{served.listening.port}/",
         subprotocols=[websockets.Subprotocol("mcp")],
         additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},

@@ -14,6 +14,7 @@ from mcp.client import Client
 from mcp.client.sse import sse_client
 
 from server.conftest import BOUND, Served, Serving
+from support.dial import dial
 from support.editor import Client as Socket
 from support.editor import Failed
 from support.page_api import PageApi
@@ -33,7 +34,7 @@ def page(served: Served) -> PageApi:
 
 @asynccontextmanager
 async def ide(served: Served) -> AsyncIterator[Socket]:
-    async with websockets.connect(
+    async with dial(
         f"ws://127.0.0.1:{served.listening.port}/",
         subprotocols=[websockets.Subprotocol("mcp")],
         additional_headers={"X-Claude-Code-Ide-Authorization": token(served)},
@@ -46,7 +47,7 @@ async def ide(served: Served) -> AsyncIterator[Socket]:
 
 @asynccontextmanager
 async def editor(served: Served, **abilities: bool) -> AsyncIterator[Socket]:
-    async with websockets.connect(
+    async with dial(
         f"ws://127.0.0.1:{served.listening.port}/editor",
         subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
         max_size=None,

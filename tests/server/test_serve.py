@@ -17,6 +17,7 @@ import pytest
 import websockets
 
 from server.conftest import BOUND, Serving
+from support.dial import dial
 from support.http import BOTH
 from support.ports import kept_port
 from vaultbridge.errors import InvalidArgument, VaultNotFound
@@ -55,7 +56,7 @@ async def test_one_port_speaks_every_protocol(serving: Serving) -> None:
             assert await response.content.readline() == b"event: endpoint\n"
         lock = json.loads((served.home / ".claude" / "ide" / f"{served.listening.port}.lock").read_text())
         assert lock["workspaceFolders"] == [str(served.vault)]
-        async with websockets.connect(
+        async with dial(
             f"ws://127.0.0.1:{served.listening.port}/",
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},
@@ -67,7 +68,7 @@ async def test_one_port_speaks_every_protocol(serving: Serving) -> None:
             names = [tool["name"] for tool in listed["result"]["tools"]]
             assert "openDiff" in names
             assert "obsidian_read_note" in names
-        async with websockets.connect(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
+        async with dial(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
             hello = {"app": "test", "token": lock["authToken"], "abilities": {}}
             await editor.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello}))
             assert "result" in await answer_to(1, editor)
@@ -97,7 +98,7 @@ async def test_the_ide_can_be_switched_off(serving: Serving) -> None:
 async def test_the_tool_says_what_an_editor_has_open(serving: Serving) -> None:
     async with serving() as served:
         lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
-        async with websockets.connect(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
+        async with dial(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
             selection = {
                 "start": {"line": 2, "character": 0},
                 "end": {"line": 2, "character": 4},
@@ -363,7 +364,7 @@ async def test_the_time_limit_of_a_call_holds_on_every_door(serving: Serving, tm
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck", "arguments": {}}}
     async with serving("[limits]\ncall_seconds = 1\n") as served:
         lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
-        async with websockets.connect(
+        async with dial(
             f"ws://127.0.0.1:{served.listening.port}/",
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},

@@ -10,6 +10,7 @@ from pathlib import Path
 import websockets
 
 from server.conftest import BOUND, Served, Serving
+from support.dial import dial
 from vaultbridge.server.config.model import VaultConfig
 from vaultbridge.server.servers import find_served_vaults
 
@@ -20,7 +21,7 @@ DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
 async def focused(served: Served, vault: str, path: str) -> websockets.ClientConnection:
     """An editor for one vault that has a file open there."""
     lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
-    editor = await websockets.connect(f"ws://127.0.0.1:{served.listening.port}/editor")
+    editor = await dial(f"ws://127.0.0.1:{served.listening.port}/editor")
     said = {
         "hello": {"app": "test", "token": lock["authToken"], "vault": vault, "abilities": {}},
         "focus": {"path": path},

@@ -13,6 +13,7 @@ from typing import Any
 import websockets
 from aiohttp import web
 
+from support.dial import dial
 from support.vault_view import VaultView
 from vaultbridge.editor.hub import EditorHub, Timing
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
@@ -148,7 +149,7 @@ class Bridge:
     @asynccontextmanager
     async def client(self, *, greet: bool = True, token: str = TOKEN) -> AsyncIterator[Client]:
         """A client on the IDE socket, initialized as Claude Code does by default."""
-        async with websockets.connect(
+        async with dial(
             self.url(),
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": token},
@@ -163,7 +164,7 @@ class Bridge:
     @asynccontextmanager
     async def editor(self, app: str = "page", token: str = TOKEN, **abilities: bool) -> AsyncIterator[Client]:
         """An editor on `/editor` that has said hello."""
-        async with websockets.connect(
+        async with dial(
             self.url("/editor"), subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)], max_size=None
         ) as socket:
             client = Client(socket)

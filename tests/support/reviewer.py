@@ -8,6 +8,7 @@ from pathlib import Path
 
 import websockets
 
+from support.dial import dial
 from support.editor import Client as Socket
 from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running
@@ -25,7 +26,7 @@ def find_endpoint(vault: Path) -> Endpoint:
 async def person(vault: Path, app: str = "page", **abilities: bool) -> AsyncIterator[Socket]:
     """A person at an editor that can show proposals."""
     known = find_endpoint(vault)
-    async with websockets.connect(
+    async with dial(
         f"ws://127.0.0.1:{known.port}/editor",
         subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
         max_size=None,
@@ -40,12 +41,11 @@ async def person(vault: Path, app: str = "page", **abilities: bool) -> AsyncIter
 async def claude_code(vault: Path) -> AsyncIterator[Socket]:
     """A client that does on the IDE socket what Claude Code does."""
     known = find_endpoint(vault)
-    async with websockets.connect(
+    async with dial(
         f"ws://127.0.0.1:{known.port}/",
         subprotocols=[websockets.Subprotocol("mcp")],
         additional_headers={"X-Claude-Code-Ide-Authorization": known.token},
         max_size=None,
-        ping_interval=None,
     ) as socket:
         client = Socket(socket)
         await client.handshake()

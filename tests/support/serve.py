@@ -13,6 +13,7 @@ from typing import Any
 
 import websockets
 
+from support.dial import dial
 from support.editor import Client
 from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
 
@@ -128,12 +129,11 @@ class Served:
     @asynccontextmanager
     async def client(self, *, capabilities: dict[str, Any] | None = None) -> AsyncIterator[Client]:
         """A client on the IDE socket that has done what Claude Code does on connecting."""
-        async with websockets.connect(
+        async with dial(
             f"ws://127.0.0.1:{self.port}/",
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": self.token},
             max_size=None,
-            ping_interval=None,  # Claude Code sends none.
         ) as socket:
             client = Client(socket)
             await client.handshake(capabilities=capabilities)
@@ -143,7 +143,7 @@ class Served:
     @asynccontextmanager
     async def editor(self, app: str = "page", *, vault: str = "", **abilities: bool) -> AsyncIterator[Client]:
         """An editor on `/editor` that has said hello."""
-        async with websockets.connect(
+        async with dial(
             f"ws://127.0.0.1:{self.port}/editor",
             subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
             max_size=None,

@@ -34,7 +34,7 @@ async def served() -> AsyncIterator[aiohttp.ClientSession]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
         base = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        async with aiohttp.ClientSession(base, timeout=aiohttp.ClientTimeout(10)) as session:
+        async with aiohttp.ClientSession(base) as session:
             yield session
     finally:
         await runner.cleanup()

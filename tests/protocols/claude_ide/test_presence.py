@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import websockets
 
+from support.dial import dial
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.claude_ide.presence import Presence
 from vaultbridge.protocols.editor.endpoint_file import (
@@ -66,7 +66,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def pinged(port: int, token: str) -> bool:
     headers = {"X-Claude-Code-Ide-Authorization": token}
-    async with websockets.connect(f"ws://127.0.0.1:{port}/", additional_headers=headers) as client:
+    async with dial(f"ws://127.0.0.1:{port}/", additional_headers=headers) as client:
         await client.send('{"jsonrpc":"2.0","id":1,"method":"ping"}')
         return '"result"' in str(await asyncio.wait_for(client.recv(), WAIT))
 

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 import websockets
 
+from support.dial import dial
 from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
 from support.vault_view import VaultView
 from vaultbridge.editor.model import Focus, Mention, OpenTab, Point, Selection
@@ -66,7 +67,7 @@ async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) 
 
 
 async def raw(bridge: Bridge, **options: Any) -> Client:
-    return Client(await websockets.connect(bridge.url("/editor"), **options))
+    return Client(await dial(bridge.url("/editor"), **options))
 
 
 # entering

@@ -10,9 +10,9 @@ import os
 
 import aiohttp
 import pytest
-import websockets
 from aiohttp import web
 
+from support.dial import dial
 from support.raw_websocket import CLOSE, PING, PONG, TEXT, WAIT, close_frame, connect, frame
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
@@ -345,7 +345,7 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
 
     async with served(burst) as server:
         url = f"ws://127.0.0.1:{server.port}/"
-        async with websockets.connect(url, additional_headers={TOKEN_HEADER: TOKEN}, max_size=None) as client:
+        async with dial(url, additional_headers={TOKEN_HEADER: TOKEN}, max_size=None) as client:
             got = [await asyncio.wait_for(client.recv(), WAIT) for _ in sizes]
     assert [len(message) - 1 for message in got] == sizes
     assert [int(message[0]) for message in got] == list(range(len(sizes)))
