@@ -8,10 +8,11 @@ each time; `--hypothesis-profile explore` looks for new ones.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # inherits what is ignored, but no function that handles a signal.
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """The thousands of collected tests stay in memory. If the garbage collector walks them at each full
+    collection, that takes a sixth of the processor time of the tests that start no process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
