@@ -122,7 +122,7 @@ def test_imports_go_down_the_picture(file: Path) -> None:
 @pytest.mark.parametrize(
     "file", [f for f in FILES if module_of(f).rpartition(".")[0] in KNOWS_NO_VAULT], ids=module_of
 )
-def test_what_moves_messages_knows_no_vault(file: Path) -> None:
+def test_modules_that_move_messages_know_no_vault(file: Path) -> None:
     for name, line in ours(file):
         assert not within(name, MODEL) or within(name, NAMES_ONLY), f"{file.name}:{line}: imports {name}"
 

@@ -162,7 +162,7 @@ def test_every_form_of_the_syntax_occurs() -> None:
     assert {type(value) for value in values} >= {str, int, float, bool, list, dict, type(None)}
 
 
-def test_one_note_has_the_line_ends_of_windows_and_the_others_have_not() -> None:
+def test_exactly_one_note_has_windows_line_ends() -> None:
     windows = [path for path in TEXTS if b"\r\n" in FILES[path]]
     assert windows == ["Reference/Weather lore.md"]
     assert FILES[windows[0]].count(b"\n") == FILES[windows[0]].count(b"\r\n")

@@ -24,7 +24,7 @@ def test_a_pause_made_by_one_process_holds_in_the_other_and_after_both(tmp_path:
     assert not (tmp_path / "a" / FILE_NAME).exists(), "nobody is paused: nothing is left behind"
 
 
-def test_everyone_means_those_who_come_later_too(tmp_path: Path) -> None:
+def test_pausing_everyone_includes_clients_that_connect_later(tmp_path: Path) -> None:
     pauses = Pauses([tmp_path])
     pauses.pause([("a", "A")])
     pauses.pause_everyone()
@@ -37,7 +37,7 @@ def test_everyone_means_those_who_come_later_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"everyone": 1}', b"\xff", b"[" * 100_000])
-def test_a_damaged_file_changes_nobody(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_file_changes_no_pause(tmp_path: Path, damage: bytes) -> None:
     pauses = Pauses([tmp_path])
     pauses.pause([("a", "A")])
     (tmp_path / FILE_NAME).write_bytes(damage)

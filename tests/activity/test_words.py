@@ -57,7 +57,7 @@ CHANGES = {
         (record("read_note", error="PAUSED"), "call", "read_note was refused"),
     ],
 )
-def test_a_call_in_words(call: CallRecord, kind: str, words: str) -> None:
+def test_a_call_is_described_in_words(call: CallRecord, kind: str, words: str) -> None:
     assert (classify(call), describe_call(call, all_visible)) == (kind, words)
 
 
@@ -73,7 +73,7 @@ def test_hidden_notes_are_neither_named_nor_counted() -> None:
     assert describe_client(client, ((V, "Private/A.md"),), (), (), public) == "made 3 calls"
 
 
-def test_a_client_in_words() -> None:
+def test_a_client_is_described_in_words() -> None:
     client = Activity().join("mcp")
     assert describe_client(client, (), (), (), all_visible) == ""
     client.calls, client.searches = 5, 2

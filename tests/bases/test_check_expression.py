@@ -42,7 +42,7 @@ def test_what_does_not_exist_is_reported_with_its_position(
     "source",
     ["formula.price + formula['price']", "file.name", "anything.at.all", "x.reverse()", "this.file.nme"],
 )
-def test_what_may_exist_passes(source: str) -> None:
+def test_names_that_may_exist_pass_the_check(source: str) -> None:
     check_expression(parse_expression(source), {"price"})
 
 
@@ -72,7 +72,7 @@ def test_a_long_chain_of_formulas_is_ordered() -> None:
         ({"a": "formula.b", "b": "1 + formula.c", "c": "formula.b"}, "formula.b -> formula.c -> formula.b"),
     ],
 )
-def test_a_circle_is_named(sources: dict[str, str], circle: str) -> None:
+def test_a_circle_of_formulas_is_named(sources: dict[str, str], circle: str) -> None:
     trees = {name: parse_expression(source) for name, source in sources.items()}
     with pytest.raises(InvalidQuery) as refused:
         formula_order(trees, "a")

@@ -89,7 +89,7 @@ def test_the_grammar(source: str, expected: str) -> None:
     assert written(parse_expression(source)) == expected
 
 
-def test_a_hyphenated_name_keeps_the_difference_it_could_be() -> None:
+def test_a_hyphenated_name_may_also_be_a_difference() -> None:
     node = parse_expression("a-b")
     assert isinstance(node, Hyphenated)
     assert node.difference == Binary("-", Name("a", 0), Name("b", 2), 1)
@@ -143,7 +143,7 @@ def test_what_nests_too_deeply_is_refused(source: str) -> None:
         parse_expression(source)
 
 
-def test_what_nests_to_the_bound_is_read() -> None:
+def test_an_expression_nested_to_the_limit_is_read() -> None:
     parse_expression(" && ".join("a" * MAX_TREE_DEPTH))
 
 

@@ -79,11 +79,11 @@ def test_this_is_the_file_that_shows_the_base() -> None:
     assert evaluate("this", context=context) == File(AUTHOR, as_note=True)
 
 
-def test_without_a_showing_file_this_is_null() -> None:
+def test_this_is_null_when_no_file_shows_the_base() -> None:
     assert evaluate("this.file.name") is None
 
 
-def test_a_file_is_not_a_number() -> None:
+def test_a_number_is_refused_as_a_file() -> None:
     with pytest.raises(FormulaError, match="file, link or path"):
         evaluate("file.hasLink(5)")
 

@@ -200,7 +200,7 @@ views:
     ]
 
 
-def test_this_is_passed_on() -> None:
+def test_the_file_called_this_is_passed_on_to_filters() -> None:
     result = run("filters: file.hasLink(this.file)", rows=ROWS, this=AUTHOR)
     assert [one.path for one in result.rows] == ["Books/Dune.md"]
 
@@ -253,7 +253,7 @@ def test_a_view_stops_at_what_cannot_be_evaluated(text: str, message: str) -> No
         run(text)
 
 
-def test_what_the_view_does_not_use_does_not_stop_it() -> None:
+def test_faults_that_a_view_does_not_use_do_not_stop_it() -> None:
     text = "formulas: {bad: 1 +, loop: formula.loop}\nviews: [{name: A}, {name: B, filters: '1 +'}]"
     assert len(run(text).rows) == 5
 

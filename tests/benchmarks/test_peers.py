@@ -100,7 +100,7 @@ def test_every_fault_of_a_careless_server_is_found(run: Run) -> None:
     assert verdicts["links_missed"]["spoiled"] == ["code"]
 
 
-def test_what_a_server_cannot_do_is_no_figure(run: Run) -> None:
+def test_a_missing_ability_of_a_server_gives_no_figure(run: Run) -> None:
     figures = run.result["figures"]["careless"]
     assert figures["backlinks"] == {"no": True}
     assert figures["rename"]["incomplete"]

@@ -71,7 +71,7 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         assert "roses" in (serving.vault / "Plan 1.md").read_text("utf-8")
 
 
-async def test_what_happens_while_the_list_is_on_its_way_is_not_lost(page: Page, serving: Serving) -> None:
+async def test_entries_that_arrive_while_the_list_loads_are_not_lost(page: Page, serving: Serving) -> None:
     await page.until("document.querySelector('.timeline') && !document.querySelector('.timeline .loading')")
     async with over_http(serving, "early") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
@@ -158,9 +158,7 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         await page.until("!document.querySelector('.assistant[data-state=paused]')")
 
 
-async def test_a_late_answer_to_a_press_does_not_bring_back_what_was_before(
-    page: Page, serving: Serving
-) -> None:
+async def test_a_late_answer_to_a_press_does_not_restore_the_old_state(page: Page, serving: Serving) -> None:
     async with over_http(serving, "late") as client:
         await client.call_tool("obsidian_read_note", {"path": "Other.md"})
         await page.until(has(".assistant[data-state=connected]", "late"))

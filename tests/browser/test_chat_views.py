@@ -392,7 +392,7 @@ async def test_nothing_in_a_note_executes(chats: Chats, tool: str) -> None:
         # `chats` fails when any of it has spoken to the host.
 
 
-async def test_a_program_that_offers_views_nothing_still_shows_what_there_is(chats: Chats) -> None:
+async def test_a_program_that_offers_views_nothing_still_shows_their_content(chats: Chats) -> None:
     """No calls of tools, no links, nothing for the model: then there are no buttons that could not work."""
     async with chats() as chat:
         for tool, values, words in (

@@ -88,7 +88,7 @@ async def test_from_every_view_a_few_letters_lead_to_a_note(page: Page) -> None:
         await page.until("document.activeElement.id === 'note-title'")
 
 
-async def test_the_list_begins_with_what_was_opened_last(page: Page) -> None:
+async def test_the_list_begins_with_the_notes_opened_last(page: Page) -> None:
     for path in ("Plan.md", "People/Ada.md", "Plan.md"):
         await page.run(f"location.hash = '#/note/{path}'")
         await page.until(f"{TITLE} === '{Path(path).stem}'")

@@ -947,7 +947,7 @@ async def test_each_block_is_written_in_the_direction_of_its_text(page: Page, se
     assert await page.run(starts) == ["right", "right", "right", "right", "left"]
 
 
-async def test_what_failed_while_the_server_was_away_comes_when_it_is_back(
+async def test_a_view_that_failed_while_the_server_was_away_loads_when_it_is_back(
     chromium: Chromium, tmp_path: Path
 ) -> None:
     notes = {"Here.md": "here\n", "There.md": "there\n"}

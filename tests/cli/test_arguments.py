@@ -218,7 +218,7 @@ def abbreviations(draw: st.DrawFn) -> tuple[str, str]:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=abbreviations(), value=st.sampled_from(["", "=x"]), words=st.lists(WORDS, max_size=2))
-def test_an_abbreviated_option_is_none_and_the_whole_one_is_suggested(
+def test_an_abbreviated_option_is_refused_and_the_whole_one_suggested(
     drawn: tuple[str, str], value: str, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Or `base B --view X`, in a version without such an option, would silently mean `--views`."""

@@ -122,9 +122,7 @@ async def test_a_failed_tool_is_one_line_on_stderr_and_exit_code_1() -> None:
         (["x", "--config", "missing.json"], 2, "cannot be read"),
     ],
 )
-async def test_what_goes_wrong_is_one_clear_line_and_its_exit_code(
-    args: list[str], code: int, reason: str
-) -> None:
+async def test_a_failure_is_one_clear_line_and_its_exit_code(args: list[str], code: int, reason: str) -> None:
     got, out, err = await call(*args)
     assert got == code and out == ""
     # Wrong usage has a second line: how the command is written.
@@ -311,7 +309,7 @@ def modern(*answers: dict[str, Any]) -> Any:
     return handle
 
 
-async def test_what_came_before_the_connection_ended_is_shown_all_the_same() -> None:
+async def test_messages_from_before_the_connection_ended_are_shown() -> None:
     notes = [{"method": "notifications/x", "params": {"n": n}} for n in range(50)]
     async with running(modern(*notes)) as server:
         code, out, err = await call(server.url, "--watch", "--json")

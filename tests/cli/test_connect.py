@@ -155,7 +155,7 @@ def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys:
     assert "knows no my-cafe" in capsys.readouterr().out
 
 
-def test_all_assistants_are_listed_with_what_they_know(home: Path, vault: Path, capsys: Said) -> None:
+def test_all_assistants_are_listed_with_their_servers(home: Path, vault: Path, capsys: Said) -> None:
     main(["cursor", str(vault)])
     (home / ".gemini").mkdir()
     (home / ".gemini/settings.json").write_text("{ mine\n}", "utf-8")
@@ -205,7 +205,7 @@ def test_every_form_of_file_gets_an_entry_that_starts(home: Path, vault: Path) -
     assert lines[0] == lines[1] == lines[2] and lines[0][-2:] == ["stdio", str(vault)]
 
 
-def test_all_connects_those_that_are_here_and_goes_on_after_a_refusal(
+def test_connect_all_takes_every_installed_assistant_and_goes_on_after_a_refusal(
     home: Path, vault: Path, capsys: Said
 ) -> None:
     (home / ".gemini").mkdir()
@@ -299,7 +299,7 @@ FORMER_TEXTS = {
 @pytest.mark.parametrize(
     ("name", "former"), [(name, former) for name, formers in FORMER_TEXTS.items() for former in formers]
 )
-def test_what_is_taken_back_leaves_every_byte_as_it_was(
+def test_disconnecting_restores_every_byte_of_the_file(
     home: Path, vault: Path, name: str, former: str | None
 ) -> None:
     file = home / name

@@ -67,7 +67,7 @@ def test_the_current_folder_comes_first(machine: Machine) -> None:
     assert machine.run("read", "Two", "Where", here=below).stdout == "this is Two\n"
 
 
-def test_then_the_environment_the_configuration_and_the_only_vault(machine: Machine) -> None:
+def test_the_vault_comes_from_the_environment_the_configuration_or_is_the_only_one(machine: Machine) -> None:
     machine.add_vault("One")
     assert machine.run("read", "Where").stdout == "this is One\n"
     two = machine.add_vault("Two", known=False)

@@ -55,7 +55,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_new_machine_is_in_order_and_hears_what_it_could_have(machine: Machine) -> None:
+def test_a_new_machine_is_healthy_and_gets_advice(machine: Machine) -> None:
     found = machine.findings()
     assert {one["status"] for one in found.values()} == {"good", "unknown"}
     assert "vaultbridge serve" in found["bridge"]["advice"]

@@ -66,7 +66,9 @@ async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, v
         assert json.loads(current)["text"] == "eta\n"
 
 
-async def test_mention_reaches_who_is_there_and_waits_for_who_comes(server: Served, vault: Path) -> None:
+async def test_a_mention_reaches_connected_assistants_and_waits_for_the_next_one(
+    server: Served, vault: Path
+) -> None:
     code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
     assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
     async with server.client() as client:

@@ -130,7 +130,7 @@ def test_another_vault_and_one_assistant_are_chosen_by_number(machine: Machine) 
     assert "old-notes" in (machine.home / ".codex" / "config.toml").read_text("utf-8")
 
 
-def test_no_means_that_nothing_is_written(machine: Machine) -> None:
+def test_answering_no_writes_nothing(machine: Machine) -> None:
     before = machine.cursor()
     code, _ = machine.type("1", "n")
     assert code == 0 and machine.cursor() == before

@@ -148,7 +148,7 @@ def test_a_value_is_json_or_just_the_text(text: str) -> None:
     assert value == text.strip() or json.dumps(value) == json.dumps(json.loads(text))
 
 
-def test_programs_get_every_task_and_people_are_told_how_many_there_are(run: Run, vault: Path) -> None:
+def test_programs_get_every_task_and_people_a_count(run: Run, vault: Path) -> None:
     (vault / "Many.md").write_text("- [ ] more\n" * 300, "utf-8")
     shown = run("tasks")
     assert shown.stdout.count("[ ]") == 200

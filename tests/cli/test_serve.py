@@ -232,7 +232,7 @@ def test_the_command_line_overrides_the_file() -> None:
 
 
 @pytest.mark.parametrize("by_command_line", [True, False])
-async def test_what_the_file_says_of_a_vault_holds_whoever_names_it(
+async def test_the_settings_of_a_vault_apply_however_it_is_named(
     vault: Path, *, by_command_line: bool
 ) -> None:
     """However the folder is written there, and whatever the environment names beside."""

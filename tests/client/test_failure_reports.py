@@ -54,7 +54,7 @@ def test_a_queued_request_is_answered_that_it_was_never_sent() -> None:
     assert reports.errors[0].messages[0]["method"] == "note"
 
 
-def test_what_stays_in_the_queue_file_is_no_error() -> None:
+def test_messages_kept_in_the_queue_file_are_no_errors() -> None:
     reports = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
     assert not reports.errors
     assert "stays in the queue file" in reports.answers[0]["error"]["message"]

@@ -63,7 +63,7 @@ def test_an_answer_to_something_else_establishes_nothing() -> None:
 
 
 @pytest.mark.parametrize("method", ["notifications/initialized", "initialized"])
-def test_the_confirmation_is_repeated_if_the_session_had_come_so_far(method: str) -> None:
+def test_the_confirmation_is_repeated_if_it_had_been_sent(method: str) -> None:
     handshake = established()
     assert handshake.confirmation() is None
     handshake.note_sent(MessageKind.NOTIFICATION, {**INITIALIZED, "method": method})

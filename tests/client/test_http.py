@@ -166,7 +166,7 @@ async def test_a_stream_that_ends_without_an_answer_fails_its_request() -> None:
         ),
     ],
 )
-async def test_an_answer_that_is_none_fails_its_request_with_the_reason(respond: Any, expected: str) -> None:
+async def test_an_unusable_answer_fails_its_request_with_the_reason(respond: Any, expected: str) -> None:
     async def handle(request: web.Request) -> web.StreamResponse:
         response: web.Response = respond(await request.json())
         return response

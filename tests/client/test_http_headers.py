@@ -108,6 +108,6 @@ def test_a_tool_with_a_wrong_mark_is_left_out_and_the_others_stay(schema: dict[s
         None,
     ],
 )
-def test_what_only_looks_like_a_mark_is_none(schema: Any) -> None:
+def test_a_schema_without_a_header_mark_marks_no_argument(schema: Any) -> None:
     result = {"tools": [{"name": "t", "inputSchema": schema}]}
     assert check_tools(result) == (result, {"t": {}}, {})

@@ -118,7 +118,7 @@ async def test_no_common_version_is_an_error_that_names_both_sides(discover: Ans
         ({"protocolVersion": "2026-07-28"}, "speaks MCP 2026-07-28"),
     ],
 )
-async def test_a_handshake_without_a_version_that_is_known_names_what_is(answered: Answer, said: str) -> None:
+async def test_a_handshake_with_an_unknown_version_names_the_known_ones(answered: Answer, said: str) -> None:
     error, _ = await met(by_method(refusal(-32601), {"result": answered}))
     assert isinstance(error, RpcError) and said in error.message
     assert all(version in error.message for version in HANDSHAKE_VERSIONS)
@@ -153,7 +153,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_whatever_a_server_names_is_read(value: Any) -> None:
+def test_any_list_of_versions_from_a_server_is_read(value: Any) -> None:
     offered = read_supported_versions(RpcError(-32022, "no", {"supported": value}))
     assert (
         offered == read_versions(value) and read_supported_versions(RpcError(-32022, "no", value)) is not None

@@ -31,7 +31,7 @@ def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
         requests.register({"jsonrpc": "2.0", "method": "x" * 200}, 0)
 
 
-def test_what_is_no_answer_passes() -> None:
+def test_messages_that_are_not_answers_match_no_request() -> None:
     requests = PendingRequests(100)
     assert requests.match_answer(MessageKind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
     assert requests.match_answer(MessageKind.REQUEST, REQUEST) is None

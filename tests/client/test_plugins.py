@@ -71,7 +71,7 @@ async def test_a_wrong_configuration_is_refused_by_initialize(plugin: Any, confi
         await plugin.initialize(config)
 
 
-async def test_what_connect_is_given_goes_before_what_initialize_was_given() -> None:
+async def test_settings_for_connect_override_those_for_initialize() -> None:
     async with running() as server:
         plugin = WebSocketPlugin()
         await plugin.initialize({"url": "ws://127.0.0.1:1", "reconnectAttempts": 7})

@@ -88,7 +88,7 @@ def test_variables_are_replaced_from_the_environment(folder: Path, monkeypatch: 
         open_target("w", config=write(folder / "c.json", w={"command": "${MISSING}"}))
 
 
-async def test_members_for_other_programs_are_no_hindrance(folder: Path) -> None:
+async def test_members_for_other_programs_are_ignored(folder: Path) -> None:
     report = (
         "import json, os; print(json.dumps({'jsonrpc': '2.0', 'method': 'env', 'params': dict(os.environ)}))"
     )

@@ -138,7 +138,7 @@ async def test_a_discovery_of_another_shape_is_no_reason_to_fail(discovered: Any
         assert session.server_info == {} and session.server_capabilities == {}
 
 
-async def test_what_a_server_asks_is_answered_ping_with_nothing_and_the_rest_with_a_refusal() -> None:
+async def test_a_servers_ping_is_answered_and_its_other_requests_are_refused() -> None:
     answers: list[dict[str, Any]] = []
 
     async def curious(ws: Any, request: Any) -> None:

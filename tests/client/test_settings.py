@@ -27,7 +27,7 @@ def test_the_seed_s_own_keys_are_read_with_milliseconds() -> None:
     assert settings.reconnect_delay == 0.5
 
 
-def test_our_keys_and_the_seed_s_may_be_mixed_but_not_doubled() -> None:
+def test_both_spellings_of_keys_may_be_mixed_but_not_repeated() -> None:
     assert read_settings({"url": "ws://x", "reconnectDelay": 20, "heartbeat": None}).heartbeat is None
     with pytest.raises(InvalidArgument, match="given twice"):
         read_settings({"url": "ws://x", "reconnectAttempts": 1, "reconnect_attempts": 2})

@@ -285,7 +285,7 @@ async def test_a_place_that_an_assistant_opens_is_selected_and_in_sight(
         )
 
 
-async def test_who_types_is_asked_by_a_notice_and_who_does_not_sees_the_review(
+async def test_somebody_who_is_typing_gets_a_notice_and_anybody_else_the_review(
     editor: Page, server: Served, tmp_path: Path
 ) -> None:
     """By the focus of the real editor."""

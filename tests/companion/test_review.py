@@ -195,7 +195,9 @@ async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_w
     assert (vault / "Moved.md").exists()
 
 
-async def test_what_was_accepted_is_undone_by_its_notice(app: Obsidian, server: Served, vault: Path) -> None:
+async def test_an_accepted_change_is_undone_from_its_notice(
+    app: Obsidian, server: Served, vault: Path
+) -> None:
     call = edit(server, "line 2\n", "second\n")
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
@@ -488,9 +490,7 @@ async def test_a_huge_change_is_drawn_in_parts(app: Obsidian, client: Client, va
     assert await decision(client, asked) == ["FILE_SAVED", long]
 
 
-async def test_texts_too_long_to_be_sent_unasked_are_asked_for(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_long_texts_are_fetched_only_when_shown(app: Obsidian, client: Client, vault: Path) -> None:
     long = "x" * 70 + "\n"
     asked = await propose(client, vault, "Long.md", long * 35_000)
     [card] = await app.until("cards", "it.length && it[0].plus.length")

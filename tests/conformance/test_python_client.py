@@ -45,7 +45,7 @@ def text(result: types.CallToolResult) -> str:
 
 @BOTH_WAYS
 @BOTH_ERAS
-async def test_a_session_of_everything(transport: str, mode: str) -> None:
+async def test_a_session_uses_every_feature(transport: str, mode: str) -> None:
     async with connect(transport, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert tools["test_structured"].output_schema is not None

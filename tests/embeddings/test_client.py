@@ -106,7 +106,7 @@ def test_a_wrong_answer_is_explained(model: ModelServer, mode: str, why: str) ->
 
 
 @pytest.mark.parametrize("status", [400, 413, 429, 500, 503])
-def test_a_status_says_whether_the_texts_are_at_fault(model: ModelServer, status: int) -> None:
+def test_the_http_status_tells_whether_the_texts_were_refused(model: ModelServer, status: int) -> None:
     model.status = status
     with pytest.raises(EndpointFailed) as failed:
         client_of(model).embed(["a"])

@@ -74,7 +74,7 @@ def test_tidying_up_keeps_nobody_waiting() -> None:
     assert tidied == [2]
 
 
-def test_a_vault_that_is_only_read_has_no_such_thread() -> None:
+def test_a_vault_without_writes_starts_no_follower_thread() -> None:
     follower = Follower(Recorder())
     assert follower.wait(0.0)
     follower.close(0.0)

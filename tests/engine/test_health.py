@@ -73,7 +73,7 @@ def test_names_that_are_not_utf8_are_reported_once_and_within_the_scope(
     assert engine.queries.left_out()[0] == 2
 
 
-def test_what_has_the_name_of_another_or_is_too_deep_is_reported_too(make_vault: MakeVault) -> None:
+def test_files_hidden_by_a_namesake_or_too_deep_are_reported(make_vault: MakeVault) -> None:
     engine = make_vault({"Café.md": "x", "Été/B.md": "y", "Private/Ü.md": "z"})
     folder = engine.root.folder
     for name in ("Café.md", "Café.bin", "Été/C.md", "Private/Ü.md"):

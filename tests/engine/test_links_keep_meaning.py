@@ -182,7 +182,7 @@ def test_a_new_note_re_points_no_older_link(make_vault: MakeVault, seed: int) ->
                 assert was is None or is_now == was, (path, name)
 
 
-def test_the_whole_vault_is_told_apart_from_its_settings(make_vault: MakeVault, tmp_path: Path) -> None:
+def test_the_reading_of_these_tests_notices_a_broken_link(make_vault: MakeVault, tmp_path: Path) -> None:
     """The reading above sees a broken link: without this, the tests above could not fail."""
     engine = make_vault({"A.md": "[[B]]", "B.md": ""})
     assert meanings(engine) == {"A.md": ["B.md"], "B.md": []}

@@ -62,7 +62,7 @@ def test_links_of_the_merged_note_keep_their_meaning_elsewhere(make_vault: MakeV
     assert [link.resolved for link in outgoing] == ["A/Near.md", "A/Near.md", "B/New.md", "B/New.md"]
 
 
-def test_what_both_notes_have_is_reported(make_vault: MakeVault) -> None:
+def test_duplicates_of_merged_notes_are_reported(make_vault: MakeVault) -> None:
     engine = make_vault(
         {"A.md": "# Log\na ^x1\n\n[^1]\n\n[^1]: n\n", "B.md": "# Log\nb ^X1\n\n[^1]\n\n[^1]: m\n![[A]]\n"}
     )
@@ -98,7 +98,7 @@ def test_what_cannot_be_merged_is_refused(make_vault: MakeVault) -> None:
     assert contents(engine) == before
 
 
-def test_it_goes_with_other_operations_of_a_batch(make_vault: MakeVault) -> None:
+def test_a_merge_works_beside_other_operations_of_a_batch(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "a\n", "B.md": "b\n", "L.md": "[[A]] [[B]]"})
     engine.apply(
         [

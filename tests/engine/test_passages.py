@@ -86,7 +86,7 @@ def test_shares_keep_to_the_room_and_to_what_is_needed(wanted: list[tuple[int, f
         assert sum(shares) >= room - len(needs), "no room is wasted"
 
 
-def test_what_was_said_before_is_recognised_in_every_script() -> None:
+def test_repeated_sentences_are_recognised_in_every_script() -> None:
     for text, other in (
         ("The meter reads the sky above the dome.", "the METER reads the sky above the dome!"),
         ("Метр измеряет небо над куполом ночью", "метр измеряет небо над куполом ночью."),

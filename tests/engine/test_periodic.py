@@ -52,7 +52,7 @@ def test_a_word_or_number_names_a_day(engine: Engine, period: Period, when: str,
 
 
 @pytest.mark.parametrize("when", ["soon", "2026-13-01", "99999", "-99999999", "1.5"])
-def test_what_is_no_date_is_refused(engine: Engine, when: str) -> None:
+def test_an_invalid_date_is_refused(engine: Engine, when: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         find_periodic_note(engine, "yearly", when)
     assert caught.value.argument == "date"

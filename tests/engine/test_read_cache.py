@@ -73,7 +73,7 @@ def test_only_an_exact_path_is_answered_from_the_cache(engine: Engine, name: str
     assert engine.read_again(name, WHOLE) is None
 
 
-def test_the_ending_of_a_note_may_be_left_out_as_long_as_the_name_means_it(engine: Engine) -> None:
+def test_the_suffix_of_a_note_may_be_left_out_unless_another_file_has_that_name(engine: Engine) -> None:
     (engine.root.folder / A).write_text("note", "utf-8")
     reading = engine.read(A, WHOLE)
     assert engine.read_again("A", WHOLE) is reading
@@ -93,7 +93,7 @@ def test_what_a_scope_hides_is_never_cached(tmp_path: Path) -> None:
             assert engine.read_again(path, WHOLE) is None
 
 
-def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
+def test_a_narrower_scope_hides_cached_notes_at_once(tmp_path: Path) -> None:
     scope = LiveScope()
     with engine_on(tmp_path, scope) as engine:
         (engine.root.folder / A).write_text("secret", "utf-8")
@@ -175,7 +175,7 @@ def reading_of(path: VaultPath, chars: int) -> Reading:
     return Reading(path, "0" * 16, 1, Excerpt("x" * chars, 1, 1, 1))
 
 
-def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: Path) -> None:
+def test_the_cache_is_bounded_and_drops_the_least_recently_used(tmp_path: Path) -> None:
     if not is_local_filesystem(tmp_path.resolve()):
         pytest.skip("nothing is known of this file system")
     cache = ReadCache[Part, Reading](Root(tmp_path), clock=later, most_bytes=3 * (ENTRY_BYTES + 400))

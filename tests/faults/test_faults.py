@@ -75,7 +75,7 @@ def test_a_fault_of_the_system_loses_and_reveals_nothing(
 
 
 @pytest.mark.parametrize(("limit", "allowed"), [("watches", 9), ("watches", 3), ("instances", 0)])
-def test_what_cannot_be_watched_is_compared_instead_and_said(
+def test_folders_that_cannot_be_watched_are_compared_and_reported(
     tmp_path: Path, limit: str, allowed: int
 ) -> None:
     """Folders beyond the limit were left unwatched without a word, and what other programs wrote there was

@@ -138,7 +138,7 @@ def test_a_question_in_another_language_finds_common_words(
 @pytest.mark.parametrize(
     "question", ["wie kann ich meine Dateien löschen", "löschen", "怎么删除", "comment supprimer"]
 )
-def test_a_synonym_of_a_translation_is_found_where_no_note_has_that(make_vault: Make, question: str) -> None:
+def test_a_synonym_is_found_when_no_note_has_the_translation(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": ENGLISH + "Erase and discard it.", "B.md": ENGLISH})
     assert paths(rank(vault.index, question)) == ["A.md"]
 
@@ -197,7 +197,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("hidden", VARIANTS.values(), ids=VARIANTS)
 @pytest.mark.parametrize("shown", [WHOLE, "quokkasauruzzy", "xquokkasauruz"])
-def test_a_hidden_word_does_not_keep_another_from_replacing_the_missing_one(
+def test_a_hidden_word_does_not_block_a_replacement_for_a_missing_one(
     make_vault: Make, hidden: str, shown: str
 ) -> None:
     vault = make_vault({"A.md": f"A {shown} here.", "Hidden/B.md": hidden})
@@ -208,7 +208,7 @@ def test_a_hidden_word_does_not_keep_another_from_replacing_the_missing_one(
     )
 
 
-def test_hidden_forms_of_a_word_take_no_place_of_one_that_may_be_seen(make_vault: Make) -> None:
+def test_hidden_forms_of_a_word_do_not_displace_visible_ones(make_vault: Make) -> None:
     english = "The house is of stone and the roof is of straw. "
     letters = "abcdefghijklmnopqrstuvwxyz"
     hidden = " ".join(f"decor{one}{two}" for one in letters for two in letters)
@@ -219,9 +219,7 @@ def test_hidden_forms_of_a_word_take_no_place_of_one_that_may_be_seen(make_vault
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_words_that_only_hidden_notes_have_leave_a_question_its_other_words(
-    make_vault: Make, seed: int
-) -> None:
+def test_words_of_hidden_notes_do_not_change_a_question(make_vault: Make, seed: int) -> None:
     """Words that hold a question together count when no note has another. A hidden note is none."""
     words = drawn_words(seed, 16)
     vault = make_vault({"A.md": "what is where", "Hidden/B.md": "\n".join(words)})
@@ -253,13 +251,13 @@ def test_a_note_in_the_language_of_the_question_comes_first(make_vault: Make) ->
     assert "language" not in page.notes[1].views
 
 
-def test_a_word_that_is_said_of_everything_counts_less(make_vault: Make) -> None:
+def test_a_word_like_never_counts_less(make_vault: Make) -> None:
     vault = make_vault({"A.md": "We never, never stop.", "B.md": "A list of all that is uploaded at night."})
     assert paths(rank(vault.index, "what is never uploaded")) == ["B.md", "A.md"]
     assert paths(rank(vault.index, "never")) == ["A.md"]
 
 
-def test_what_others_say_at_a_link_counts_for_its_target(make_vault: Make) -> None:
+def test_text_around_a_link_counts_for_its_target(make_vault: Make) -> None:
     files: dict[str, str | bytes] = {"Workspaces.md": "A plugin.", "Log.md": "Nothing.", "Zoo.md": "Animals."}
     files["Tabs.md"] = "Tabs.\n\nYou restore window layouts with [[Workspaces]].\n\n[[Log]] and [[Zoo]].\n"
     vault = make_vault(files)
@@ -277,7 +275,7 @@ def test_each_view_reports_its_share(make_vault: Make) -> None:
     assert rank(vault.index, "quartz").notes[0].views == {}
 
 
-def test_a_view_from_elsewhere_is_one_more_view(make_vault: Make) -> None:
+def test_a_view_of_the_caller_joins_the_ranking(make_vault: Make) -> None:
     vault = make_vault({"A.md": "quartz", "B.md": "one\n# Two\nthree", "Hidden.md": "x", "pic.png": b""})
     view = ExtraView(
         "model", (("B.md", 3, 0.8), ("Hidden.md", 1, 0.9), ("pic.png", 1, 1.0), ("Gone.md", 1, 1.0))
@@ -394,7 +392,9 @@ def test_the_words_of_a_canvas_file_format_do_not_rank(make_vault: Make) -> None
     assert paths(rank(vault.index, "harbour night"))[0] == "Words.canvas"
 
 
-def test_words_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_in_very_many_notes_rank_by_names_and_headings(
+    make_vault: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the limit lowered to what a test can write: names and headings first, then notes with all words,
     and a caller who may see only the last note still finds it."""
     monkeypatch.setattr(lookup, "MANY_NOTES", 4)
@@ -411,7 +411,9 @@ def test_words_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.M
     assert paths(rank(vault.index, "granite", visible=lambda path: path == "23.md")) == ["23.md"]
 
 
-def test_a_synonym_that_very_many_notes_have(make_vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_found_by_a_synonym_that_most_of_them_contain(
+    make_vault: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lookup, "MANY_NOTES", 3)
     vault = make_vault({f"{number}.md": "The image of a house is here." for number in range(5)})
     assert len(paths(rank(vault.index, "a picture of it"))) == 5

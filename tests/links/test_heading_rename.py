@@ -55,7 +55,7 @@ def test_a_link_that_would_lead_to_another_heading_gets_the_path() -> None:
     )
 
 
-def test_a_name_that_hides_a_linked_heading_for_good_is_refused() -> None:
+def test_a_rename_that_would_redirect_links_to_another_heading_is_refused() -> None:
     texts = {"n.md": "# X\n# Y\n", "s.md": "[[n#Y]]"}
     with pytest.raises(EditRefused, match="links to 'Y' would lead to another heading"):
         heading_renamed(texts, "n.md", "X", "Y")

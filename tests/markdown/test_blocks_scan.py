@@ -138,7 +138,7 @@ def test_a_block_that_is_never_closed_runs_to_the_end(open_block: str) -> None:
         "<a href=x\n# h",
     ],
 )
-def test_text_that_only_looks_like_such_a_block_hides_nothing(text: str) -> None:
+def test_text_that_only_looks_like_a_hidden_block_is_read(text: str) -> None:
     assert headings(text) == [(1, "h")]
 
 

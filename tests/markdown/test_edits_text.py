@@ -146,7 +146,7 @@ OTHER = "It occurs with other characters (quotes, dashes, blanks or accents) at 
         ("four five six", ""),
     ],
 )
-def test_a_miss_shows_what_stands_there_instead(old: str, hint: str) -> None:
+def test_the_error_for_missing_text_shows_the_closest_passage(old: str, hint: str) -> None:
     text = (
         "one\ntwo three\nShe said “it’s fine” — then left\nCafe\u0301 at\u00a09\nand so\u00adft\n"
         "  About the roses in her garden.\n"
@@ -165,7 +165,7 @@ def test_a_passage_ends_with_its_accent_and_is_not_shown_without_end() -> None:
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=20))
-def test_a_near_miss_is_a_passage_of_the_note(text: str, old: str) -> None:
+def test_the_closest_passage_is_part_of_the_note(text: str, old: str) -> None:
     assert isinstance(describe_near_miss(text, old), str)
     upper = text.upper()
     found = describe_near_miss(text, upper) if upper.strip() else ""

@@ -25,10 +25,10 @@ def test_html_and_autolinks_are_skipped_whole(html: str) -> None:
         "</a b>", "<a:b c>", "<x@>",
     ],
 )  # fmt: skip
-def test_what_is_not_complete_is_text(text: str) -> None:
+def test_incomplete_html_is_text(text: str) -> None:
     assert HtmlScanner(text).end(0) == -1
 
 
-def test_an_ending_that_is_missing_once_is_missing_for_good() -> None:
+def test_a_missing_end_is_searched_for_only_once() -> None:
     html = HtmlScanner("<!-- <!-- <? ?>")
     assert [html.end(0), html.end(5), html.end(10)] == [-1, -1, 15]

@@ -45,7 +45,7 @@ def test_a_block_runs_from_offset_0_to_the_next_line_of_three_dashes(text: str, 
         "---\n\nSome text after a break, which never closes\n",
     ],
 )
-def test_nothing_else_is_a_block(text: str) -> None:
+def test_no_other_text_is_a_block_of_properties(text: str) -> None:
     front = read(text)
     assert (front.properties, front.end, front.problems) == (None, 0, ())
 

@@ -65,7 +65,7 @@ async def test_the_server_can_send_and_ask_by_itself() -> None:
     assert answer["result"] == {"roots": []}
 
 
-async def test_a_client_that_does_not_answer_in_time_is_told_that_the_question_is_withdrawn() -> None:
+async def test_a_question_not_answered_in_time_is_withdrawn() -> None:
     async def ask(call: Call) -> Any:
         try:
             return await call.peer.request("roots/list", {}, seconds=0.01)

@@ -32,7 +32,7 @@ async def test_our_own_cancellation_while_a_task_ends_is_not_lost() -> None:
     assert command.cancelled() and reading.done()
 
 
-async def test_what_the_task_raised_is_raised() -> None:
+async def test_an_exception_of_the_task_is_raised() -> None:
     async def failing() -> None:
         try:
             await asyncio.Event().wait()

@@ -61,7 +61,7 @@ def test_only_text_mentions(text: str, found: list[str]) -> None:
     assert mentions(text, "Ada Lovelace").get("Ada Lovelace", []) == found
 
 
-def test_the_longest_name_is_meant_and_hides_the_others() -> None:
+def test_the_longest_matching_name_is_the_one_mentioned() -> None:
     text = "Obsidian Sync and Obsidian"
     assert mentions(text, "Obsidian", "Sync", "Obsidian Sync") == {
         "Obsidian Sync": ["Obsidian Sync"],

@@ -332,7 +332,7 @@ async def test_a_client_that_shows_views_is_not_asked_as_well(tmp_path: Path) ->
         assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
 
-async def test_before_the_view_was_listed_a_client_is_asked_as_ever(tmp_path: Path) -> None:
+async def test_a_client_is_asked_by_a_question_until_it_has_listed_the_view(tmp_path: Path) -> None:
     """A policy that is set later changes no list that a client has: it shows no view then."""
     rules = [ReviewRules()]
     options: dict[str, Any] = {
@@ -351,9 +351,7 @@ async def test_before_the_view_was_listed_a_client_is_asked_as_ever(tmp_path: Pa
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
-async def test_a_client_that_knows_the_list_from_before_is_told_of_its_view(
-    tmp_path: Path, version: str
-) -> None:
+async def test_a_client_with_a_remembered_list_still_gets_its_view(tmp_path: Path, version: str) -> None:
     """It may remember the tools of an earlier conversation: `propose` compares the text with the view."""
     async with chat(tmp_path, version=version, lists=False) as wire:
         shown = await wire.propose()

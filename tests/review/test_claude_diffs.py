@@ -217,7 +217,7 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             assert (await page.next("proposalOpened"))["id"] not in {one["id"] for one in after}
 
 
-async def test_what_became_of_a_diff_of_a_denied_note_is_not_shown(serving: Serving) -> None:
+async def test_a_decided_diff_of_a_denied_note_is_not_shown(serving: Serving) -> None:
     async with serving() as served, person(served.vault) as page, claude_code(served.vault) as client:
         await propose(client, served.vault, "other\n", "Private/Diary.md")
         shown = await page.next("proposalOpened")

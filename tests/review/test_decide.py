@@ -167,7 +167,7 @@ def test_another_assistants_change_is_named(reviewed: Make) -> None:
     assert len(vault.engine.history.changes()) == 1
 
 
-def test_another_program_s_change_after_an_assistant_s_is_told_apart(reviewed: Make) -> None:
+def test_a_change_by_another_program_is_distinguished_from_an_assistants(reviewed: Make) -> None:
     vault = reviewed({"A.md": NOTE})
     number = vault.ask(ReplaceText(note="A", old="line 2\n", new="LINE 2\n"))
     vault.engine.apply([ReplaceText(note="A", old="line 15\n", new="x\n")], actor="second")

@@ -171,7 +171,7 @@ def test_a_client_is_asked_again_when_the_note_changed(reviewed: Make) -> None:
     assert "-mine" in caller.messages[1]
 
 
-def test_what_waits_is_bounded_in_number_and_age(reviewed: Make) -> None:
+def test_waiting_changes_are_bounded_in_number_and_age(reviewed: Make) -> None:
     vault = reviewed(FILES)
     for number in range(WAITING_PROPOSALS):
         vault.ask(Create(note=f"New {number}"))
@@ -185,7 +185,7 @@ def test_what_waits_is_bounded_in_number_and_age(reviewed: Make) -> None:
         later.close()
 
 
-def test_what_waits_is_bounded_in_size(reviewed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_changes_are_bounded_in_size(reviewed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultbridge.review.store.STORED_BYTES", 20_000)
     vault = reviewed(FILES)
     vault.ask(Create(note="Small", content="x" * 1000))

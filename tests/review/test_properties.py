@@ -39,7 +39,7 @@ def change(lines: list[str], rng: random.Random, who: str, end: str) -> list[str
     return changed
 
 
-def test_what_is_written_is_what_was_seen_on_what_is_there(reviewed: Make) -> None:
+def test_an_accepted_change_is_merged_into_the_current_note(reviewed: Make) -> None:
     rng = random.Random(13)
     vault = reviewed({})
     seen_outcomes = set()
@@ -128,7 +128,7 @@ def test_of_many_deciders_one_decides(reviewed: Make) -> None:
 
 
 @pytest.mark.parametrize("bad", ["p", "p0", "px", "q1", "12", "", "p99999999999999999999", "p1\n"])
-def test_an_id_that_is_none_is_refused(reviewed: Make, bad: str) -> None:
+def test_an_invalid_proposal_id_is_refused(reviewed: Make, bad: str) -> None:
     from vaultbridge.review.gate import parse_id
 
     vault = reviewed({})

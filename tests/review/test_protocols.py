@@ -195,7 +195,9 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
         ("stateless", "decline", None),
     ],
 )
-async def test_a_client_that_can_asks_its_user(serving: Serving, way: str, action: Any, content: Any) -> None:
+async def test_a_client_with_elicitation_asks_its_user(
+    serving: Serving, way: str, action: Any, content: Any
+) -> None:
     asked: list[str] = []
 
     async def answer(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
@@ -308,7 +310,7 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
             call.cancel()
 
 
-async def test_without_review_answers_are_as_ever(serving: Serving) -> None:
+async def test_accepted_changes_are_answered_as_without_review(serving: Serving) -> None:
     """The same calls, with review off and accepted one by one, give the same answers."""
     calls = [
         ("create_note", {"name": "New", "content": "text"}),

@@ -64,7 +64,7 @@ async def test_over_http_a_path_outside_is_refused(serving: Serving) -> None:
         assert not (served.vault / "tmp").exists() and not (other / "tmp").exists()
 
 
-def test_on_the_command_line_too(tmp_path: Path) -> None:
+def test_on_the_command_line_absolute_paths_are_understood(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"Hello.md": "[[Other]]", "Sub/Other.md": "other"})
     env = {**environment(), **isolated_environ(tmp_path)}
 

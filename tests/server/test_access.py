@@ -129,7 +129,7 @@ async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[s
             assert (await ask(served, {**MCP, **bearer(other)}, "ping"))[0] == 400, "without a session"
 
 
-async def test_who_came_without_a_token_leaves_when_one_is_demanded(serving: Serving) -> None:
+async def test_a_session_without_a_token_ends_when_tokens_become_required(serving: Serving) -> None:
     async with serving() as served:
         session = await initialized(served)
         written = served.config_file.read_text()
@@ -169,7 +169,7 @@ async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serv
             assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
 
 
-async def test_two_authorizations_are_none(serving: Serving) -> None:
+async def test_two_authorization_headers_are_refused(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")
         both = [("Authorization", f"Bearer {secret}"), ("Authorization", "Bearer other")]
@@ -178,7 +178,7 @@ async def test_two_authorizations_are_none(serving: Serving) -> None:
             assert response.headers["WWW-Authenticate"].startswith('Bearer realm="vaultbridge"')
 
 
-async def test_a_damaged_list_blames_nobody_and_lets_nobody_in(serving: Serving) -> None:
+async def test_a_damaged_list_of_tokens_lets_nobody_in(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")
         (served.config_file.parent / FILE_NAME).write_text("[")

@@ -109,7 +109,7 @@ def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytes
     assert entry == {"type": "stdio", "command": str(tmp_path / "vaultbridge"), "args": ["stdio", "/vault"]}
 
 
-def test_the_other_name_of_a_file_is_used_where_only_that_one_exists(tmp_path: Path) -> None:
+def test_the_alternative_file_name_is_used_where_only_it_exists(tmp_path: Path) -> None:
     def find() -> str:
         environ = {"HOME": str(tmp_path)}
         return find_config_file(BY_NAME["opencode"], environ, here=Path(), platform="linux").name

@@ -73,7 +73,7 @@ def test_a_fault_names_its_key_and_line(text: str, line: int, key: str, says: st
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "9" * 5_000])
-def test_what_the_reader_of_toml_cannot_bear_is_a_fault_too(text: str) -> None:
+def test_a_file_that_the_toml_parser_fails_on_is_reported(text: str) -> None:
     assert str(fault(text)).startswith("config.toml cannot be read: ")
 
 
@@ -106,7 +106,7 @@ i = 2
     }  # fmt: skip
 
 
-def test_what_has_no_line_gets_the_line_of_what_contains_it() -> None:
+def test_a_key_without_a_line_gets_the_line_of_its_container() -> None:
     lines = {"a": 3, "v[1]": 7}
     assert find_line("a.b.c", lines) == 3
     assert find_line("v[1].x", lines) == 7

@@ -38,7 +38,7 @@ def file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Path:
     return tmp_path / "config.toml"
 
 
-def test_what_takes_effect_now_is_distinguished_from_what_waits(
+def test_live_settings_are_distinguished_from_those_that_wait(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     follower = Follower(file)
@@ -85,7 +85,9 @@ def test_a_file_that_is_being_written_is_left_until_it_is_whole(file: Path) -> N
     assert change.config.scope.deny == ("Private/", "Diary/")
 
 
-def test_a_file_that_goes_takes_nothing_with_it(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_deleted_configuration_file_leaves_its_settings_in_force(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file.write_text("[scope]\ndeny = ['Private/']\n")
     follower = Follower(file)
     follower.look()
@@ -129,7 +131,7 @@ def test_a_section_that_means_nothing_here_is_not_mentioned(
     assert caplog.text == ""
 
 
-def test_what_waits_does_not_come_with_what_is_live(file: Path) -> None:
+def test_settings_that_wait_are_not_applied_with_live_ones(file: Path) -> None:
     follower = Follower(file)
     follower.write("[tools]\nprofile = 'core'\n")
     change = follower.write("[tools]\nprofile = 'core'\ndisable = ['search']\n")

@@ -224,7 +224,7 @@ def test_every_key_is_documented_with_whether_it_is_live() -> None:
     assert not unknown, unknown
 
 
-def test_what_is_live_is_a_key() -> None:
+def test_every_live_setting_is_a_key() -> None:
     assert set(keys()) >= LIVE
 
 

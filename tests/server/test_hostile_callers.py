@@ -128,7 +128,7 @@ async def test_of_silent_sockets_only_a_few_are_open_at_once(serving: Serving) -
             await client.close()
 
 
-async def test_who_has_not_shown_a_token_may_neither_compress_nor_send_much(serving: Serving) -> None:
+async def test_a_client_without_a_token_may_neither_compress_nor_send_much(serving: Serving) -> None:
     deflate = {"Sec_WebSocket_Extensions": "permessage-deflate"}
     async with serving() as served:
         port = served.listening.port
@@ -182,7 +182,7 @@ async def test_handshakes_without_end_do_not_push_out_a_session_in_use(serving: 
         assert await post(mine, {"id": 2, "method": "ping"}) == 200
 
 
-async def test_one_principals_sessions_never_push_out_anothers(serving: Serving) -> None:
+async def test_one_token_cannot_push_out_the_sessions_of_another(serving: Serving) -> None:
     async with serving() as served:
         mcp = f"{served.url}/mcp"
         _, secret = served.tokens.make("other")

@@ -201,7 +201,7 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
 # who may connect
 
 
-async def test_who_does_not_fit_gets_the_status_that_says_why(server: Served) -> None:
+async def test_a_refused_upgrade_gets_the_status_that_says_why(server: Served) -> None:
     good = {TOKEN_HEADER: server.token}
     for headers, status in (
         ({}, 401),

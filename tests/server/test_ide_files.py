@@ -55,7 +55,9 @@ async def test_any_text_file_is_written_read_and_written_again(
 
 
 @pytest.mark.parametrize("path", ["whole.png", "stub.png"])
-async def test_what_is_no_text_is_neither_shown_nor_replaced(client: Client, vault: Path, path: str) -> None:
+async def test_a_file_that_is_not_text_is_neither_shown_nor_replaced(
+    client: Client, vault: Path, path: str
+) -> None:
     before = (vault / path).read_bytes()
     assert "not text" in (await refused(client, "readFile", path=path)).message
     assert "not a text file" in (await refused(client, "writeFile", path=path, content="x")).message

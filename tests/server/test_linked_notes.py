@@ -262,7 +262,7 @@ async def _resources_and_prompts(served: Served, session: dict[str, str], way: s
 
 
 @pytest.mark.parametrize("kind", LINKS)
-async def test_nor_does_any_tool_over_stdio(tmp_path: Path, kind: str) -> None:
+async def test_no_tool_over_stdio_opens_a_hidden_note_by_a_link(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "Notes"
     way = make_vault(folder, kind)
     build_index(folder)

@@ -204,7 +204,9 @@ async def test_a_folder_made_private_is_gone_at_once(serving: Serving) -> None:
 
 
 @pytest.mark.parametrize("key", ["scope", "vaults"])
-async def test_tools_that_change_go_and_come_with_the_right_to_change(serving: Serving, key: str) -> None:
+async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
+    serving: Serving, key: str
+) -> None:
     async with serving() as served, session(served) as changed, ide(served) as ide_changed:
         _, secret = served.tokens.make("phone", deny=("Private/",))
         bearer = {"Authorization": f"Bearer {secret}"}
@@ -274,7 +276,9 @@ async def test_a_wrong_file_changes_nothing_and_is_reported(
         await served.until(lambda: _is(served.status(), 401))
 
 
-async def test_what_has_to_wait_is_named(serving: Serving, caplog: pytest.LogCaptureFixture) -> None:
+async def test_settings_that_wait_for_the_next_start_are_named(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "vaultbridge")
     async with serving() as served:
         served.configure(text_of(served, '[ide]\nname = "Other"\n[log]\nlevel = "debug"\n'))

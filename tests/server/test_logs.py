@@ -37,7 +37,7 @@ def test_a_log_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[str])
     assert printed.err.count("\n") == 1
 
 
-def test_libraries_tell_their_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_warnings_of_libraries_are_logged(capsys: pytest.CaptureFixture[str]) -> None:
     start_logging("debug")
     logging.getLogger("aiohttp").info("chatter")
     logging.getLogger("aiohttp").warning("trouble")

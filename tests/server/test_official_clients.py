@@ -53,7 +53,7 @@ async def test_a_whole_session_over_the_old_sse_with_a_token(serving: Serving) -
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_a_switch_of_the_review_reaches_a_client_that_shows_views(serving: Serving, mode: str) -> None:
+async def test_switching_the_review_reaches_a_client_that_shows_views(serving: Serving, mode: str) -> None:
     """A person switches it at an editor; the tools that have a view of the change are others from then on."""
     heard: asyncio.Queue[Any] = asyncio.Queue()
 

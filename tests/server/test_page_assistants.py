@@ -273,7 +273,7 @@ async def test_a_limited_token_sees_only_itself_and_controls_nobody(serving: Ser
             assert await mine.refused(path) == (403, "OWNER_ONLY")
 
 
-async def test_a_page_hears_at_once_who_comes_and_what_they_do(serving: Serving) -> None:
+async def test_the_page_shows_at_once_which_assistants_connect_and_what_they_do(serving: Serving) -> None:
     async with serving() as served, editor(served, activity=True) as watcher:
         await watcher.request("watchTrace", on=True, json=False)
         await served.call("create_note", name="Plan", content="a plan\n")

@@ -82,7 +82,7 @@ async def test_a_client_over_stdio_is_seen_and_paused(server: Served, vault: Pat
         await api.until(lambda: api.assistants(kind="stdio", connected=False, calls=4))
 
 
-async def test_a_server_that_starts_later_is_told_what_was_done_before(server: Served, vault: Path) -> None:
+async def test_a_server_that_starts_later_learns_what_was_done_before(server: Served, vault: Path) -> None:
     async with stdio(server, vault) as client:
         await read(client, "Plan.md")
         await read(client, "Other.md")
@@ -149,7 +149,7 @@ async def test_a_process_that_is_killed_is_gone(server: Served, vault: Path) -> 
     await process.communicate()
 
 
-async def test_a_server_hears_of_its_own_vaults_and_shows_what_its_scope_shows(
+async def test_a_server_learns_of_its_own_vaults_and_shows_only_its_scope(
     tmp_path: Path, server: Served, vault: Path
 ) -> None:
     other = tmp_path / "Second"

@@ -582,7 +582,7 @@ async def test_a_note_is_deleted_into_the_trash_and_comes_back(serving: Serving,
         ({"path": "Plan.md", "to": "X.md", "force": True}, 400, "INVALID_PARAMS"),
     ],
 )
-async def test_a_move_that_cannot_be_leaves_everything(
+async def test_an_impossible_move_changes_nothing(
     serving: Serving, tmp_path: Path, body: dict[str, Any], status: int, code: str | None
 ) -> None:
     make_vault(tmp_path / "Notes")

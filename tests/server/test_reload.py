@@ -55,7 +55,7 @@ async def test_a_folder_that_is_not_there_yet_is_looked_for(tmp_path: Path) -> N
         await looks.another()
 
 
-async def test_it_looks_again_by_itself(tmp_path: Path) -> None:
+async def test_the_watcher_compares_at_intervals_without_events(tmp_path: Path) -> None:
     """Some file systems report no changes."""
     async with watching(tmp_path) as looks:
         await looks.another()

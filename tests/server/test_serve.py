@@ -422,7 +422,7 @@ async def test_a_body_that_is_not_wanted_or_not_readable_is_refused_in_words_at_
         assert json.loads(body)["error"]["code"] == -32600
 
 
-async def test_who_waits_for_leave_to_send_gets_it_and_an_answer(serving: Serving) -> None:
+async def test_a_client_that_expects_100_continue_gets_it_and_an_answer(serving: Serving) -> None:
     body = json.dumps(INITIALIZE).encode()
     async with serving() as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)

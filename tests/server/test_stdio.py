@@ -75,7 +75,7 @@ def test_variables_in_the_name_of_a_vault_are_filled_in(tmp_path: Path, text: st
     assert {name: one.text for name, one in plan.vaults.items()} == wanted
 
 
-def test_a_folder_that_is_there_and_a_variable_that_is_not_are_left_as_they_are(tmp_path: Path) -> None:
+def test_existing_folders_and_unset_variables_are_left_as_they_are(tmp_path: Path) -> None:
     there = tmp_path / "$HOME"
     there.mkdir()
     texts = (str(there), "/x/$NO_SUCH/Notes", "/x/100$")
@@ -131,7 +131,7 @@ def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, 
     assert make_plan(StdioOptions(), environ).settings.quick_list
 
 
-def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) -> None:
+def test_the_settings_of_a_vault_apply_however_it_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()
     environ = configured(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")

@@ -124,7 +124,7 @@ async def until(process: VaultProcess, tool: str, has: str, **arguments: str) ->
             pass
 
 
-async def test_a_scope_that_changes_holds_at_once_and_what_has_to_wait_is_named(tmp_path: Path) -> None:
+async def test_a_changed_scope_applies_at_once_and_settings_that_wait_are_named(tmp_path: Path) -> None:
     setting = Configured(tmp_path)
     async with setting.process(str(setting.vault), "--tool-errors", "result") as process:
         await process.begin()
@@ -143,7 +143,9 @@ async def test_a_scope_that_changes_holds_at_once_and_what_has_to_wait_is_named(
 
 
 @pytest.mark.parametrize("key", ["scope", "vaults"])
-async def test_tools_that_change_go_and_come_with_the_right_to_change(tmp_path: Path, key: str) -> None:
+async def test_tools_that_change_notes_appear_and_disappear_with_the_permission(
+    tmp_path: Path, key: str
+) -> None:
     setting = Configured(tmp_path)
     vault = f"[[vaults]]\npath = '{setting.vault}'\n"
     read_only = f"{vault}read_only = true\n" if key == "vaults" else f"{vault}[scope]\nread_only = true\n"
@@ -168,7 +170,7 @@ async def test_tools_that_change_go_and_come_with_the_right_to_change(tmp_path: 
         assert "read-only" in refused["result"]["content"][0]["text"]
 
 
-async def test_what_the_command_line_forbids_no_file_allows(tmp_path: Path) -> None:
+async def test_no_configuration_file_allows_what_the_command_line_forbids(tmp_path: Path) -> None:
     setting = Configured(tmp_path)
     options = (str(setting.vault), "--deny", "Private/", "--tool-errors", "result")
     async with setting.process(*options) as process:

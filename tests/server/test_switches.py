@@ -24,7 +24,7 @@ from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
         (ToolsConfig(enable=("delete_note",), disable=("notes",)), False),
     ],
 )
-def test_what_is_disabled_is_off_and_with_enable_all_else_is(config: ToolsConfig, *, on: bool) -> None:
+def test_disable_switches_a_tool_off_and_enable_all_others(config: ToolsConfig, *, on: bool) -> None:
     assert (DELETE_NOTE.name, DELETE_NOTE.group) == ("delete_note", "notes")
     assert Switches(standard_catalog(), config).is_on(DELETE_NOTE) is on
 

@@ -12,7 +12,7 @@ from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.server.tokens import FILE_NAME, TOKENS, TokenStore
 
 
-def test_a_token_is_known_by_its_text_alone(tmp_path: Path) -> None:
+def test_a_token_is_recognised_by_its_text_only(tmp_path: Path) -> None:
     store = TokenStore(tmp_path)
     token, secret = store.make("phone", read_only=True, allow=("Work/",), deny=("Work/x",), vaults=("Notes",))
     assert store.check(secret) == token
@@ -47,7 +47,7 @@ def test_a_revoked_token_is_refused_at_once_by_every_store(tmp_path: Path) -> No
         command.revoke("phone")
 
 
-def test_a_token_ends_when_it_was_said_to(tmp_path: Path) -> None:
+def test_a_token_expires_when_it_should(tmp_path: Path) -> None:
     now = [1000.0]
     store = TokenStore(tmp_path, clock=lambda: now[0])
     token, secret = store.make("guest", seconds=60)

@@ -40,19 +40,19 @@ def test_the_number_of_vaults_is_bounded() -> None:
     assert len(name_vaults([f"/v{number}" for number in range(100)])) == VAULTS
 
 
-def test_unnamed_are_the_vaults_open_in_obsidian(tmp_path: Path) -> None:
+def test_without_a_name_the_vaults_open_in_obsidian_are_used(tmp_path: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     environ = obsidian_knows(tmp_path / "home", (a, 1, True), (b, 3, False), (c, 2, True))
     assert list_obsidian_vaults(environ) == [str(c), str(a)]
 
 
-def test_when_none_is_open_it_is_the_one_opened_last_that_is_still_there(tmp_path: Path) -> None:
+def test_with_no_open_vault_the_last_opened_existing_one_is_used(tmp_path: Path) -> None:
     a, b, gone = (tmp_path / name for name in ("a", "b", "gone"))
     environ = obsidian_knows(tmp_path / "home", (a, 1, False), (b, 3, False), (gone, 9, False))
     gone.rmdir()
     assert list_obsidian_vaults(environ) == [str(b)]
 
 
-def test_when_obsidian_knows_none_it_is_said_how_to_name_one(tmp_path: Path) -> None:
+def test_without_a_vault_in_obsidian_the_error_says_how_to_name_one(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound, match="VAULTBRIDGE_VAULT"):
         list_obsidian_vaults({"HOME": str(tmp_path)})

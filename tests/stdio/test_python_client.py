@@ -106,7 +106,9 @@ async def test_a_subscriber_is_notified_of_an_edit_made_outside(
         assert content.text == "changed"
 
 
-async def test_a_stateless_listener_hears_of_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stateless_listener_is_notified_of_an_edit_made_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with (
         session(tmp_path, MODERN, monkeypatch) as client,
         client.listen(resource_subscriptions=[HOME]) as events,

@@ -50,7 +50,7 @@ class Shown:
         self.asked.append((vault, path, subpath))
 
 
-def test_what_is_open_comes_from_the_workspace_file(small: Small) -> None:
+def test_open_files_come_from_the_workspace_file(small: Small) -> None:
     harness = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": workspace("A.md", "B.md")})
     assert harness.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
 

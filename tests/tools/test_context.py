@@ -107,7 +107,7 @@ def test_a_map_that_is_named_beside_a_question_adds_its_links(small: Small) -> N
     assert all(name in answer for name in names)
 
 
-def test_nothing_found_and_no_question_are_said(small: Small) -> None:
+def test_nothing_found_and_an_empty_question_are_reported(small: Small) -> None:
     harness = small(PLAN)
     assert harness.text("context", question="zebra") == "(no note has any of the words)"
     assert harness.rows("context", question="zebra harvest")[0] == "(no note has all the words)"

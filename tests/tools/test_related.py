@@ -26,7 +26,7 @@ def calls(rows: list[str]) -> list[dict[str, str]]:
     ]
 
 
-def test_a_row_holds_the_call_that_links(small: Callable[..., ToolHarness]) -> None:
+def test_a_row_of_related_notes_contains_the_call_that_links_them(small: Callable[..., ToolHarness]) -> None:
     vault = small(VAULT)
     rows = vault.rows("related", name="Log")
     assert rows[0] == "[not linked with Log.md yet]"

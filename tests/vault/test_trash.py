@@ -27,7 +27,7 @@ def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: 
     assert (folder / ".trash" / "Note 3.md").read_text() == "c"
 
 
-def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, trash: Trash) -> None:
+def test_a_place_chosen_for_one_file_is_not_given_to_another(root: Root, folder: Path, trash: Trash) -> None:
     one = trash.choose(root, folder / "A" / "x.md", system=False, now=NOW)
     two = trash.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
     assert (one.place.name, two.place.name) == ("x.md", "x 2.md")
@@ -52,7 +52,7 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
     assert list((can / "files").iterdir()) == list((can / "info").iterdir()) == []
 
 
-def test_a_name_whose_info_is_left_over_is_not_reused(
+def test_a_trash_name_with_a_leftover_info_file_is_not_reused(
     root: Root, folder: Path, home: Path, trash: Trash
 ) -> None:
     """The specification: the info file's exclusive creation decides who has a name."""

@@ -146,7 +146,7 @@ def test_errors_of_the_system_become_vault_errors_without_a_machine_path(
 
 @settings(max_examples=40, deadline=None)
 @given(failing=st.lists(st.booleans(), max_size=3 * TOGETHER))
-def test_what_is_done_together_is_all_done_whatever_fails(failing: list[bool]) -> None:
+def test_a_failure_stops_none_of_the_jobs_done_together(failing: list[bool]) -> None:
     done: list[int] = []
 
     def work(at: int) -> int:

@@ -393,7 +393,7 @@ async def test_a_mention_without_assistants_returns_zero_and_waits(bridge: Bridg
     assert bridge.hub.mention(Mention(NOTE)) == 0
 
 
-async def test_a_companion_that_merges_itself_is_told_to_update(bridge: Bridge) -> None:
+async def test_an_outdated_companion_is_asked_to_update(bridge: Bridge) -> None:
     """It claims `diffs` alone, as companions did; the words are for the person who sees them there."""
     client = await raw(bridge)
     with pytest.raises(Failed, match="vaultbridge companion install"):

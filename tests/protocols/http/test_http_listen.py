@@ -106,7 +106,7 @@ async def test_what_is_no_request_is_refused_in_json_that_repeats_nothing_of_it(
     assert b"aiohttp" not in json.dumps(body).encode()
 
 
-async def test_what_follows_a_good_request_on_its_connection_is_refused_alike() -> None:
+async def test_a_bad_request_after_a_good_one_is_refused_too() -> None:
     async with served() as port, asyncio.timeout(BOUND):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode())

@@ -45,9 +45,9 @@ def test_a_high_limit_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("hard", "room"), [(400, 400 - RESERVED_FILES), (140, MIN_CONNECTIONS)])
-def test_where_it_cannot_be_raised_fewer_come_in_and_the_vault_keeps_its_files(hard: int, room: int) -> None:
+def test_under_a_low_limit_fewer_connections_are_accepted(hard: int, room: int) -> None:
     assert limited(100, hard) == [room, hard, hard]
 
 
-def test_here_there_is_room() -> None:
+def test_this_machine_allows_enough_open_files() -> None:
     assert reserve_connections() >= 200

@@ -312,9 +312,7 @@ async def connect(wire: VaultWire, capabilities: dict[str, Any]) -> VaultWire:
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)
-async def test_a_switch_of_the_review_is_announced_to_whom_it_changes_the_list(
-    tmp_path: Path, version: str
-) -> None:
+async def test_switching_the_review_notifies_clients_whose_list_changes(tmp_path: Path, version: str) -> None:
     changed = "notifications/tools/list_changed"
     options: dict[str, Any] = {"version": version, "review": lambda engine: ReviewRules()}
     async with vault_wire(tmp_path, make_vault(tmp_path), **options) as plain:

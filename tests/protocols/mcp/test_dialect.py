@@ -195,7 +195,7 @@ async def test_templates_and_prompts_are_listed(version: str) -> None:
     assert prompts[1]["arguments"][0]["required"] is True
 
 
-async def test_what_is_not_offered_does_not_exist() -> None:
+async def test_methods_that_are_not_offered_do_not_exist() -> None:
     wire = new_wire("2025-11-25", offer=Offer(tools=False, logging=False))
     result = await wire.initialize()
     assert result["capabilities"] == {}
@@ -245,7 +245,7 @@ async def test_an_unknown_tool_is_invalid_params(version: str) -> None:
 @pytest.mark.parametrize(
     "name", ["Test_Echo", "test-echo", "testEcho", "mcp__notes__test_echo", "echo", "test_ecko"]
 )
-async def test_an_unknown_tool_is_told_what_was_meant(name: str) -> None:
+async def test_the_error_for_an_unknown_tool_suggests_the_closest_name(name: str) -> None:
     error = await (await fixture_wire("2025-11-25")).error("tools/call", {"name": name, "arguments": {}})
     assert error["code"] == -32602
     assert error["message"] == f"Unknown tool: {name}. Did you mean test_echo?"
@@ -309,7 +309,7 @@ async def test_a_bad_argument_is_reported_as_the_version_demands() -> None:
     ("forced", "version", "member"),
     [("protocol", "2025-11-25", "error"), ("result", "2024-11-05", "result"), ("protocol", MODERN, "error")],
 )
-async def test_the_way_of_telling_can_be_forced(forced: str, version: str, member: str) -> None:
+async def test_the_form_of_tool_errors_can_be_forced(forced: str, version: str, member: str) -> None:
     wire = new_wire(version, tool_errors=forced)
     if version != MODERN:
         await wire.initialize()

@@ -59,7 +59,7 @@ async def test_the_host_and_origin_headers_decide_who_may_connect(
             assert answer["error"]["code"] == -32600
 
 
-async def test_an_allowed_page_may_read_answers_and_is_told_before_it_calls() -> None:
+async def test_an_allowed_page_may_read_answers_and_gets_its_preflight() -> None:
     async with http_server() as client:
         origin = "http://localhost:5173"
         async with client.http.options(f"{client.url}/mcp", headers={"Origin": origin}) as response:
@@ -257,7 +257,7 @@ async def test_questions_come_on_the_stream_of_their_call_and_answers_by_post() 
             assert "yes" in result["content"][0]["text"]
 
 
-async def test_what_answers_nothing_comes_on_the_get_stream_and_only_there() -> None:
+async def test_messages_that_answer_no_request_come_on_the_get_stream_only() -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25")
         async with client.start("tools/call", {"name": "test_trigger_tool_change"}) as response:
@@ -503,7 +503,7 @@ async def test_marked_arguments_are_checked_against_their_headers() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_a_stateless_client_is_told_that_there_is_only_post(method: str) -> None:
+async def test_a_stateless_client_may_only_post(method: str) -> None:
     async with http_server() as client:
         for session in (None, "some"):
             headers = client.headers(MCP_Protocol_Version=MODERN, Mcp_Session_Id=session)

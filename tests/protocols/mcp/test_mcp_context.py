@@ -153,7 +153,7 @@ async def test_state_is_handed_back() -> None:
     assert second["content"][0]["text"].startswith("state-ok")
 
 
-async def test_only_what_the_client_can_is_asked() -> None:
+async def test_a_client_is_asked_only_what_it_supports() -> None:
     (none,) = await rounds("test_input_required_result_capabilities", capabilities={})
     assert none["content"][0]["text"] == "No supported capabilities declared"
     (some,) = await rounds("test_input_required_result_capabilities", capabilities={"sampling": {}})

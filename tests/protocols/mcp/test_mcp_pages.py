@@ -40,6 +40,6 @@ def test_changes_before_the_cursor_neither_repeat_nor_skip() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "a b", "====", "_w==", "A" * (CURSOR_CHARS + 4)])
-def test_what_is_no_cursor_is_refused(cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidArgument, match="cursor"):
         paginate(["a"], cursor, key=str)

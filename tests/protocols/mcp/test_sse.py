@@ -21,6 +21,6 @@ def test_every_line_of_data_is_marked() -> None:
     assert sse.event(b"a\nb\r\nid: 9\rc") == b"data: a\ndata: b\ndata: id: 9\ndata: c\n\n"
 
 
-def test_a_comment_carries_nothing() -> None:
+def test_a_comment_contains_no_data() -> None:
     assert sse.COMMENT.startswith(b":")
     assert sse.COMMENT.endswith(b"\n\n")

@@ -147,7 +147,7 @@ async def test_bad_input_gets_its_error_and_the_next_message_is_served() -> None
         assert (await process.ask("tools/call", {"name": "test_crash"}))["error"]["code"] == -32603
 
 
-async def test_a_client_that_frames_by_length_is_told_how_messages_are_framed() -> None:
+async def test_a_client_that_frames_by_length_learns_how_to_frame() -> None:
     async with Process() as process:
         await process.write(b"Content-Length: %d\r\n\r\n" % len(INITIALIZE) + INITIALIZE)
         refused = await process.read()
@@ -358,7 +358,7 @@ async def test_errors_about_bad_lines_wait_for_a_client_that_reads_nothing(
     await asyncio.wait_for(serving, START_BOUND)
 
 
-async def test_the_end_does_not_wait_for_a_client_that_reads_nothing_and_asks_on(
+async def test_the_end_does_not_wait_for_a_client_that_sends_but_never_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server then waits with reading, and SIGTERM ended only the reading."""

@@ -161,7 +161,7 @@ async def test_added_changed_and_removed_prompts_are_announced(tmp_path: Path) -
         assert "q" in await named()
 
 
-async def test_a_stateless_listener_hears_the_same(tmp_path: Path) -> None:
+async def test_a_stateless_listener_gets_the_same_notifications(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
     async with followed(tmp_path, version=MODERN) as wire:
         wanted = {"resourcesListChanged": True, "resourceSubscriptions": [A]}
@@ -190,7 +190,7 @@ async def test_a_waiting_server_learns_of_changes_through_the_shared_index(tmp_p
         await second.notification(LIST)
 
 
-async def test_a_vault_that_opens_when_all_is_over_is_not_followed(tmp_path: Path) -> None:
+async def test_a_vault_opened_after_the_end_is_not_followed(tmp_path: Path) -> None:
     """A client that leaves at once closes the server while a thread still opens the vault."""
     vault = small_vault(tmp_path, {"A.md": "a"})
     with open_engine(str(vault), environ={"VAULTBRIDGE_CACHE": str(tmp_path / "cache")}) as engine:

@@ -58,7 +58,7 @@ def test_hidden_notes_are_never_suggested(completions: Completions) -> None:
     assert not [value for value in found if "secret" in value or "hidden" in value or "list" in value]
 
 
-def test_what_begins_with_the_text_comes_first(tmp_path: Path) -> None:
+def test_names_that_begin_with_the_text_come_first(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"{name}.md": "" for name in ("submoth", "a moth", "moth", "mothball")}
     completions = Completions(engines_of(tmp_path, small_vault(tmp_path, files)))
     assert values(completions, "note", "moth") == ["moth", "mothball", "a moth", "submoth"]

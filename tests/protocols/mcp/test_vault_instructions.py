@@ -14,7 +14,7 @@ SHORT = 1600
 """Characters, about 400 tokens: clients send it with every conversation."""
 
 
-def test_it_teaches_names_hashes_budgets_and_the_query_language_in_few_lines() -> None:
+def test_the_instructions_explain_the_essentials_in_few_lines() -> None:
     text = render_instructions()
     for word in ("[[wikilinks]]", "`expected`", "dry_run", "offset", "tag:#x", "[property:value]", "/regex/"):
         assert word in text

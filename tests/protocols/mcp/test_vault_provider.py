@@ -223,7 +223,7 @@ async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -
         assert answer["result"]["content"][0]["text"] == "done"
 
 
-async def test_what_only_reads_is_all_there_is_in_a_read_only_vault(tmp_path: Path) -> None:
+async def test_a_read_only_vault_offers_only_tools_that_read(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A.md": "a"})
     settings = ProviderSettings(lead=False, read_only=True)
     async with vault_wire(tmp_path, vault, settings=settings, scope=Scope(read_only=True)) as wire:

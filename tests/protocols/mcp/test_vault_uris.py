@@ -58,7 +58,7 @@ def test_an_address_may_be_encoded_more_or_less_than_ours(uri: str) -> None:
         "obsidian://vault/V/" + "a" * URI_CHARS,
     ],
 )
-def test_what_is_no_address_of_ours_names_nothing(uri: str) -> None:
+def test_a_foreign_uri_names_no_note(uri: str) -> None:
     with pytest.raises(NoteNotFound):
         parse_uri(uri)
 

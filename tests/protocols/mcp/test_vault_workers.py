@@ -203,7 +203,7 @@ async def test_callers_take_turns() -> None:
     workers.close()
 
 
-async def test_among_long_jobs_the_cheapest_kind_has_every_second_turn() -> None:
+async def test_every_second_long_job_is_of_the_cheapest_kind() -> None:
     """Neither a caller's own costly jobs nor those of others delay a cheap one for long, and many cheap ones
     do not starve them."""
     workers = Workers(2)

@@ -61,6 +61,6 @@ def test_a_known_version_is_agreed_to(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["2026-07-28", "2099-01-01", "1.0", "", "2024-10-07"])
-def test_any_other_is_answered_with_the_newest_that_has_a_handshake(name: str) -> None:
+def test_an_unknown_version_is_negotiated_to_the_newest_with_a_handshake(name: str) -> None:
     """Lifecycle, Version Negotiation."""
     assert negotiate(name).name == "2025-11-25"

@@ -48,7 +48,7 @@ async def test_a_missing_or_wrong_token_is_answered_401(token: str | None) -> No
         assert server.endpoint.sockets == ()
 
 
-async def test_two_tokens_are_none() -> None:
+async def test_two_different_tokens_are_refused() -> None:
     async with served() as server:
         entry = f"vaultbridge.token.{TOKEN}, mcp"
         client = await connect(
@@ -369,7 +369,7 @@ async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> N
         await late.close()
 
 
-async def test_what_waits_is_sent_before_the_goodbye() -> None:
+async def test_waiting_messages_are_sent_before_the_close_frame() -> None:
     async def last_words(socket: WebSocket, request: web.Request) -> None:
         socket.send_text(b"w" * 600_000, is_answer=True)
         await socket.close(1000, "done")

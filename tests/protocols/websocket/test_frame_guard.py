@@ -391,7 +391,7 @@ def test_any_bytes_get_one_verdict_that_does_not_depend_on_how_they_arrive(
 
 
 @given(st.lists(GOOD_FRAMES, min_size=40, max_size=80), st.integers(0, 80), st.booleans())
-def test_what_waits_for_its_turn_is_handed_on_before_the_end(
+def test_frames_waiting_for_their_turn_are_handed_on_before_the_end(
     frames: list[bytes], turns_taken: int, eof: bool
 ) -> None:
     stream = b"".join(frames)
