@@ -3,7 +3,6 @@ exist."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -21,11 +20,10 @@ from vaultbridge.vault.paths import VaultPath, folder_of, name_of
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
     from vaultbridge.index.files import IndexedFile
+    from vaultbridge.index.sync import Progress
 
 PROGRESS_EVERY: Final = 500
 """How many notes are read between two progress reports."""
-
-Progress = Callable[[int, int], None]
 
 
 def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:

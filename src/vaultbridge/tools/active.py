@@ -10,9 +10,10 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.engine.operation_base import Block, Heading
 from vaultbridge.errors import EngineFailure, InvalidArgument, ObsidianNotRunning
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, cut_text
-from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, Tool, VaultContext
 
 if TYPE_CHECKING:

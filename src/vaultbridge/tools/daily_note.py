@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
+from vaultbridge.engine.operation_base import CreateHeading, Heading
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, describe_outcome
-from vaultbridge.tools.base.schema import Arguments, CreateHeading, Heading, MaxChars, Start
+from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from vaultbridge.engine.operation_base import PropertyName, Tag
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
@@ -38,7 +39,7 @@ class PropertiesArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars"})
 
     name: NoteName = ""
-    property: Annotated[str, Meta(description="Its name")] = ""
+    property: PropertyName = ""
     limit: Limit = 100
     offset: Offset = 0
     max_chars: MaxChars = PAGE_CHARS
@@ -106,7 +107,7 @@ class TagsArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars", "name", "sort"})
 
     action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
-    tag: Annotated[str, Meta(description="With or without #")] = ""
+    tag: Tag = ""
     name: Annotated[str, Meta(description="Note")] = ""
     sort: Annotated[Literal["name", "count"], Meta(description="Order")] = "name"
     limit: Limit = 200
@@ -183,7 +184,7 @@ class TasksArguments(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
     text: Annotated[str, Meta(description="Part of it, or [[linked note]]")] = ""
-    tag: Annotated[str, Meta(description="With or without #")] = ""
+    tag: Tag = ""
     due_before: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     limit: Limit = 100

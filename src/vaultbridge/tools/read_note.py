@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 from msgspec.structs import replace
 
+from vaultbridge.engine.operation_base import Block, Heading
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer, answer_text, mark_continuation
 from vaultbridge.tools.base.arguments import is_link, parse_reference
-from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.base.schema import Arguments, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:

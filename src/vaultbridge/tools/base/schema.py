@@ -36,9 +36,6 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 NoteName = Annotated[str, Meta(description="Note name or path")]
 FileName = Annotated[str, Meta(description="Note, file or folder/")]
-Heading = Annotated[str, Meta(description="Heading, or A#B")]
-CreateHeading = Annotated[bool, Meta(description="Add if missing")]
-Block = Annotated[str, Meta(description="Block id")]
 Expected = Annotated[str, Meta(description="Hash it must have")]
 DryRun = Annotated[bool, Meta(description="Diff only")]
 Limit = Annotated[int, Meta(ge=1, le=LIMIT, description="Most rows")]
