@@ -95,7 +95,7 @@ class NoteJournal(Protocol):
         """Record that the client wrote the file. Returns the change's number; 0 when it is not there."""
         ...
 
-    async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
+    async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:
         """Who changed the file from `before` to `now`; a change by another program is recorded."""
         ...
 

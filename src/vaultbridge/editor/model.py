@@ -133,7 +133,7 @@ class VaultView(Protocol):
         does not contain that."""
         ...
 
-    async def tell_writer(
+    async def identify_writer(
         self, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
     ) -> str:
         """Who changed the file from `before`, at the time `since`, to `now`. A change by another program is

@@ -222,7 +222,7 @@ class PendingDiffs:
             raw = await _snapshot(pending.journal)
             by = "another program"
             if pending.journal is not None:
-                by = await pending.journal.tell_writer(pending.before, raw)
+                by = await pending.journal.identify_writer(pending.before, raw)
             pending.before = raw
             pending.shown = (diff, *pending.shown)[:SHOWN_KEPT]
             pending.diff = diff = rebase_diff(original, diff, now, at=time.time(), by=by)

@@ -95,11 +95,11 @@ class Reviews:
         self._watchers[name] = watcher
         for _, proposal in self._known.values():
             watcher.proposal("opened", proposal)
-        await self._tell_presence()
+        await self._announce_presence()
 
     def leave(self, name: str) -> None:
         if self._watchers.pop(name, None) is not None:
-            leaving = self._loop.create_task(self._tell_absence())
+            leaving = self._loop.create_task(self._announce_absence())
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
             leaving.add_done_callback(_log_failure)
@@ -230,7 +230,7 @@ class Reviews:
         for leaving in tuple(self._leaving):
             leaving.cancel()
         self._watchers.clear()
-        await self._tell_presence()
+        await self._announce_presence()
 
     async def _then_compare(self, work: Callable[[], T]) -> T:
         """Do something in a worker, and notify the editors at once of what it changed."""
@@ -248,28 +248,28 @@ class Reviews:
                 known = self._known.get(number)
                 self._known[number] = (version, proposal)
                 if known is None:
-                    self._tell("opened", proposal)
+                    self._announce("opened", proposal)
                 elif known[0] != version:
-                    self._tell("changed", proposal)
+                    self._announce("changed", proposal)
             for number in [number for number in self._known if number not in now]:
                 del self._known[number]
                 with contextlib.suppress(InvalidArgument):
-                    self._tell("closed", await asyncio.to_thread(self._store.get, number))
+                    self._announce("closed", await asyncio.to_thread(self._store.get, number))
             policy = await self.policy()
             if policy != self._policy:
                 before, self._policy = self._policy, policy
                 for watcher in tuple(self._watchers.values()) if before is not None else ():
                     watcher.policy(policy)
 
-    def _tell(self, event: ProposalEvent, proposal: Proposal) -> None:
+    def _announce(self, event: ProposalEvent, proposal: Proposal) -> None:
         for watcher in tuple(self._watchers.values()):
             watcher.proposal(event, proposal)
 
-    async def _tell_absence(self) -> None:
+    async def _announce_absence(self) -> None:
         await asyncio.sleep(RELOAD_SECONDS)
-        await self._tell_presence()
+        await self._announce_presence()
 
-    async def _tell_presence(self) -> None:
+    async def _announce_presence(self) -> None:
         async with self._writing:
             await asyncio.to_thread(self._store.set_present, len(self._watchers))
 

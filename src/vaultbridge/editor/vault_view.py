@@ -30,7 +30,7 @@ from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.review.gate import WAITING_CALLS, ReviewGate, UnaskedCaller
 from vaultbridge.review.policy import ReviewRules
-from vaultbridge.review.rebase import read_file, tell_writer
+from vaultbridge.review.rebase import identify_writer, read_file
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
@@ -232,10 +232,10 @@ class EngineView:
 
         return await asyncio.to_thread(record)
 
-    async def tell_writer(
+    async def identify_writer(
         self, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
     ) -> str:
-        return await asyncio.to_thread(tell_writer, self._engine, path, before, now, since=since)
+        return await asyncio.to_thread(identify_writer, self._engine, path, before, now, since=since)
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         fits = compile_file_pattern(pattern)

@@ -28,7 +28,7 @@ ProblemCode = Literal[
 
 
 class Heading(Struct, frozen=True, gc=False):
-    """`text` is the raw text after the markers, without closing `#`s. `end` excludes the line end;
+    """A heading. `text` is the raw text after the markers, without closing `#`s. `end` excludes the line end;
     the span of a setext heading includes the underline."""
 
     level: int
@@ -39,8 +39,8 @@ class Heading(Struct, frozen=True, gc=False):
 
 
 class Tag(Struct, frozen=True, gc=False):
-    """`name` has no `#` and keeps the note's case. The span of a tag in the body includes the `#`; the span
-    of a tag in the properties is the value as written, without quotes but with a `#` if there is one."""
+    """A tag. `name` has no `#` and keeps the note's case. The span of a tag in the body includes the `#`; the
+    span of a tag in the properties is the value as written, without quotes but with a `#` if there is one."""
 
     name: str
     line: int
@@ -76,11 +76,11 @@ class Link(Struct, frozen=True, gc=False):
 
 
 class Task(Struct, frozen=True, gc=False):
-    """`status` is the character between the brackets; `text` is what follows them, trimmed.
-    `fields` are those of the Tasks plugin (priority, created, start, scheduled, due, done, cancelled,
-    recurrence, id, depends_on): dates as written, priorities by name (highest … lowest). `description` is the
-    text without them. The span covers the status character. `depth` is the list nesting, from 0; `heading`
-    is the index of the heading above, or -1."""
+    """A task. `status` is the character between the brackets; `text` is what follows them, trimmed. `fields`
+    are those of the Tasks plugin (priority, created, start, scheduled, due, done, cancelled, recurrence, id,
+    depends_on): dates as written, priorities by name (highest … lowest). `description` is the text without
+    them. The span covers the status character. `depth` is the list nesting, from 0; `heading` is the index of
+    the heading above, or -1."""
 
     line: int
     status: str
@@ -110,7 +110,7 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Callout(Struct, frozen=True, gc=False):
-    """`fold` is "", "+" or "-"; `depth` is the number of quote marks before it, from 1."""
+    """A callout. `fold` is "", "+" or "-"; `depth` is the number of quote marks before it, from 1."""
 
     type: str
     title: str
@@ -122,7 +122,7 @@ class Callout(Struct, frozen=True, gc=False):
 
 
 class Footnote(Struct, frozen=True, gc=False):
-    """`id` is empty for an inline footnote `^[text]`; `text` is empty for a reference."""
+    """A footnote. `id` is empty for an inline footnote `^[text]`; `text` is empty for a reference."""
 
     kind: Literal["reference", "definition", "inline"]
     id: str
@@ -133,7 +133,7 @@ class Footnote(Struct, frozen=True, gc=False):
 
 
 class InlineField(Struct, frozen=True, gc=False):
-    """A Dataview field. `key` is normalised, `name` is as written; the span covers the whole field."""
+    """A Dataview field. `key` is normalized, `name` is as written; the span covers the whole field."""
 
     key: str
     name: str
@@ -144,7 +144,7 @@ class InlineField(Struct, frozen=True, gc=False):
 
 
 class Problem(Struct, frozen=True, gc=False):
-    """Something wrong in a note that did not stop us from reading the rest. The message is for people."""
+    """Something wrong in a note that did not prevent reading the rest. The message is for people."""
 
     code: ProblemCode
     message: str

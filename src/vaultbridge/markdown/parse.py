@@ -70,15 +70,16 @@ def _start(value: Any) -> int:
 
 
 def _in_order(values: list[Any]) -> tuple[Any, ...]:
-    """Sort by start. Values are found in the order in which they close, so a link around an image comes
-    late."""
+    """Sort by start. Values are found in the order in which they end, so a link around an image comes after
+    the image."""
     if len(values) > 1:
         values.sort(key=_start)
     return tuple(values)
 
 
 class Frontmatter(Struct, frozen=True):
-    """`end` is where the body begins: 0 when there is no block."""
+    """The properties of a note and what they contain. `end` is where the body begins: 0 when there is no
+    block."""
 
     properties: Properties | None = None
     tags: tuple[Tag, ...] = ()
@@ -92,8 +93,8 @@ _NONE = Frontmatter()
 
 
 def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
-    """Never raises. Without a block the result is empty, with a problem if the note seems to begin one.
-    `starts` are the text's line starts (`text.split_lines`)."""
+    """Read the block of properties. Never raises: without a block the result is empty, with a problem if the
+    note seems to begin one. `starts` are the text's line starts (`text.split_lines`)."""
     if not text.startswith("---"):
         return _NONE
     opening = _OPENING.match(text)

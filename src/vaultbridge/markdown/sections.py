@@ -1,7 +1,7 @@
 """Builds the outline of a note and finds a section or block by its name.
 
-Owns the rule by which headings match, which links, reads and edits share. It changes nothing: an edit takes
-its spans from here.
+It defines how headings match, for links, reading and editing alike. It changes nothing; edits use the spans
+that it finds.
 
 A section runs from the start of its heading's line to the start of the line of the next heading of the same
 or a higher level, or to the end of the note. It includes its subsections and all blank lines before that next
@@ -26,8 +26,9 @@ _IGNORED = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 
 class Section(Struct, frozen=True):
-    """`heading` is the index in `Note.headings`; `path` has the texts of the headings above and its own.
-    `body_start` is where the first line after the heading begins; `end_line` is the section's last line."""
+    """A section of a note. `heading` is the index in `Note.headings`; `path` has the texts of the headings
+    above and its own. `body_start` is where the first line after the heading begins; `end_line` is the
+    section's last line."""
 
     heading: int
     level: int
@@ -138,8 +139,8 @@ def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
 
 
 def _interpretations(heading: str | Sequence[str]) -> list[list[str]]:
-    """The ways to interpret a heading argument, best first. A heading may itself contain `#` (as in "C#
-    notes"), so a text that does not match as a path is tried as one heading."""
+    """Return the ways to interpret a heading argument, best first. A heading may itself contain `#` (as in
+    "C# notes"), so a text that does not match as a path is tried as one heading."""
     if not isinstance(heading, str):
         return [[heading_key(part) for part in heading]]
     path = [key for part in heading.split("#") if (key := heading_key(part))]

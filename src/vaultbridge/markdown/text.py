@@ -1,5 +1,5 @@
-"""The text of a note: decodes its bytes and encodes them again without loss, and converts between offsets,
-lines and a client's units. Nothing else in the program does.
+"""Decodes the bytes of a note and encodes them again without loss, and converts between offsets, lines and a
+client's units. No other module does either.
 
 A BOM is removed from the text and recorded; bytes that are not UTF-8 become lone surrogates, so that `encode`
 returns identical bytes. Line ends do not change. `markdown.parse` interprets the text; `vault` reads and
@@ -24,14 +24,15 @@ BLANKS = (
     " \t\n\r\x0b\x0c\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What JavaScript's `trim` and `\\s` treat as blank, and so the app; Python's set is different."""
+"""The characters that JavaScript's `trim` and `\\s`, and so the app, treat as blank. Python's set is
+different."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Decoded(Struct, frozen=True):
-    """`text` has no BOM; `bom` is true if the bytes began with one."""
+    """A decoded file. `text` has no BOM; `bom` is true if the bytes began with one."""
 
     text: str
     bom: bool = False
@@ -50,8 +51,8 @@ def is_text(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> Decoded:
-    """Never fails. Text with an `invalid-utf8` problem must go through `replace_surrogates` before it is sent
-    to anyone."""
+    """Decode any bytes; it never fails. Text with an `invalid-utf8` problem must go through
+    `replace_surrogates` before it is sent to anyone."""
     bom = data.startswith(BOM)
     body = data[3:] if bom else data
     try:
@@ -102,7 +103,7 @@ def split_lines(text: str) -> tuple[list[str], list[int]]:
 
 
 class Positions:
-    """The line table of one text. Arguments outside the text are clamped to it, because a client's view may
+    """The line table of one text. Arguments outside the text are clamped to it, because a client's copy may
     be a moment older than ours."""
 
     def __init__(self, text: str) -> None:

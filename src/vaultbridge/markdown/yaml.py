@@ -8,9 +8,9 @@ Duplicate keys are refused.
 
 `parse_plain` reads the simple forms that nearly all properties have, without a YAML parser: the C loader
 takes a hundred microseconds for what a few regular expressions do in ten, and importing it costs more than a
-search of a small vault. It knows `key: scalar`, one-line quoted strings without escapes, one-line lists and
-indented lists of those, and declines anything else. Where it answers, both give the same (a property test
-checks it).
+search of a small vault. It reads `key: scalar`, one-line quoted strings without escapes, one-line lists and
+indented lists of those, and declines anything else. What it reads, both read alike (a property test checks
+it).
 
 `markdown.parse` decides which block of a note is YAML, and what its keys mean.
 """
@@ -151,8 +151,8 @@ def parse_yaml(text: str) -> Yaml:
 
 
 def yaml_loader() -> Any:
-    """PyYAML's fast loader where there is one. All that read properties must use the same: the one in Python
-    refuses what the other accepts, such as a tab after a key's colon."""
+    """Return PyYAML's fast loader if there is one. Everything that reads properties must use the same loader,
+    because the one in Python refuses some of what the other accepts, such as a tab after a key's colon."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -174,17 +174,17 @@ _TAB_AFTER_KEY = re.compile(
 
 
 def replace_separating_tabs(text: str) -> str:
-    """The text with blanks for the tabs between a plain key's colon, or a list's dash, and the value. The
-    loader in Python refuses them, the app does not. Every character stays at its place. A text with a block
-    scalar is left alone, because the tab may be part of it."""
+    """Replace the tabs between a plain key's colon, or a list's dash, and the value by blanks. PyYAML's
+    loader in Python refuses them; the app does not. No offset changes. A text with a block scalar is returned
+    unchanged, because the tab may be part of it."""
     if "\t" not in text or _BLOCK_SCALAR.search(text):
         return text
     return _TAB_AFTER_KEY.sub(lambda found: found[1] + " " * len(found[2]), text)
 
 
 class Prepared(Struct, frozen=True):
-    """What PyYAML is given, so that it reads a text as the app does. `skipped` characters at the start are
-    left out; each of the others is at its place."""
+    """A text in the form in which PyYAML reads it as the app does. `skipped` characters at the start are left
+    out; the others keep their order, one for one."""
 
     text: str
     skipped: int
@@ -196,10 +196,10 @@ class Prepared(Struct, frozen=True):
 
 
 def prepare_yaml(text: str) -> Prepared:
-    """Byte order marks at the start are left out: the fast loader skips one without counting it. To YAML 1.1,
-    which PyYAML knows, U+2028 and the like end a line and control characters end everything; in the app they
-    are characters, so they are hidden behind others. A line with nothing but blanks may have a tab among
-    them."""
+    """Prepare a text for PyYAML. Byte order marks at the start are left out, because the fast loader skips
+    one without counting it. In YAML 1.1, which PyYAML implements, U+2028 and the like end a line and control
+    characters are errors; in the app they are ordinary characters, so others stand for them here. A line of
+    only blanks may contain a tab."""
     bare = text.lstrip("\ufeff")
     skipped = len(text) - len(bare)
     if "\t" in bare and not _BLOCK_SCALAR.search(bare):

@@ -1,1 +1,2 @@
-"""One folder for each protocol: its wire, its meaning and its routes. What several share is next to them."""
+"""One folder for each protocol: wire format, meaning and routes. What several share is next to the
+folders."""

@@ -7,8 +7,8 @@ Every transport drives it in the same way:
     await connection.drain()            # at the end of input: let requests in flight finish
     await connection.close()            # at any time: cancel everything, answer nothing more
 
-`sink` is the transport's `MessageSink`. The connection knows neither files nor sockets, and it does not know
-what methods mean.
+`sink` is the transport's `MessageSink`. The connection handles neither files nor sockets, and the dialect
+gives methods their meaning.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class Connection:
         client: SeenClient | None = None,
         attach: Callable[[Connection], SeenClient | None] | None = None,
     ) -> None:
-        """`client` records what passes, and says whether a person has paused the peer. With `attach` instead,
-        it is made when the first request arrives that is not part of the opening."""
+        """`client` records the messages, and says whether a person has paused the peer. `attach` makes it
+        later, when the first request arrives that is not in OPENING."""
         self._session = session or Session()
         self._client = client
         self._attach = attach
@@ -213,7 +213,7 @@ class Connection:
             return
         if (client := self._client) is not None:
             if related is None and client.is_paused:
-                # What a person does and writes is none of its business now.
+                # A paused client must not learn what a person does and writes.
                 return
             self._session.notify(method, params, related=related)
             data = self._session.last_outgoing()
@@ -268,8 +268,8 @@ class Connection:
 
     async def _take(self, events: list[Event], size: int) -> None:
         if self._flush():
-            # The session itself has answered what it could not read. Requests wait for a peer that does not
-            # read its answers; so must these, or they would pile up.
+            # The session has answered unreadable messages itself. If the peer does not read its answers,
+            # these must wait as requests do, or they would pile up.
             await self._sink.drain()
         for event in events:
             match event:
@@ -300,7 +300,8 @@ class Connection:
     async def _accept(self, request: Request, size: int) -> None:
         if self._closed:
             return
-        # Found now and not when it runs: the phase in which a request arrives decides whether it is allowed.
+        # The handler is looked up now and not when it runs, because the phase in which a request arrives
+        # decides whether it is allowed.
         handler = self._handler(request)
         if request.method in self.dialect.in_order:
             await self._answer(request, handler, size)
@@ -333,7 +334,8 @@ class Connection:
         self._running[request.id] = task
 
     async def _run(self, request: Request, handler: Handler, size: int) -> None:
-        # Not a callback of the task, which would be one more turn of the event loop for each request.
+        # This is not a callback of the task, because that would take one more turn of the event loop for each
+        # request.
         try:
             await self._answer(request, handler, size)
         except Exception:
@@ -344,7 +346,7 @@ class Connection:
             self._start_waiting()
 
     def _start_waiting(self) -> None:
-        """Called when a request has ended."""
+        """Start waiting requests, now that one has ended."""
         while self._waiting and len(self._running) < MAX_RUNNING:
             request, handler, size = self._waiting.popleft()
             if self._session.is_in_flight(request.id):
@@ -366,8 +368,8 @@ class Connection:
         try:
             outcome = await self._outcome(call, handler)
         except asyncio.CancelledError:
-            # If the peer cancelled it, the session has forgotten it, and a new request may have its id by
-            # now.
+            # If the peer cancelled the request, the session has forgotten it, and a new request may already
+            # use its id.
             if self._running.get(request.id) is asyncio.current_task():
                 self._session.cancel(request.id)
             if record is not None:
@@ -411,7 +413,7 @@ class Connection:
         task = self._running.pop(id_, None)
         if task is not None:
             task.cancel()
-            # One that has not begun ends without a word.
+            # A task that has not begun does not run `_run`, so this callback starts the next request.
             task.add_done_callback(lambda _: self._start_waiting())
             return
         self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
@@ -452,7 +454,8 @@ class Connection:
 
 
 def _failure(outcome: ErrorObject | HandlerResult) -> str:
-    """A failure that no exception announced: a plugin's tool may answer that it failed."""
+    """Return the error code of a failure that came as a result, not as an exception, as a plugin's tool may
+    report one."""
     if isinstance(outcome, ErrorObject):
         return str(outcome.code)
     return "FAILED" if isinstance(outcome.result, dict) and outcome.result.get("isError") is True else ""

@@ -1,8 +1,8 @@
 """The interface between a connection and the protocol spoken on it, which is called its dialect.
 
 Every connection has its own dialect, made by a function `(peer) -> Dialect`. The connection
-(`protocols.connection.Connection`) asks it for the handler of each request, runs the handler as a task with a
-time limit, and sends what it returns:
+(`protocols.connection.Connection`) gets the handler of each request from it, runs the handler as a task with
+a time limit, and sends what it returns:
 
     async def read_file(call: Call) -> str:
         return await read_text(call.params["path"])
@@ -13,7 +13,7 @@ time limit, and sends what it returns:
 A result is any JSON value, including a bare string. To answer with an exact JSON-RPC error, raise
 `jsonrpc.messages.RpcError`; a `VaultbridgeError` becomes its application error (`failures`); anything else is
 logged with its traceback and answered with "Internal error". A handler that waits for a person calls
-`call.lift_time_limit()` first. This module knows no method names.
+`call.lift_time_limit()` first. No method names are in this module.
 
 It also describes calls for the log: by method and tool, never by arguments or results, which contain the text
 of notes. Names come from the peer, so only a string that looks like one is repeated.
@@ -46,7 +46,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
 """Method and tool names; anything else that a peer sends is logged as `?`."""
 
 CLIENT_NAME_CHARS: Final = 60
-"""How much of a client's name for itself is repeated."""
+"""How much of the name that a client gives itself is repeated."""
 
 
 def describe_call(method: str, params: Params) -> str:
@@ -66,8 +66,8 @@ def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
 
 
 def find_error_code(error: Exception) -> str:
-    """The code of what a handler raised, for the record of its call: a word such as FILE_NOT_FOUND, or a
-    number of JSON-RPC."""
+    """Return the code of what a handler raised, for the record of its call: a word such as FILE_NOT_FOUND, or
+    a JSON-RPC number."""
     match error:
         case AssistantPaused():
             return "PAUSED"
@@ -99,7 +99,7 @@ class Peer(Protocol):
 
     @property
     def principal(self) -> str:
-        """Who the transport's authentication says is at the other end; "" when it does not know."""
+        """The authenticated identity of the peer; "" if the transport does not authenticate."""
         ...
 
     def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
@@ -146,7 +146,7 @@ class Call:
         """The code of what the handler raised. Not the exception: it would keep its frames alive."""
         self.task: asyncio.Task[Any] | None = None
         self.expires: float | None = None
-        """When the event loop's clock ends it; None while it has no time limit."""
+        """When it times out, by the event loop's clock; None while it has no time limit."""
         self.expired = False
 
     @property

@@ -1,4 +1,4 @@
-"""Turns any exception into a JSON-RPC error: `to_error` is the only place that does, whatever the protocol.
+"""Turns any exception into a JSON-RPC error. `to_error` is the only place that does so, for all protocols.
 
 Seed 004 gives seven application codes, -32000 to -32006; `data.errorCode` repeats each as a word, because
 other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text; the
@@ -42,7 +42,7 @@ def is_expected(error: Exception) -> bool:
 
 
 def to_error(error: Exception) -> ErrorObject:
-    """The JSON-RPC error for anything that a handler raised. Nothing of an unknown exception leaks."""
+    """Return the JSON-RPC error for anything that a handler raised. An unknown exception reveals nothing."""
     match error:
         case RpcError():
             return error.error
@@ -74,7 +74,7 @@ def error_data(error: VaultbridgeError) -> dict[str, Any]:
 
 
 def _name_argument(error: InvalidArgument) -> str:
-    """The text of the error, with the argument's name in front unless the text has it."""
+    """Return the text of the error, with the argument's name in front unless the text contains it."""
     text = str(error)
     named = error.argument and error.argument not in text
     return f"Invalid params: {error.argument}: {text}" if named else f"Invalid params: {text}"

@@ -1,7 +1,7 @@
 """The time limits of the calls of one connection.
 
-A call that waits for a person has its limit lifted (`Call.lift_time_limit`); every other one is cancelled
-when it takes too long. Nearly all end long before, so what counts is what a limit costs a call that keeps it.
+A call that waits for a person has its limit lifted (`Call.lift_time_limit`); every other call is cancelled
+when it takes too long. Nearly all end long before that, so what matters is how little a limit costs them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from vaultbridge.protocols.dialect import Call, Handler
 
 
 class CallExpired(Exception):
-    """A call took longer than it may."""
+    """A call took longer than its time limit."""
 
 
 class TimeLimits:
-    """Cancels the calls of a connection that take too long, with one timer for all of them: setting and
-    removing one for each call takes a tenth of the time of a short one."""
+    """Cancels the calls of a connection that take too long, with one timer for all of them. Setting and
+    removing a timer for each call would add a tenth to the time of a short call."""
 
     __slots__ = ("_calls", "_timer")
 
@@ -27,8 +27,8 @@ class TimeLimits:
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, call: Call, handler: Handler, seconds: float | None) -> Any:
-        """What the handler returns. Raises CallExpired when that takes longer than `seconds`, unless the
-        limit is lifted."""
+        """Run the handler and return its result. Raises CallExpired when it takes longer than `seconds`,
+        unless the limit is lifted."""
         if seconds is None:
             return await handler(call)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -41,7 +41,7 @@ class TimeLimits:
         try:
             return await handler(call)
         except asyncio.CancelledError:
-            # Somebody else may have cancelled the task as well.
+            # The task may have been cancelled for another reason as well.
             if call.expired and task.cancelling() - 1 <= cancelled:
                 raise CallExpired from None
             raise

@@ -88,7 +88,7 @@ def read_file(engine: Engine, path: str) -> bytes | None:
         return None
 
 
-def tell_writer(
+def identify_writer(
     engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
 ) -> str:
     """Who changed a file from `before`, which it held at the time `since`, to `now`. What another program did
@@ -158,7 +158,7 @@ class Rebaser:
         """Say who changed the files, and record in the history what another program did."""
         for file, now in changed:
             path = VaultPath(file.was or file.path)
-            by = tell_writer(self._engine, path, file.before, now, since=since)
+            by = identify_writer(self._engine, path, file.before, now, since=since)
             yield Elsewhere(path, self._engine.now().timestamp(), by)
 
     def _rebase(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:

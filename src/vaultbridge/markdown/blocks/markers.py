@@ -1,9 +1,9 @@
-"""Recognises the markers that begin, continue and end blocks, as CommonMark and the app define them.
+"""Recognizes the markers that begin, continue and end blocks, as CommonMark and the app define them.
 
-Most functions take one line and answer one question about it; `blocks.scan` asks in the order that the
-specification gives. `Container` is an open block quote, list item or footnote definition: `match_containers`
-decides whether a further line still belongs to it (CommonMark 5). Every pattern is possessive or bounded, so
-no line takes more than linear time.
+Most functions test one line for one thing; `blocks.scan` calls them in the order that the specification
+gives. `Container` is an open block quote, list item or footnote definition: `match_containers` decides
+whether a further line still belongs to it (CommonMark 5). Every pattern is possessive or bounded, so no line
+takes more than linear time.
 """
 
 from __future__ import annotations
@@ -181,10 +181,10 @@ BlockKind = Literal["", "paragraph", "list", "quote", "table", "code", "math", "
 
 
 class Container:
-    """`width` is the indentation of an item's content; `empty` is true while an item has no content. `title`
-    is the type, title and fold of a callout, or the id and text of a footnote; `ids` are the block ids that
-    name the container; `mark` is the list's marker. `last_*` describe the block that ended last directly
-    inside, which a block id on its own line names."""
+    """An open container. `width` is the indentation of an item's content; `empty` is true while an item has
+    no content. `title` is the type, title and fold of a callout, or the id and text of a footnote; `ids` are
+    the block ids that name the container; `mark` is the list's marker. `last_*` describe the last block that
+    ended directly inside; a block id on its own line names that block."""
 
     __slots__ = (
         "empty",
@@ -243,7 +243,7 @@ def match_containers(containers: list[Container], line: str, *, in_text: bool) -
     """Return how many of the open containers the line stays in, and its content's offset and column.
 
     `in_text` is true while a paragraph is open. Then a `>` right below the text of an item belongs to the
-    item however it is indented: in the app, not in CommonMark."""
+    item however it is indented. CommonMark differs, but the app does it that way."""
     pos = column = matched = 0
     size = len(line)
     at, at_column = indentation(line, 0, 0)

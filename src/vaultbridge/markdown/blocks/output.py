@@ -1,7 +1,7 @@
 """Builds the values of a note's blocks: headings, tasks, callouts, footnote definitions and block ids.
 
 `blocks.scan` decides where each of them is; this module decides what it means. The fields of the Tasks plugin
-follow a task's description: like the plugin we read them backwards from the end of the text until something
+follow a task's description. Like the plugin, we read them backwards from the end of the text until something
 else appears; tags and a block id may be between them.
 """
 
@@ -90,7 +90,7 @@ def _last_field(text: str) -> tuple[int, tuple[str, str]] | None:
 
 
 PROBLEMS: Final = 100
-"""The most problems reported for one note: nobody would read more."""
+"""The most problems reported for one note. Nobody would read more."""
 
 _NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", "html"))
 """The blocks that cannot contain their own id: an id alone on a line names such a block above it."""
@@ -174,7 +174,7 @@ class BlockOutput:
         name, id_start, id_end = match[1], last + match.start(), last + match.end(1)
         alone = not line[: match.start()].strip(" \t")
         if alone and lazy_below >= 0:
-            # Directly below a quote or list: Markdown makes the line part of it, and the id names all of it.
+            # Markdown makes a line directly below a quote or list part of it, so the id names all of it.
             owner = containers[lazy_below]
             self._add_block(name, owner.list_start if owner.kind == ITEM else owner.start, id_end, id_start)
         elif alone and last <= start and container.last_kind in _NAMED_FROM_BELOW:

@@ -7,7 +7,7 @@ callouts, tasks and block ids. Comments in the code say where the app differs fr
 capped, nothing recurses, and every line is examined a bounded number of times.
 
 `ScanState` opens and closes containers, paragraphs and leaf blocks; `BlockScan` defines the order of the
-rules. `blocks.markers` recognises the markers and `blocks.output` builds the values.
+rules. `blocks.markers` recognizes the markers and `blocks.output` builds the values.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ScanState:
         self._innermost().record_end("other" if leaf in ("", "comment") else leaf, self._leaf_start)  # type: ignore[arg-type]
         lines, self._comment_lines = self._comment_lines, []
         if leaf == "comment":
-            # A comment has no structure inside, but its links and tags count.
+            # There are no blocks inside a comment, but its links and tags count.
             scan_inline(self._join_lines(lines), lines[0][0], self._found, in_comment=True)
 
     def _join_lines(self, lines: list[tuple[int, int]]) -> str:

@@ -1,7 +1,7 @@
 """Represents an edit as changes of a text, and fits inserted text between the lines around it.
 
-Every edit of a note is a tuple of `Change`s against the original text. So an edit rewrites only what it
-names, edits can be previewed before they are made, and each has an inverse. The other modules of this folder
+Every edit of a note is a tuple of `Change`s against the original text. So an edit rewrites only what it is
+about, edits can be previewed before they are made, and each has an inverse. The other modules of this folder
 decide what an edit means; none of them writes files.
 
 Inserted text takes the line ends of its neighbours. A blank line is added only where the text would otherwise
@@ -152,8 +152,8 @@ def last_line(text: str, start: int, end: int) -> str:
 
 
 def would_merge(above: str, below: str) -> bool:
-    """Return whether two adjacent lines would be read as one block although they should be two: then they
-    need a blank line between them.
+    """Return whether two adjacent lines would be read as one block although they should be two, and so need a
+    blank line between them.
 
     Two lines of plain text may share a paragraph (a log grows that way), and so may two items of a list, rows
     of a table or lines of a quote. A heading above needs no blank line; a heading below gets one."""
@@ -164,25 +164,25 @@ def would_merge(above: str, below: str) -> bool:
     if _HEADING.match(above):
         return False
     if _UNDERLINE.match(below):
-        # It would turn the paragraph above into a heading.
+        # The line would turn the paragraph above into a heading.
         return True
     if _TABLE_ROW.match(above):
         return not _TABLE_ROW.match(below)
     if _CODE.match(below) and above[:1] not in (" ", "\t") and not _LIST_ITEM.match(above):
-        # Right below a paragraph it would be a line of it, not code.
+        # Right below a paragraph, the line would be part of the paragraph, not code.
         return True
     if _LATER_ITEM.match(below) and not _OPENS_BLOCK.match(above) and above[:1] not in (" ", "\t"):
-        # Only an item numbered 1 may interrupt a paragraph; another would be a line of it.
+        # Only an item numbered 1 may interrupt a paragraph; any other would be part of it.
         return True
     if _BLOCK_ID_LAST.search(above):
-        # An id counts only at the end of its paragraph, so what does not open a block is kept off.
+        # An id counts only at the end of its paragraph, so only a line that opens a block may follow.
         bare = below.lstrip(" \t")
         return not _OPENS_BLOCK.match(bare) or bool(_ON_ONE_LINE.match(bare))
     if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
-        # It opens its own block, or is indented to continue the item above.
+        # The line opens its own block, or is indented to continue the item above.
         return False
     if _TABLE_ROW.match(below):
-        # The first row of a table right below a paragraph would be a line of it.
+        # The first row of a table right below a paragraph would be part of the paragraph.
         return True
     return bool(_QUOTE.match(above) or _LIST_ITEM.match(above))
 

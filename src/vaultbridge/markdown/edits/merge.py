@@ -1,7 +1,7 @@
-"""Compares texts line by line: the hunks of a change, some of them applied, and three versions merged.
+"""Compares texts line by line: finds the hunks of a change, applies some of them, and merges three versions.
 
-The merge takes what each of two texts changed in their common base. Where both changed the same lines in
-different ways there is no merge: nothing is guessed, and no conflict markers are written into a note.
+A merge combines what each of two texts changed in their common base. If both changed the same lines in
+different ways, there is no merge: nothing is guessed, and no conflict markers are written into a note.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Hunk(Struct, frozen=True):
 
 
 def find_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
-    """The runs in which two lists of lines differ, in order."""
+    """Return the runs in which two lists of lines differ, in order."""
     shortest = min(len(old), len(new))
     head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
     tail = next((n for n in range(shortest - head) if old[-1 - n] != new[-1 - n]), shortest - head)
@@ -56,13 +56,14 @@ def find_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
 
 
 def find_hunks(old: str, new: str) -> tuple[Hunk, ...]:
-    """The hunks of a change, for a person who decides on each."""
+    """Return the hunks of a change, so that a person can decide on each."""
     before, after = split_keeping_ends(old), split_keeping_ends(new)
     return tuple(_make_hunk(group, before, after) for group in _group(find_runs(before, after)))
 
 
 def apply_hunks(old: str, new: str, wanted: Collection[int]) -> str:
-    """`old` with those hunks of the change to `new` whose positions in `find_hunks` are `wanted`."""
+    """Return `old` with only the `wanted` hunks of the change to `new`, by their positions in
+    `find_hunks`."""
     before, after = split_keeping_ends(old), split_keeping_ends(new)
     pieces: list[str] = []
     at = 0
@@ -77,7 +78,7 @@ def apply_hunks(old: str, new: str, wanted: Collection[int]) -> str:
 
 
 def _group(runs: list[Run]) -> Iterator[list[Run]]:
-    """Runs whose surroundings touch belong to one hunk."""
+    """Group the runs whose context lines touch: they belong to one hunk."""
     group: list[Run] = []
     for run in runs:
         if group and run.start - group[-1].end > 2 * CONTEXT_LINES:
@@ -116,8 +117,8 @@ def _bare(line: str) -> str:
 
 
 def list_changed_lines(old: str, new: str) -> tuple[str, ...]:
-    """What a change takes away and adds, without where. Two changes with the same answer say the same to a
-    person, although the lines around them may differ."""
+    """Return the lines that a change removes and adds, without their positions. Two changes with the same
+    result look the same to a person, although the lines around them may differ."""
     before, after = split_keeping_ends(old), split_keeping_ends(new)
     found: list[str] = []
     for run in find_runs(before, after):
@@ -128,7 +129,7 @@ def list_changed_lines(old: str, new: str) -> tuple[str, ...]:
 
 
 def merge_texts(base: str, one: str, other: str) -> str | None:
-    """What `one` and `other` both changed in `base`; None where they contradict each other."""
+    """Return `base` with the changes of both `one` and `other`; None if they contradict each other."""
     if one in (base, other):
         return other
     if other == base:
@@ -153,7 +154,7 @@ def merge_texts(base: str, one: str, other: str) -> str | None:
 
 
 def _cluster(runs: list[list[Run]]) -> Iterator[list[tuple[int, Run]]]:
-    """Runs of both sides, in order; those that touch the same lines are together."""
+    """Yield the runs of both sides in order, those that touch the same lines together."""
     both = sorted(
         ((side, run) for side in (0, 1) for run in runs[side]), key=lambda pair: (pair[1].start, pair[1].end)
     )
@@ -170,9 +171,8 @@ def _cluster(runs: list[list[Run]]) -> Iterator[list[tuple[int, Run]]]:
 
 
 def _meets(run: Run, cluster: list[tuple[int, Run]], reach: int) -> bool:
-    """Whether a run changes lines that the cluster changes too. Lines next to each other are not the same
-    lines; but where one text is inserted, beside another insertion or a replaced line, their order would be
-    a guess."""
+    """Return whether a run changes lines that the cluster changes too. Adjacent lines are not the same lines,
+    but the order of an insertion next to another insertion or a replaced line would be a guess."""
     if run.start < reach:
         return True
     if run.start > reach:
@@ -191,8 +191,8 @@ def _apply_runs(runs: list[Run], lines: list[str], changed: list[str], start: in
 
 
 def restore_line_ends(text: str, like: str) -> str:
-    """`text`, whose lines end with LF, with the line ends that the same lines have in `like`. New lines get
-    the line end of their surroundings."""
+    """Return `text`, whose lines end with LF, with the line ends that the same lines have in `like`. New
+    lines get the line end of the lines around them."""
     if "\r" not in like:
         return text
     lines, known = split_keeping_ends(text), split_keeping_ends(like)

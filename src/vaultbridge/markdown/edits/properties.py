@@ -305,7 +305,7 @@ def _set_entry(text: str, entry: PropertyEntry, present: Any, wanted: Any) -> tu
 
 
 def _replace_value(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change]:
-    """Write a value of a different kind. A comment on the key's line stays."""
+    """Write a value of another kind. A comment on the key's line stays."""
     beside = _write_beside_key(wanted)
     if entry.on_key_line:
         yield Change(entry.after_colon, max(entry.end, entry.after_colon), beside)
@@ -325,7 +325,7 @@ def _replace_value(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Cha
 
 def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
     """Return which old items stay, and each new one with the number of old items before it."""
-    # Imported here: few edits replace a list by another.
+    # Imported here because few edits replace a whole list.
     import difflib
 
     kept = [False] * len(present)

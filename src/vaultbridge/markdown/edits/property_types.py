@@ -21,7 +21,7 @@ PropertyType: TypeAlias = Literal[
 PROPERTY_TYPES: Final[tuple[str, ...]] = get_args(PropertyType)
 
 _OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
-"""Properties whose type the app fixes; the vault cannot choose it."""
+"""Properties whose type the app fixes; `types.json` cannot change it."""
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")

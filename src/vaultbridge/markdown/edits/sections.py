@@ -1,8 +1,8 @@
 """Edits sections and blocks: the text under a heading, a block with an id, and their names.
 
-`markdown.sections` finds the heading or block; an edit asks for a unique one, so that a repeated heading is
-refused, with its lines, rather than guessed. After a rename the result is parsed again: an edit that would
-not produce the requested heading or block is refused.
+`markdown.sections` finds the heading or block. An edit requires a unique one: a repeated heading is refused,
+with its lines, rather than guessed. After a rename the result is parsed again: an edit that would not produce
+the requested heading or block is refused.
 
 A section's own text is what is between its heading and the next heading of any level; the whole section
 includes its subsections.
@@ -147,8 +147,9 @@ def prepend_before_block(text: str, note: Note, block_id: str, addition: str) ->
 def _beside_block(
     text: str, note: Note, block: Block, offset: int, close: str, apart: str
 ) -> tuple[Change, ...]:
-    """Insert what leaves the block as it is: the addition close to it, else apart from it. An addition that
-    is indented to continue an item becomes part of the block either way; then its id must still name it."""
+    """Insert the addition next to the block (`close`) or, if that would change the block, after a blank line
+    (`apart`). An addition that is indented to continue an item becomes part of the block either way; then the
+    id must still name the block."""
     edits = [keep_as_body(text, note, (Change(offset, offset, added),)) for added in (close, apart)]
     blocks = [_find_again(apply_changes(text, edit), block.id) for edit in edits]
     if text[block.start : block.end] in blocks:

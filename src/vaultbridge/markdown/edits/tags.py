@@ -1,8 +1,8 @@
 """Edits a note's tags, in its properties and in its text (docs/obsidian.md 6).
 
-Decides which new names are valid tags; the parser decides which text is a tag. After an edit the result is
-parsed again and refused unless its tags are the expected ones. Tags are compared ignoring case; `a/b` is a
-subtag of `a`.
+This module decides which new names are valid tags; the parser decides which text is a tag. After an edit the
+result is parsed again, and the edit is refused unless the tags are the expected ones. Tags are compared
+ignoring case; `a/b` is a subtag of `a`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Each function takes the text, and the parsed note where structure matters, and r
 written. The other modules of this folder edit sections, tasks, properties and tags, and apply diffs. The
 caller's text may use any line ends: it gets those that the note has at that place.
 
-A text that is not there is not guessed: models write straight quotes, plain hyphens and composed letters
-where notes have “these”, — and others, and they quote from memory. The error shows the passage that they may
-have meant as it is in the note, to be copied.
+We never guess where a text belongs that does not occur. Models quote from memory, and write straight quotes,
+plain hyphens and composed letters where notes have “these”, — and others. So the error shows the passage that
+was probably meant, as it is in the note, to be copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LINES_NAMED: Final = 8
 """How many lines an error lists: enough to distinguish them, and the message stays on one line."""
 
 SOUGHT_CHARS: Final = 2000
-"""The longest text for which we look for a near miss: nobody quotes more from memory."""
+"""The longest text for which we look for a near miss. Nobody quotes more from memory."""
 
 SEARCHED_CHARS: Final = 2**20
 """The longest note that we search: reading it character by character takes a third of a second."""
@@ -47,7 +47,7 @@ _ALIKE: Final = {
     **dict.fromkeys("‐‑‒–—―−", "-"),
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
 }
-"""Characters that people and programs exchange for each other, and those that nobody sees."""
+"""Characters that people and programs use for each other, and invisible ones."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -85,7 +85,7 @@ def keep_as_body(text: str, note: Note, changes: tuple[Change, ...]) -> tuple[Ch
         return changes
     after = apply_changes(text, changes)
     if after.startswith("---"):
-        # Imported here: few notes begin so.
+        # Imported here because few notes begin like this.
         from vaultbridge.markdown.parse import parse
 
         if parse(after).properties is not None:
@@ -134,7 +134,7 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
 def _must_have_no_properties(text: str, starts: list[int]) -> None:
     if not text.startswith("---"):
         return
-    # Imported here: only a note that may have properties is parsed for this.
+    # Imported here because only a note that may have properties is parsed for this.
     from vaultbridge.markdown.parse import parse
 
     properties = parse(text).properties
@@ -251,7 +251,7 @@ def _usual_end(lines: list[str]) -> str:
 
 
 def describe_near_miss(text: str, sought: str) -> str:
-    """Describe the passage that the text probably meant, with its line; "" if there is none."""
+    """Describe the passage that was probably meant, with its line; "" if there is none."""
     if not sought.strip() or len(sought) > SOUGHT_CHARS or len(text) > SEARCHED_CHARS:
         return ""
     folded, places = _fold(text)
@@ -268,7 +268,8 @@ def describe_near_miss(text: str, sought: str) -> str:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Fold what is easily confused, and find the place of each character of the result in the text."""
+    """Fold characters that are easily confused. Returns also the offset in the text of each character of the
+    result."""
     known: dict[str, str] = {}
     folded: list[str] = []
     places: list[int] = []
@@ -288,7 +289,7 @@ def _fold_character(char: str) -> str:
         return " "
     if char in _ALIKE:
         return _ALIKE[char]
-    return "".join(_ALIKE.get(one, one) for one in unicodedata.normalize("NFKD", char).casefold())
+    return "".join(_ALIKE.get(letter, letter) for letter in unicodedata.normalize("NFKD", char).casefold())
 
 
 def _name_difference(passage: str, sought: str) -> str:
@@ -300,8 +301,8 @@ def _name_difference(passage: str, sought: str) -> str:
 
 
 def _describe_closest_line(text: str, sought: str) -> str:
-    """Find the line that shares the most words with the text, if it shares more than half of them. Of a text
-    of several lines, the longest is looked for."""
+    """Find the line that shares the most words with the text, if it shares more than half of them. If the
+    text has several lines, its longest line is compared."""
     longest = max(sought.splitlines(), key=len)
     wanted = {word.casefold() for word in _WORD.findall(longest)}
     best, most = "", 0

@@ -27,7 +27,7 @@ can grow with the square or worse: a hostile pair of this size takes 2.2 s. A la
 replaced block."""
 
 COMPARED_LINES: Final = 5_000_000
-"""The most line comparisons in search of a hunk's place: about a second. Only a note with very many equal
+"""The most lines compared to find where a hunk belongs: about a second. Only a note with very many equal
 lines comes close."""
 
 CONTEXT_LINES: Final = 3
@@ -38,7 +38,8 @@ _KINDS: Final[dict[str, Kind]] = {" ": " ", "-": "-", "+": "+"}
 
 
 class _Line(Struct, frozen=True):
-    """`at` is its line in the diff, from 1. `ended` is False if the diff says that no line end follows."""
+    """A line of a hunk. `at` is its line in the diff, from 1. `ended` is False if the diff says that no line
+    end follows."""
 
     kind: Kind
     text: str
@@ -79,7 +80,7 @@ def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
 
 
 def _hunks(diff: str) -> Iterator[_Hunk]:
-    # The lines of the diff end with LF; a CR before it belongs to a line end of the note and is not compared.
+    # The lines of the diff end with LF. A CR before it is from a line end of the note and is not compared.
     lines = [line.removesuffix("\r") for line in diff.split("\n")]
     if lines and lines[-1] == "":
         lines.pop()
@@ -142,7 +143,7 @@ def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     """Return the index of the note's line where the hunk begins."""
     old = hunk.old
     if not old:
-        # Nothing to match: the number is "after this line".
+        # There is nothing to match; the number means "after this line".
         if floor <= hunk.old_start <= len(bare):
             return hunk.old_start
         raise EditRefused(

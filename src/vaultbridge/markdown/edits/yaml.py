@@ -1,12 +1,11 @@
-"""What edits of properties need of YAML: where each property is in the text of its block (key, colon, value,
-items), and values as text that reads back as the same values.
+"""Finds where each property is in the text (key, colon, value, items), and writes values as YAML.
 
-Positions only; `markdown.parse` reads the values. Offsets are those of the whole note, of a block that
-was read without a problem.
+The block must have been read without a problem, and offsets are those of the whole note. `markdown.parse`
+reads the values.
 
-A string is quoted exactly when it would otherwise be read as something else; `parse_yaml` decides that, so
-the rule cannot drift from the reader's. Strings are quoted with `"` as in the app, or with `'` where that
-avoids escapes. `markdown.edits.properties` decides where in a note the text goes.
+A string is quoted exactly when it would otherwise be read as something else. `parse_yaml` decides that, so
+writing cannot deviate from reading. Strings are quoted with `"` as in the app, or with `'` where that avoids
+escapes. `markdown.edits.properties` decides where in a note the text goes.
 """
 
 from __future__ import annotations
@@ -90,7 +89,8 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
     try:
         root = yaml.compose(given.text, Loader=yaml_loader())
     except yaml.YAMLError as error:
-        # `parse_yaml` lets an anchor be given twice, as YAML 1.2 does; a tree of nodes cannot be made of it.
+        # `parse_yaml` accepts an anchor that is defined twice, as YAML 1.2 does; PyYAML cannot build nodes of
+        # it.
         raise EditRefused(
             "The properties are written in a form that cannot be edited.",
             hint="Edit them in the note's text.",
@@ -129,7 +129,7 @@ def _entry(
     items: tuple[Item, ...] = ()
     line_start = start_of_line(text, span[0])
     if start < after_colon:
-        # An alias: the node is where its anchor is. The alias ends with its name.
+        # The value is an alias, so the node is where its anchor is. The alias ends with its name.
         start = after_colon + len(text[after_colon:]) - len(text[after_colon:].lstrip(" \t"))
         end = start + len(text[start : end_of_line(text, start)].split(" ")[0])
         shape: Shape = "scalar"
@@ -160,8 +160,8 @@ def _entry(
 
 
 def _content_end(text: str, offset: int, node: Node) -> int:
-    """Return where a node's content ends. PyYAML's end mark of a block collection is after the comments and
-    blank lines that follow it, that of a block scalar after the blank lines."""
+    """Return where a node's content ends. PyYAML puts the end of a block collection after the comments and
+    blank lines that follow it, and the end of a block scalar after the blank lines."""
     import yaml
 
     end = int(node.end_mark.index) + offset
@@ -220,7 +220,8 @@ VALUE_DEPTH: Final = 16
 
 _WORDS: Final = frozenset(("null", "true", "false"))
 _OF_YAML_1_1: Final = ("=", "<<")
-"""Plain strings to us, but readers of YAML 1.1 fail on them and lose all properties of the note."""
+"""Plain strings in YAML 1.2. A reader of YAML 1.1 fails on them and loses all properties of the note, so they
+are quoted."""
 _SURELY_PLAIN: Final = re.compile(r"[^\W\d_][\w-]*(?:[ /][\w-]+)*", re.ASCII)
 _NEVER_PLAIN: Final = re.compile(
     r"^-|^[\s\-?:,\[\]{}#&*!|>'\"%@`]|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
@@ -269,8 +270,8 @@ def write_flow(value: Any, *, inside: bool = True) -> str:
 
 
 def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
-    """Write the string, quoted if necessary; `quote` asks for that kind of quotes where they can express
-    it."""
+    """Write the string, quoted if necessary. `quote` is the preferred kind of quotes, used if they can
+    express the string."""
     if not quote and _reads_plain(text, inside=inside):
         return text
     single = "'" not in text and not _NEVER_SINGLE.search(text)

@@ -1,8 +1,8 @@
 """Finds the links, tags, footnotes and Dataview fields in a paragraph, heading or table row.
 
-One pass from left to right over the tokens that matter. Code, math and HTML are skipped whole; brackets,
-which may nest, are kept on a stack. Each kind of failed search is remembered, so that no text takes more than
-linear time. `blocks.scan` decides which parts of a note are passed in.
+It makes one pass from left to right over the tokens that matter. Code, math and HTML are skipped as a whole;
+brackets, which may nest, are on a stack. Each kind of failed search is remembered, so that no text takes more
+than linear time. `blocks.scan` decides which parts of a note are passed in.
 
 Dataview's inline fields are `key:: value` lines, `[key:: value]` and `(key:: value)`. Their keys are compared
 in lower case with hyphens for blanks, without emphasis marks.
@@ -36,7 +36,7 @@ _DROPPED = re.compile(r"[\x00-,./:-@\[-^`{-\xa8]")
 
 
 def field_key(name: str) -> str:
-    """Normalise a key for comparison."""
+    """Normalize a key for comparison."""
     return _DROPPED.sub("", _BLANKS.sub("-", name.strip().lower()))
 
 

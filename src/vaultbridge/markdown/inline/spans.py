@@ -29,8 +29,8 @@ _EMPTY_COMMENT = re.compile(r"<!---?>")
 
 
 class HtmlScanner:
-    """Finds the end of HTML. It remembers which endings do not occur again, so that each is searched for in
-    vain only once."""
+    """Finds the end of HTML. It remembers which endings do not occur again, so that each is searched for
+    without success only once."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -82,8 +82,8 @@ class Spans:
         return self._next(self._ticks, after - start, after)
 
     def math_end(self, start: int, after: int) -> int:
-        """The same for math. A single `$` opens only before a character that is not blank, and closes only
-        after one that is not blank and not before a digit: `$5 and $6` is money."""
+        """Like `code_end`, for math. A single `$` opens only before a character that is not blank, and closes
+        only after one that is not blank and if no digit follows: `$5 and $6` is money."""
         part = self._part
         size = after - start
         if size == 1 and (after >= len(part) or part[after].isspace()):

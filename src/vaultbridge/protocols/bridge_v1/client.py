@@ -1,7 +1,7 @@
 """A client of Bridge v1: sends its requests, and interprets each answer and each failure.
 
-Works with any server of the protocol, ours or another, so every answer is checked. `stdio_bridge` does the
-polling and speaks MCP.
+It works with any server of the protocol, ours or another, so every answer is checked. `stdio_bridge` polls,
+and offers the tools over MCP.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class RemoteTool(msgspec.Struct, frozen=True):
 
 
 class RemoteTools(msgspec.Struct, frozen=True):
-    """`hash` is the server's own; lists with the same hash are equal."""
+    """The tools of a server. `hash` is the server's own; lists with the same hash are equal."""
 
     hash: str
     tools: tuple[RemoteTool, ...]
 
 
 class RemoteResult(msgspec.Struct, frozen=True):
-    """`content` is unchanged."""
+    """The result of a call; `content` is as the server sent it."""
 
     content: tuple[dict[str, Any], ...]
     is_error: bool
@@ -118,15 +118,15 @@ class BridgeClient:
         if not isinstance(listed, list):
             raise self._strange(answer)
         tools = []
-        for one in listed:
-            if not isinstance(one, dict) or not isinstance(one.get("name"), str) or not one["name"]:
+        for tool in listed:
+            if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or not tool["name"]:
                 raise self._strange(answer)
-            about = one.get("description")
+            about = tool.get("description")
             tools.append(
                 RemoteTool(
-                    one["name"],
+                    tool["name"],
                     about if isinstance(about, str) else "",
-                    _object_schema(one.get("inputSchema")),
+                    _object_schema(tool.get("inputSchema")),
                 )
             )
         hash_ = form.get("hash")

@@ -1,4 +1,4 @@
-"""The three endpoints of Bridge v1 on top of any MCP server. Knows no HTTP library.
+"""The three endpoints of Bridge v1 on top of any MCP server, independent of an HTTP library.
 
     bridge = BridgeV1(server)
     listing = await bridge.listing()                # GET /tools: bytes, hash, names
@@ -132,7 +132,8 @@ BODY_BYTES: Final = MIB
 MCP_PREFIX: Final = "obsidian_"
 
 ANSWER_SECONDS: Final = 5.0
-"""A call that waits for a person answers this long before its time limit, which the specification fixes."""
+"""How long before its time limit, which the specification fixes, a call that waits for a person is
+answered."""
 
 SUGGESTION_CHARS: Final = 100
 """The longest unknown name that is compared with the known ones: a tool's name has at most 64 characters."""
@@ -153,7 +154,8 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class BridgeV1:
-    """Takes no `principal`: a server already offers only what its principal may use."""
+    """The endpoints of one server. There is no `principal`, because a server offers only what its principal
+    may use."""
 
     def __init__(self, server: McpServer, *, call_seconds: float = CALL_SECONDS) -> None:
         self._server = server
@@ -167,7 +169,7 @@ class BridgeV1:
             tools = await self._server.tools()
         except VaultbridgeError as error:
             raise HttpFailure(500, INTERNAL, "The tools are not available.", details=str(error)) from error
-        # The server gives the same object until its tools change.
+        # The server returns the same object until its tools change.
         if self._listing is None or tools is not self._listed:
             self._listing = _listing(tools)
             self._listed = tools

@@ -1,7 +1,7 @@
 """A small HTTP/1.1 client on asyncio streams: one request, one answer, one connection.
 
 It exists because the stdio bridge must start fast, and a library would cost more than it saves
-(ARCHITECTURE.md, "Tried and not kept"). It follows no redirects, uses no proxy and never retries: a request
+(ARCHITECTURE.md, "Tried and rejected"). It follows no redirects, uses no proxy and never retries: a request
 may have had its effect although the answer was lost, so the caller decides. TLS is always verified.
 """
 
@@ -52,7 +52,7 @@ class _TooLarge(Exception):
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """Header names are in lower case; of a repeated one the last counts."""
+    """The answer to a request. Header names are in lower case; if one is repeated, the last counts."""
 
     status: int
     headers: dict[str, str]
@@ -125,7 +125,7 @@ async def send_request(
                 if certificate:
                     _check_certificate(to, writer, certificate)
                 writer.write(_encode_head(to, method, path, headers, len(body)) + body)
-                # Not drained: a server may refuse a large body before it has read all of it.
+                # We do not drain, because a server may refuse a large body before it has read all of it.
                 return await _answer(reader, method)
             except _TooLarge:
                 raise EngineFailure(
@@ -185,7 +185,7 @@ def _check_certificate(to: Address, writer: asyncio.StreamWriter, certificate: s
 
 
 def _reason(error: Exception) -> str:
-    """Why, in words that contain no path."""
+    """Return the reason in words that contain no path."""
     # This comes first, because a failed verification is a ValueError too.
     verify = getattr(error, "verify_message", "")
     if verify:

@@ -5,7 +5,7 @@ document.
 
 `authorize` is the same as for MCP (`mcp.http.endpoint.Authorize`): after the Host and Origin rules it checks
 each request and returns the server that the caller may use, or raises an aiohttp HTTPException. `endpoints`
-has the meaning of each request; this module only carries it.
+answers the requests; this module connects it to HTTP.
 """
 
 from __future__ import annotations
@@ -265,11 +265,11 @@ class BridgeEndpoint:
         return response
 
     async def _answer(self, request: web.Request) -> web.Response:
-        """The one place where a failure becomes a response."""
+        """Answer a request. This is the only place where a failure becomes a response."""
         try:
             self._check_caller(request)
         except HttpFailure as failure:
-            # Without CORS headers: a caller that is refused may not read why, either.
+            # There are no CORS headers, because a caller that is refused may not read the reason either.
             return to_response(failure)
         try:
             return await self._route(request)
@@ -379,7 +379,7 @@ class BridgeEndpoint:
 
 
 def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
-    # A copy: if it gets a dict of its own type, aiohttp uses and extends that very object.
+    # This is a copy, because aiohttp would use and extend a dict of its own type itself.
     ready = _READY.copy()
     if headers:
         ready.update(headers)

@@ -36,7 +36,7 @@ FIRST_WAIT_SECONDS: Final = 0.25
 """The first wait after a failure; each further wait is twice as long."""
 
 LONGEST_WAIT_SECONDS: Final = 15.0
-"""The longest wait: nobody should have to restart a client because Obsidian was closed over lunch."""
+"""The longest wait, so that nobody has to restart a client because Obsidian was closed over lunch."""
 
 FIRST_LIST_SECONDS: Final = 1.5
 """How long the first list of tools waits for the server before it is answered without its tools."""
@@ -49,7 +49,7 @@ log = logging.getLogger("vaultbridge.bridge")
 
 
 class BridgeProvider(EmptyProvider):
-    """Call `start` in the event loop."""
+    """The tools of a Bridge v1 server. Call `start` in the event loop."""
 
     def __init__(self, client: BridgeClient, *, poll_seconds: float = POLL_SECONDS) -> None:
         self._client = client
@@ -58,7 +58,7 @@ class BridgeProvider(EmptyProvider):
         self._names: dict[str, str] = {}
         self._listed: tuple[ToolInfo, ...] = (self._status_tool(),)
         self._last_listed: tuple[ToolInfo, ...] | None = None
-        """The list that was sent last; a change of one that nobody has seen need not be announced."""
+        """The list that was sent last. Before one has been sent, changes need not be announced."""
         self._problem: VaultbridgeError | None = None
         self._tried = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -180,8 +180,8 @@ class BridgeProvider(EmptyProvider):
 
 class UnlistedTools:
     """Names that may be called although they are not listed: the status tool, and every name while the server
-    is away. Its tools are not known then, and the error says that; "unknown tool" would send a model looking
-    for another name."""
+    is away. Its tools are unknown then, and the error says so; with "unknown tool" a model would look for
+    another name."""
 
     def __init__(self) -> None:
         self.provider: BridgeProvider | None = None

@@ -50,8 +50,8 @@ MESSAGES_REMEMBERED: Final = 20
 """Messages listed per client in `status`: names and times only."""
 
 ROOTS_SECONDS: Final = 5.0
-"""How long the client may take to say where it runs. Without an answer, paths with spaces are sent
-unquoted."""
+"""How long the client may take to answer in which folder it runs. Without an answer, paths with spaces are
+sent unquoted."""
 
 ANSWER_BYTES: Final = 10 * MIB - 1024
 """Seed 000's limit for a message, less room for what surrounds the text."""
@@ -178,7 +178,7 @@ class _IdeDialect:
         if request.method == "tools/call" and request.params.get("name") in TOOLS:
             return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
-            # Seed 000 shows no parameters at all; there was one version at its time.
+            # Seed 000 shows no parameters at all; there was only one version then.
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
             return self._mcp.wrap_handler(request, self._no_resources)
@@ -243,7 +243,7 @@ class _IdeDialect:
 
     async def _choose_vault(self) -> None:
         if self._asking:
-            return  # `initialized` has asked already, and will choose when the answer comes
+            return  # the handler of `initialized` has asked already, and chooses when the answer arrives
         if not self._record.folder:
             self._asking = True
             await self._ask_folder()
@@ -348,7 +348,7 @@ class _IdeDialect:
         arguments = read_object(call.params, "arguments")
         named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
         ide = self._ide.for_path(path_from_uri(named))
-        hubs = tuple(one.hub for one in self._ide.all)
+        hubs = tuple(ide.hub for ide in self._ide.all)
         asked = ToolCall(
             arguments,
             call,

@@ -1,7 +1,8 @@
-"""Finds out why Claude Code does not connect: seed 001's checklist, and what the real client has taught us.
+"""Finds out why Claude Code does not connect: with seed 001's checklist, and checks learned from the real
+client.
 
-Reads lock files and tries the port as a client would; changes nothing. Each check says what it found and what
-to do about it. No finding contains a secret.
+It reads lock files and tries the port as a client would, and changes nothing. Each check says what it found
+and what to do about it. No finding contains a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Status = Literal["good", "warning", "bad", "unknown"]
 
 
 class Check(Struct, frozen=True):
-    """`advice` is empty when there is nothing to do."""
+    """The result of one check. `advice` is empty if there is nothing to do."""
 
     name: str
     status: Status
@@ -218,7 +219,7 @@ def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
         if file.stem == str(port) or lock.is_stale:
             continue
         claimed = [_norm(folder) for folder in lock.workspace_folders]
-        if any(real == one or real.startswith(one.rstrip("/") + "/") for one in claimed):
+        if any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in claimed):
             rivals.add(f"{lock.ide_name or 'an editor'} on port {file.stem}")
     if rivals:
         advice = "Claude Code does not connect by itself when several match: choose with /ide."

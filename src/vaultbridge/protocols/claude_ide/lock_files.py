@@ -1,10 +1,10 @@
-"""Lock files: how Claude Code finds a bridge. The only reader and writer of them.
+"""Reads and writes lock files, by which Claude Code finds a bridge. No other module does.
 
-A file `<port>.lock` is where every client finds it, and finds it once: a client that scans two folders and
-finds the bridge in both lists it twice and no longer connects by itself. We write and remove our own locks
-and sweep away those of dead processes; the locks of other living editors are in the same folders and are
-never touched. docs/claude-code.md has the table of which release scans which folder; `lock_folders` and
-`scanned_folders` follow it.
+Every client must find the file `<port>.lock`, and only once: a client that scans two folders and finds the
+bridge in both lists it twice and no longer connects by itself. We write and remove our own locks and remove
+those of dead processes; the locks of other living editors are in the same folders and are never touched.
+docs/claude-code.md has the table of which release scans which folder; `lock_folders` and `scanned_folders`
+follow it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
 """Where a client sends the lock's token."""
 
 LOCKS_PER_FOLDER: Final = 1000
-"""Lock files read per folder: hundreds of dead ones have been seen, and a runaway folder must not hang us."""
+"""Lock files read per folder. Hundreds of dead ones have been seen, and an overfull folder must not stop
+us."""
 
 log = logging.getLogger("vaultbridge.ide")
 
@@ -51,7 +52,7 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_stale(self) -> bool:
         """Whether the process that wrote this lock is known to be dead. A process of another system (Windows
-        seen from WSL) cannot be asked."""
+        seen from WSL) cannot be checked."""
         if self.pid is None or self.running_in_windows != (os.name == "nt"):
             return False
         return not is_process_alive(self.pid)
@@ -75,17 +76,17 @@ def make_lock(
 def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     """Where we write our lock, so that each client finds it exactly once.
 
-    `$CLAUDE_CONFIG_DIR/ide` when the variable is set: every release that knows it scans that folder, and the
-    newest scans `~/.claude/ide` as well. Otherwise `~/.claude/ide`, and also the XDG folder when its `claude`
-    folder exists: the only releases that scan that one scan nothing else.
+    If the variable is set, it is `$CLAUDE_CONFIG_DIR/ide`: every release that supports the variable scans
+    that folder, and the newest scans `~/.claude/ide` as well. Otherwise `~/.claude/ide`, and also the XDG
+    folder when its `claude` folder exists: the only releases that scan that one scan nothing else.
     """
     chosen = _chosen(environ)
     return _unique([chosen] if chosen is not None else [home / ".claude" / "ide", *_xdg(environ, home)])
 
 
 def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
-    """Every folder that the newest release scans, and with `older` those that some release did; ours first.
-    A dead lock in any of them may mislead a client."""
+    """Return every folder that the newest release scans and, with `older`, those that any release has
+    scanned; ours first. A dead lock in any of them may mislead a client."""
     chosen = _chosen(environ)
     places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
     return _unique([*places, *(_xdg(environ, home) if older else ())])

@@ -1,4 +1,4 @@
-"""How a bridge is found on this machine: its port, its token and its lock files, from start to end.
+"""Manages how a bridge is found on this machine: its port, its token and its lock files, from start to end.
 
     presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
     … web.SockSite(runner, presence.socket) …
@@ -39,7 +39,8 @@ LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Presence:
-    """`certificate` is the fingerprint of the server's certificate, `name` what people call the server."""
+    """The port, token and lock files of one bridge. `certificate` is the fingerprint of the server's
+    certificate, `name` the server's name for people."""
 
     def __init__(
         self,
@@ -109,8 +110,8 @@ class Presence:
         token = known.token if known is not None else new_token()
         locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
-        # Another running bridge of this vault keeps the file: its clients reconnect there. Ours is found once
-        # that one has ended.
+        # Another bridge of this vault is running and keeps the file, because its clients reconnect there.
+        # Ours is found once that one has ended.
         if known is None or known.port == presence.port or not is_process_alive(known.pid):
             save_endpoint(cache, presence._endpoint(folders[0] if folders else None))
         elif folders:

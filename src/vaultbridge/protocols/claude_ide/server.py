@@ -1,7 +1,7 @@
 """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
 
-Joins endpoints, connections and dialects, and knows the rules in which the two routes differ. The caller
-brings the aiohttp application; nothing here opens a port, except `open_socket` for the caller.
+It connects endpoints, connections and dialects, and has the rules in which the two routes differ. The caller
+provides the aiohttp application; only `open_socket` opens a port.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ that sends this many is not reading the answers."""
 EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
 
 MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
-"""Turns a connection's name into the factory of its dialect."""
+"""Takes a connection's name and returns the factory of its dialect."""
 
 
 class MakeEditorDialect(Protocol):

@@ -1,7 +1,7 @@
 """The tools that an IDE offers to Claude Code's client, with the names, arguments and answers it expects.
 
-Answers are text content; objects travel as JSON text. The client calls these tools itself, even when they
-were not listed; the model sees hardly any of them. `ToolCall` has what a tool needs of its connection.
+Answers are text content; objects are sent as JSON text. The client calls these tools itself, even if they
+were not listed; the model sees hardly any of them. `ToolCall` has what a tool needs from its connection.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ToolCall(msgspec.Struct):
     view: VaultView
     paths: IdePaths
     software: str = ""
-    """What the client calls itself."""
+    """The name that the client gives itself."""
     pid: int = 0
 
     def text(self, name: str) -> str:
@@ -136,7 +136,8 @@ async def open_diff(asked: ToolCall) -> Blocks:
         except NoteNotFound:
             text = ""
         if limited:
-            # From here on we wait for a person. Only the first read: by the next, the call may be over.
+            # From here on we wait for a person. The limit is lifted only at the first read: at a later one,
+            # the call may be over.
             limited = False
             asked.call.lift_time_limit()
         # The client always sends LF and restores the file's line ends itself: without this, every line of a
@@ -180,8 +181,8 @@ class _NoteJournal:
             self._path, before, after, actor=self._actor, label="accepted diff"
         )
 
-    async def tell_writer(self, before: bytes | None, now: bytes | None) -> str:
-        return await self._view.tell_writer(self._path, before, now, since=self._since)
+    async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:
+        return await self._view.identify_writer(self._path, before, now, since=self._since)
 
 
 async def close_tab(asked: ToolCall) -> Blocks:
@@ -192,7 +193,7 @@ async def close_tab(asked: ToolCall) -> Blocks:
 
 
 async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
-    """The client calls this with every submitted prompt, and forgets the selection then."""
+    """Close all diffs. The client calls this with every submitted prompt, and then forgets the selection."""
     count = sum(hub.diffs.close_all(asked.session.name) for hub in asked.hubs)
     asked.session.prompt_submitted()
     return (f"CLOSED_{count}_DIFF_TABS",)

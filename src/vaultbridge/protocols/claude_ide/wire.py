@@ -5,8 +5,8 @@ count from 0; columns are UTF-16 units on both sides. If a release turns out to 
 the module to change.
 
 The client sends and expects absolute paths; the seeds' clients send paths relative to the vault, with or
-without a leading slash. Both are accepted; `vault.absolute` has the rule. Whether a path in the vault leads
-out of it through a symlink is for the vault to decide (`locate`).
+without a leading slash. Both are accepted; `vault.absolute` has the rule. Whether a path leads out of the
+vault through a symlink is decided in `vault` (`locate`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How the command line talks to a running bridge: a short connection to `/editor`.
+"""Connects the command line to a running bridge, for a short time, over `/editor`.
 
-Finds the bridge by the endpoint file in the vault's cache folder, says hello with the token, asks, and
-disconnects.
+It finds the bridge by the endpoint file in the vault's cache folder, sends `hello` with the token and its
+request, and disconnects.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class BridgeNotRunning(EngineFailure):
 
 
 class EditorClient:
-    """One open connection. `ask` waits for an answer; `next_notification` for what the bridge sends
-    unasked."""
+    """One open connection. `ask` sends a request and waits for its answer; `next_notification` waits for the
+    next notification."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -48,7 +48,8 @@ class EditorClient:
         self._notifications: list[dict[str, Any]] = []
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Raises InvalidArgument or EngineFailure with the bridge's own words, TimedOut, NotRunning."""
+        """Send a request. Raises InvalidArgument or EngineFailure with the bridge's own text, TimedOut or
+        BridgeNotRunning."""
         id_ = next(self._ids)
         message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
         await self._socket.send_str(msgspec.json.encode(message).decode())
@@ -59,7 +60,8 @@ class EditorClient:
             self._notifications.append(answer)
 
     async def next_notification(self) -> dict[str, Any]:
-        """The next notification, however long it takes. Raises NotRunning when the bridge ends."""
+        """Wait for the next notification, however long it takes. Raises BridgeNotRunning when the bridge
+        ends."""
         while True:
             message = self._notifications.pop(0) if self._notifications else await self._receive(None)
             if "method" in message and "id" not in message:
@@ -108,7 +110,7 @@ async def connect(
 
 
 def find_bridge(cache: Path) -> Endpoint:
-    """Where the bridge that serves the vault with this cache folder listens. Raises NotRunning."""
+    """Find where the bridge that serves the vault with this cache folder listens. Raises BridgeNotRunning."""
     known = find_running(cache)
     if known is None:
         raise BridgeNotRunning
@@ -138,7 +140,7 @@ async def control_assistants(
     base: Path, action: str, assistant: str
 ) -> tuple[list[dict[str, Any]], InvalidArgument | None]:
     """Let every bridge on this machine pause, resume or disconnect an assistant, or all for "". Returns their
-    answers, and a refusal if there is one: not every bridge knows every assistant."""
+    answers, and a refusal if there is one, because not every bridge has every assistant."""
     answers = []
     refusal: InvalidArgument | None = None
     asked = set()

@@ -1,8 +1,9 @@
-"""The file with the port and token of a vault's bridge, which outlives restarts and `kill -9`.
+"""Reads and writes the file with the port and token of a vault's bridge, which survives restarts and `kill
+-9`.
 
 Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a restarted
-bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. It also
-tells the command line where the bridge listens; only connecting shows whether it is really running.
+bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. The
+command line reads in it where the bridge listens; only connecting shows whether it is really running.
 
 A vault that another vault's bridge serves too is its guest. A second file then names that bridge, so that the
 vault's own port and token stay unchanged.
@@ -28,8 +29,8 @@ GUEST_FILE_NAME: Final = "guest.json"
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """`pid` is the process that listens or listened last, 0 after a clean end. `vault` is the folder's real
     path, for status pages on this machine only. `host` is the address for programs of this machine.
-    `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is what
-    people call the server, where that is not the address."""
+    `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is the
+    server's name for people, if that is not the address."""
 
     port: int
     token: str
@@ -83,7 +84,7 @@ def save_guest_endpoint(folder: Path, endpoint: Endpoint) -> None:
 
 
 def remove_guest_endpoint(folder: Path, pid: int) -> None:
-    """The bridge of process `pid` has ended, and serves this vault no more."""
+    """Record that the bridge of process `pid` has ended and no longer serves this vault."""
     known = _read(folder / GUEST_FILE_NAME)
     if known is not None and known.pid == pid:
         with contextlib.suppress(OSError):
@@ -98,7 +99,7 @@ def find_running(folder: Path) -> Endpoint | None:
 
 
 def mark_stopped(folder: Path, pid: int) -> None:
-    """The bridge of process `pid` has ended: port and token stay for the next one."""
+    """Record that the bridge of process `pid` has ended. Port and token stay for the next one."""
     known = load_endpoint(folder)
     if known is not None and known.pid == pid:
         save_endpoint(folder, msgspec.structs.replace(known, pid=0))

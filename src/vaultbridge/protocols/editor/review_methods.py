@@ -1,8 +1,8 @@
 """The requests and notifications of `/editor` by which a person reviews changes.
 
 Two kinds look the same here: changes of tools, which wait in the vault's store (`editor.reviews`), and diffs
-of Claude Code, which live as long as its connection (`editor.pending_diffs`). An editor only shows what it is
-sent: merging is done by the server, once for all.
+of Claude Code, which last as long as its connection (`editor.pending_diffs`). An editor only shows what it
+receives; the server does the merging for all of them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from vaultbridge.review.gate import parse_id
 from vaultbridge.review.model import Proposal, ProposalVersion
 
 PLACES = {"cli": "terminal"}
-"""What people call an app in which they decide; others are called as they call themselves."""
+"""Names for apps in which people decide, where they differ from the app's own name."""
 
 
 REVIEW_METHODS = (
     "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "review", "setReview",
 )  # fmt: skip
-"""The requests that it answers."""
+"""The requests that `ReviewMethods` answers."""
 
 
 class ReviewMethods:
-    """The part of one editor's connection that reviews. `name` is the connection's, `app` what it says it
-    is."""
+    """The review requests of one editor's connection. `name` is the connection's name, `app` the app that the
+    editor says it is."""
 
     def __init__(self, hub: EditorHub, vault: str, peer: Peer, name: str, app: str) -> None:
         self._hub = hub
@@ -43,11 +43,11 @@ class ReviewMethods:
     # Joining.
 
     async def join(self) -> None:
-        """Send the editor what is waiting, and from now on whatever arrives."""
+        """Send the editor the waiting changes, and from now on every new one."""
         front_end = FrontEnd(self._diff_opened, self._diff_closed, self._diff_changed, self._diff_closed)
         self._hub.diffs.join(self._name, front_end)
         if self._hub.reviews is not None:
-            await self._hub.reviews.join(self._name, ReviewWatcher(self._tell, self._policy_changed))
+            await self._hub.reviews.join(self._name, ReviewWatcher(self._announce, self._policy_changed))
 
     def leave(self) -> None:
         self._hub.diffs.leave(self._name)
@@ -70,11 +70,13 @@ class ReviewMethods:
                 kept = await self._hub.reviews.list_waiting()
             else:
                 listed = await self._hub.reviews.list_all(asked.limit)
-                kept = tuple(one for one in listed if one.id not in still_open)
+                kept = tuple(proposal for proposal in listed if proposal.id not in still_open)
             undone = await self._hub.reviews.find_undone(kept)
             found += [
-                review_wire.encode_proposal(one, self._vault, texts=False, undone=one.number in undone)
-                for one in kept
+                review_wire.encode_proposal(
+                    proposal, self._vault, texts=False, undone=proposal.number in undone
+                )
+                for proposal in kept
             ]
         return {"proposals": found[: asked.limit]}
 
@@ -107,7 +109,7 @@ class ReviewMethods:
         }
 
     async def preview(self, call: Call) -> dict[str, Any]:
-        """What accepting would write, with the person's choices, hunk by hunk."""
+        """Show what accepting would write, with the person's choices, hunk by hunk."""
         asked = wire.parse_params(call.params, review_wire.Preview)
         files = [choice.decision() for choice in asked.files]
         if asked.id.startswith("d"):
@@ -177,7 +179,7 @@ class ReviewMethods:
                 "change": 0,
                 "proposal": review_wire.encode_diff_proposal(diff, self._vault),
             }
-        # As bytes, not as the text that was shown: that has lost the line ends.
+        # Compared as bytes, because the text that was shown has lost its line ends.
         final = (files[0].after or b"").decode("utf-8", "surrogatepass") if files else diff.old_text
         return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final), **said))
 
@@ -201,7 +203,7 @@ class ReviewMethods:
 
     # Notifications.
 
-    def _tell(self, event: ProposalEvent, proposal: Proposal) -> None:
+    def _announce(self, event: ProposalEvent, proposal: Proposal) -> None:
         if event == "closed":
             self._peer.notify("proposalClosed", review_wire.encode_closed(proposal, self._vault))
             return
@@ -223,7 +225,8 @@ class ReviewMethods:
 
 
 def _describe_preview(proposal: dict[str, Any], chosen: ProposalVersion | None) -> dict[str, Any]:
-    """`proposal` is how it is now; `chosen` what would be written, None when that was not seen."""
+    """Describe a preview. `proposal` is the current proposal; `chosen` is what would be written, or None if
+    the person has not seen that version."""
     if chosen is None:
         return {"outcome": "shown-again", "proposal": proposal}
     files = review_wire.encode_files(chosen, wire.MESSAGE_CHARS)

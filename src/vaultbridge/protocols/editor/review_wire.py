@@ -1,4 +1,4 @@
-"""Proposals as messages of the `/editor` protocol: parsed strictly, encoded in one place.
+"""Parses and encodes proposals as messages of the `/editor` protocol.
 
 A change that waits in the store and a diff of Claude Code look the same to an editor. docs/editor-protocol.md
 is the reference.
@@ -18,7 +18,7 @@ from vaultbridge.review.decide import Differs, FileDecision, describe_decision
 from vaultbridge.review.model import Proposal, ProposalVersion, has_text, hash_of, hunks_of, texts_of
 
 TEXT_CHARS: Final = 2 * MIB
-"""The most text in one proposal that is sent unasked; the texts of further files are sent on request."""
+"""The most text of one proposal in a notification; the texts of further files are sent on request."""
 
 
 LINE_ENDS_NOTICE: Final = "The new text has line ends of Windows (CR LF)."
@@ -44,7 +44,7 @@ class FileChoice(EditorParams, frozen=True):
 
 
 class DecideOn(EditorParams, frozen=True):
-    """`hash` is that of the proposal which the person saw."""
+    """A decision. `hash` is that of the proposal as the person saw it."""
 
     id: str
     action: Literal["accept", "reject"]
@@ -98,7 +98,8 @@ def encode_proposal(
         "rebased": 0 if body is None else body.rebased,
         "conflict": version.conflict,
         "elsewhere": [
-            {"path": one.path, "at": one.at, "by": one.by} for one in (() if body is None else body.elsewhere)
+            {"path": pending.path, "at": pending.at, "by": pending.by}
+            for pending in (() if body is None else body.elsewhere)
         ],
         "decided": None
         if decided is None
@@ -198,7 +199,7 @@ def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[ProposalVe
     """The diff as it is now, and as the person saw it. Raises Differs when that is not remembered."""
     version = diff_version(diff)
     versions = (version, *map(diff_version, shown))
-    seen = next((one for one in versions if hash_ in ("", one.hash)), None)
+    seen = next((version for version in versions if hash_ in ("", version.hash)), None)
     if seen is None:
         raise Differs
     return version, seen

@@ -42,7 +42,7 @@ class Feed(Protocol):
 
 class ActivitySource(Protocol):
     def open_feed(self, notify: Callable[[str, dict[str, Any]], None]) -> Feed:
-        """Tell a front end of everything, until the feed is closed."""
+        """Notify a front end of everything that happens, until the feed is closed."""
         ...
 
     async def list_assistants(self) -> dict[str, Any]:
@@ -74,8 +74,8 @@ OUTDATED: Final = (
     "This editor is too old to review changes with this vaultbridge. For Obsidian, run `vaultbridge companion"
     " install`, then switch the companion off and on again."
 )
-"""For editors that know only the older form, in which they merged changes themselves. Such a companion shows
-this to the person."""
+"""The notice for editors of an older version, in which they merged changes themselves. Such a companion shows
+it to the person."""
 
 COMMAND_LINE: Final = "cli"
 """The source of `select`: its report stays after the command has ended, until there is a newer one."""
@@ -99,7 +99,7 @@ class EditorServer:
         self.token = token
         self.hello_seconds = hello_seconds
         self.activity: ActivitySource | None = None
-        """Who is connected to this bridge, and what they do."""
+        """Lists the clients of this bridge and what they do."""
         self.connected: dict[str, str] = {}
         """The app of each connected front end, by its name."""
         self.others: tuple[EditorServer, ...] = ()
@@ -239,7 +239,7 @@ class _EditorDialect(MethodTable):
             "protocol": PROTOCOL,
             "version": __version__,
             "vault": self._server.view.name,
-            "vaults": sorted(one.view.name for one in (self._server, *self._server.others)),
+            "vaults": sorted(server.view.name for server in (self._server, *self._server.others)),
             "name": self._name,
             "shareSelection": self._hub.state.shares_selection,
             "assistants": len(self._hub.assistants),
@@ -268,7 +268,7 @@ class _EditorDialect(MethodTable):
             self._peer.end()
 
     def _after_hello(self, act: Callable[[Params], None]) -> Callable[[Params], None]:
-        """A report sent as a notification: ignored before `hello`."""
+        """Handle a report that is sent as a notification, which is ignored before `hello`."""
 
         def take(params: Params) -> None:
             if self._hello_received.is_set():
@@ -336,7 +336,11 @@ class _EditorDialect(MethodTable):
             return status
         seen = await self._server.activity.list_assistants()
         vault = self._server.view.name
-        return {**status, **seen, "assistants": [one for one in seen["assistants"] if vault in one["vaults"]]}
+        return {
+            **status,
+            **seen,
+            "assistants": [assistant for assistant in seen["assistants"] if vault in assistant["vaults"]],
+        }
 
     async def _watch_trace(self, call: Call) -> dict[str, Any]:
         wanted = wire.parse_params(call.params, wire.WatchTrace)
@@ -363,7 +367,7 @@ class _EditorDialect(MethodTable):
 
 
 class _RemoteEditor:
-    """`hub.ConnectedEditor` over the wire. An editor that fails or does not answer has not done it."""
+    """`hub.ConnectedEditor` over the wire. If an editor fails or does not answer, the result is False."""
 
     def __init__(self, peer: Peer, abilities: wire.Abilities) -> None:
         self._peer = peer
@@ -391,7 +395,8 @@ class _RemoteEditor:
 
 
 def _as_request(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[str, Any]]]:
-    """A report sent as a request: the editor learns whether it was accepted."""
+    """Handle a report that is sent as a request, which is answered, so that the editor knows whether it was
+    accepted."""
 
     async def answer(call: Call) -> dict[str, Any]:
         act(call.params)

@@ -1,4 +1,4 @@
-"""The messages of the `/editor` protocol as values: parsed strictly, encoded in one place.
+"""Parses and encodes the messages of the `/editor` protocol.
 
 Lines and columns on the wire count as in browser editors: lines from 0, columns in UTF-16 units. Only
 `select` counts as people do (both from 1, columns in characters), because a person types it.
@@ -23,11 +23,11 @@ it."""
 
 
 class EditorParams(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
-    """Unknown members are ignored, so that a newer editor may send more than we know."""
+    """The parameters of a message. Unknown members are ignored, so that a newer editor may send more."""
 
 
 class Abilities(EditorParams, frozen=True):
-    """`diffs` is what companions claimed that merged changes themselves."""
+    """What an editor can do. `diffs` is from older companions, which merged changes themselves."""
 
     diffs: bool = False
     proposals: bool = False

@@ -1,7 +1,7 @@
-"""Turns a failure into an HTTP error in the form of Bridge v1: `to_response` is the only place that does.
+"""Turns a failure into an HTTP error in the form of Bridge v1. `to_response` is the only place that does so.
 
-The form is used by Bridge v1 itself, and for what no endpoint has answered: bytes that are not a request, an
-address that nothing serves. MCP has its own in `mcp/http/failures.py`.
+The form is used by Bridge v1 itself, and when no endpoint has answered: for bytes that are not a request, and
+for an address that nothing serves. MCP has its own form in `mcp/http/failures.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def to_response(failure: HttpFailure, headers: Mapping[str, str] | None = None) 
 
 
 def from_refusal(refusal: web.HTTPException, message: str = "", details: str = "") -> HttpFailure:
-    """What aiohttp or a check raised, with the text it came with unless a `message` is given."""
+    """Convert what aiohttp or a check raised. It keeps its own text unless a `message` is given."""
     headers = {name: refusal.headers[name] for name in _FORWARDED_HEADERS if name in refusal.headers}
     return HttpFailure(
         refusal.status,

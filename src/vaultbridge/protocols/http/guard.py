@@ -42,8 +42,8 @@ _HOST: Final = re.compile(
     r"(?:\[(?P<ip6>[0-9a-f.:]+(?:%[0-9a-z._~-]+)?)\]|(?P<name>[0-9a-z][0-9a-z._-]*))(?::(?P<port>[0-9]{0,5}))?",
     re.IGNORECASE | re.ASCII,
 )
-"""RFC 9110 7.2: a name or an address, perhaps a port, and nothing else. What only begins like a valid one
-(`[::1].evil.example`, `127.0.0.1:80:evil`) names another host."""
+"""RFC 9110 7.2: a name or an address, perhaps a port, and nothing else. A value that only begins like a valid
+one (`[::1].evil.example`, `127.0.0.1:80:evil`) names another host."""
 
 LARGEST_PORT: Final = 65535
 
@@ -51,9 +51,8 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+/?", re.IGNORECASE)
 
 
 class HostGuard:
-    """`hosts` are more names of this server (a bound address, a proxy's name), `origins` are pages that may
-    call it;
-    `any_origin` turns the Origin rule off."""
+    """Checks Host and Origin. `hosts` are further names of this server (a bound address, a proxy's name),
+    `origins` are pages that may call it; `any_origin` turns the Origin rule off."""
 
     def __init__(
         self, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), any_origin: bool = False
@@ -63,7 +62,7 @@ class HostGuard:
         self._any_origin = any_origin
 
     def refusal(self, host: str | None, origin: str | None) -> str | None:
-        """Why a request is refused, or None when it is not."""
+        """Return why a request is refused, or None if it is allowed."""
         refused = self.host_refusal(host)
         if refused is None and origin is not None and not self.allows_origin(origin):
             return (
@@ -102,7 +101,7 @@ class HostGuard:
 
 
 def explain_bad_host(name: str) -> str:
-    """What is wrong with a configured host name; "" when nothing is. A name that no Host header can have
+    """Return what is wrong with a configured host name; "" if nothing is. A name that no Host header can have
     would silently match nothing."""
     plain = name[1:-1] if name.startswith("[") and name.endswith("]") else name
     # A single colon precedes a port; an IPv6 address has more.

@@ -5,8 +5,8 @@ Bridge v1: for bytes that are not a request, for an address that nothing serves,
 endpoint has answered. The endpoints' own responses pass unchanged.
 
 Every connection is an open file, and a vault needs open files too: if clients use them all up, no note can be
-read. Many systems allow few files until a process asks for more (256 on a Mac), so `reserve_connections`
-asks.
+read. Many systems allow few files unless a process raises the limit (256 on a Mac), so `reserve_connections`
+raises it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RESERVED_FILES: Final = 128
 """Files reserved for the vaults: indexes, journals, watches and the notes that are being read."""
 
 MIN_CONNECTIONS: Final = 16
-"""Allowed however few files there are: somebody must be able to see what is wrong."""
+"""Connections that are allowed however few files there are, so that somebody can see what is wrong."""
 
 
 def reserve_connections() -> int:
@@ -50,7 +50,7 @@ def reserve_connections() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (better, hard))
             soft = better
         except (OSError, ValueError):
-            # A rule of the system that the limits do not reveal.
+            # The system has another rule, which the limits do not show.
             pass
     unlimited = soft == resource.RLIM_INFINITY or soft >= wanted
     return MAX_CONNECTIONS if unlimited else max(soft - RESERVED_FILES, MIN_CONNECTIONS)
@@ -60,7 +60,7 @@ LINE_BYTES: Final = 8190
 """The longest request line and header line; other servers allow as much."""
 
 BACKLOG: Final = 128
-"""Connections that may wait to be accepted: 200 at once are accepted faster than they queue."""
+"""Connections that may wait to be accepted. 200 at once are accepted faster than they queue up."""
 
 REQUESTS_PER_TURN: Final = 8
 """Requests that one connection may have answered before the others get a turn: a client may pipeline
@@ -74,7 +74,8 @@ _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (http_exceptions.BadHttpMethod, "It does not begin with an HTTP method."),
     (http_exceptions.InvalidURLError, "Its address cannot be read."),
 )
-"""Why a request could not be parsed. Never the parser's own words, which quote the request."""
+"""Why a request could not be parsed. The parser's own messages are not used, because they quote the
+request."""
 
 
 @asynccontextmanager
@@ -169,7 +170,7 @@ class _RequestHandler(web.RequestHandler):
         if len(self._open) >= self._most:
             self._make_room()
         if len(self._open) >= self._most:
-            # aiohttp never learns of it: there is no request to wait for.
+            # aiohttp is not involved, because there is no request to wait for.
             assert isinstance(transport, asyncio.WriteTransport)
             transport.write(_render_busy())
             transport.close()
@@ -201,7 +202,7 @@ class _RequestHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """For bytes that are not a request, and for what an endpoint raised. Raises ConnectionError when a
+        """Answer bytes that are not a request, and exceptions of an endpoint. Raises ConnectionError if a
         response has begun."""
         super().handle_error(request, status, exc, message)  # Logs it.
         response = to_response(_failure(status, exc))
@@ -211,7 +212,7 @@ class _RequestHandler(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Every response passes here; aiohttp's own errors are recognised by their type."""
+        """Every response passes through here; aiohttp's own errors are recognized by their type."""
         if isinstance(resp, web.HTTPException):
             resp = to_response(_refusal(request.method, resp, self._address_hint))
         finished = await super().finish_response(request, resp, start_time)

@@ -1,8 +1,7 @@
-"""Reads a request: its body, with limits on its size and on the time it takes, and what it says about the
-program that sent it.
+"""Reads the body of a request, with limits on its size and its time, and describes the program that sent it.
 
-A compressed body is refused unread: inflating it can cost a thousand times what sending it did, and no client
-of MCP or Bridge v1 compresses what it sends.
+A compressed body is refused unread: inflating it can cost a thousand times as much as sending it, and no
+client of MCP or Bridge v1 compresses its requests.
 
 A client that waits for permission to send (`Expect: 100-continue`) gets it only here, after every check that
 may refuse its request. A bad body is the client's fault and is not logged.
@@ -20,8 +19,8 @@ PLAIN: Final = frozenset({"", "identity"})
 
 
 class BodyRefused(Exception):
-    """`status` and `why` are for the client. Nobody knows where its next request would begin, so the
-    connection ends with the answer."""
+    """A body was refused; `status` and `why` are for the client. Where its next request would begin is
+    unknown, so the connection ends with the answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -34,14 +33,14 @@ async def defer_continue(request: web.Request) -> None:
 
 
 async def read_body(request: web.Request, *, limit: int, seconds: float) -> bytes:
-    """The whole body. Bytes are counted as they arrive, whether the length was announced or not. Raises
+    """Read the whole body. Bytes are counted as they arrive, whether the length was announced or not. Raises
     BodyRefused."""
     if any(name.strip().lower() not in PLAIN for name in _encodings(request)):
         raise BodyRefused(415, "Send the body without compression: Content-Encoding is not supported here.")
     if (request.content_length or 0) > limit:
         raise _too_large(limit)
     if request.content.is_eof() and request.content.exception() is None:
-        # Nearly every body arrives with its headers: there is nothing to wait for.
+        # Nearly every body arrives with its headers, so there is nothing to wait for.
         data = request.content.read_nowait()
         if len(data) > limit:
             raise _too_large(limit)
@@ -65,8 +64,8 @@ async def read_body(request: web.Request, *, limit: int, seconds: float) -> byte
 
 
 def close_if_body_unread(request: web.Request, response: web.StreamResponse) -> None:
-    """A client that waited for "100 Continue" and got an answer instead may still send the body or not.
-    Nobody could tell that body from the next request, so the connection ends."""
+    """Close the connection if the client waited for "100 Continue" and got an answer instead. It may still
+    send the body, which could not be told from its next request."""
     if "Expect" in request.headers and not request.content.is_eof():
         response.force_close()
 
@@ -79,7 +78,7 @@ async def _send_continue(request: web.Request) -> None:
     """RFC 9110 10.1.1. Other expectations are unknown and may be ignored."""
     if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # It is not part of the response, whose size is counted from here.
+        # This is not part of the response, whose size is counted from here.
         request.writer.output_size = 0
 
 
@@ -96,7 +95,7 @@ class PeerFacts(TypedDict):
 
 
 def describe_peer(request: web.Request, principal: str) -> PeerFacts:
-    """`principal` is what its token says."""
+    """Describe the program that sent a request. `principal` is the owner of its token."""
     return PeerFacts(
         principal=principal,
         address=find_address(request),

@@ -1,11 +1,11 @@
 """MCP Apps: views that a client shows within the chat, as `ui://` resources (`io.modelcontextprotocol/ui`).
 
-The extension is SEP-1865 of 2026-01-26. A client that can show views declares this in its capabilities, and
-only such a client learns of them: in the list of tools, in the list of resources, and when it reads one. To
-every other client a view does not exist, and its answers have the same bytes as without this module.
+The extension is SEP-1865 of 2026-01-26. A client that can show views declares this in its capabilities. Only
+such a client sees them in the list of tools and the list of resources and can read them. For every other
+client views do not exist, and its answers have the same bytes as without this module.
 
-What a view shows travels in the `_meta` of a tool's result, under `VIEW_KEY`. Clients pass that to the view
-and not to the model: "not intended for model context" (Data Passing, Best Practices).
+The data for a view is in the `_meta` of a tool's result, under `VIEW_KEY`. Clients pass that to the view and
+not to the model: "not intended for model context" (Data Passing, Best Practices).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VIEW_KEY: Final = "vaultbridge/view"
 """Where the data for a view is in a result."""
 
 VIEW_META: Final[dict[str, Any]] = {
-    # No outside address of any kind: a view has all it needs in its own text.
+    # A view loads nothing from any address: its own text has all that it needs.
     "ui": {
         "csp": {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []},
         "prefersBorder": True,
@@ -47,8 +47,8 @@ class ChatView(Struct, frozen=True, kw_only=True):
 
 
 class Apps(Struct, frozen=True):
-    """`views` by URI; `shown_by` says which view shows the results of a tool. `tools` are only for views: a
-    client must not offer them to its model."""
+    """What a server offers to clients that show views. `views` are by URI; `shown_by` maps a tool to the view
+    that shows its results. `tools` are only for views: a client must not offer them to its model."""
 
     views: Mapping[str, ChatView] = {}
     shown_by: Mapping[str, str] = {}
@@ -62,8 +62,8 @@ NO_APPS: Final = Apps()
 
 
 def can_show(capabilities: Mapping[str, Any]) -> bool:
-    """Whether a client with these capabilities shows views. The key by itself says nothing: a later version
-    may show only other kinds."""
+    """Return whether a client with these capabilities shows our views. The key alone does not mean that: a
+    later version may show only other kinds."""
     extensions = capabilities.get("extensions")
     declared = extensions.get(EXTENSION) if isinstance(extensions, dict) else None
     kinds = declared.get("mimeTypes") if isinstance(declared, dict) else None
@@ -71,7 +71,7 @@ def can_show(capabilities: Mapping[str, Any]) -> bool:
 
 
 def describe_extension() -> dict[str, Any]:
-    """What the server says of itself to a client that shows views."""
+    """Return what the server declares to a client that shows views."""
     return {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}
 
 

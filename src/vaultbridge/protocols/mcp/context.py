@@ -6,8 +6,8 @@ client then repeats the call with the answers and with the `requestState` it was
 
 The client is not trusted with that state. It is signed with a key that lives as long as the process, and
 bound to the method, the parameters, the principal and an expiry time (Multi Round-Trip Requests, Server
-Requirements). It is not encrypted, so it must contain no secret. What signing needs is imported with the
-first signature, because few servers ask questions and all of them have to start.
+Requirements). It is not encrypted, so it must contain no secret. The modules for signing are imported with
+the first signature, because few servers ask questions and all of them have to start.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLeve
 from vaultbridge.protocols.mcp.versions import Version
 
 STATE_SECONDS: Final = 3600.0
-"""How long a round may take. A person may leave a form open over lunch; a stolen state should not be valid
-for a day."""
+"""How long a round may take. A person may leave a form open over lunch, but a stolen state should not be
+valid for a day."""
 
 STATE_BYTES: Final = 256 * 1024
 """The longest state that is decoded: it contains the answers of earlier rounds, and the answers to forms are
@@ -150,7 +150,7 @@ class InputRequired(BaseException):
 
 
 class Client:
-    """What we know of the client, from the handshake or, in 2026-07-28, from the request."""
+    """What the client has declared, in the handshake or, in 2026-07-28, in the request."""
 
     __slots__ = ("_shows_views", "capabilities", "info", "log_level", "name", "version")
 
@@ -161,14 +161,14 @@ class Client:
         self.capabilities = capabilities
         self.name = name
         self.info: object = None
-        """What it says about itself in the handshake."""
+        """The `clientInfo` of the handshake."""
         self.log_level = log_level
-        """The least severe level that it wants; None for no messages at all."""
+        """The least severe level that the client wants; None for no messages at all."""
         self._shows_views: bool | None = None
 
     @property
     def shows_views(self) -> bool:
-        # Every call of a tool asks, several times.
+        # Cached, because every call of a tool reads it several times.
         if self._shows_views is None:
             self._shows_views = mcp_apps.can_show(self.capabilities)
         return self._shows_views

@@ -60,7 +60,7 @@ CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
 DEFAULT_LOG_LEVEL: Final = "info"
-"""Until `logging/setLevel` the server decides (Logging): debug messages only go to clients that ask for
+"""Until `logging/setLevel` the server decides (Logging). Debug messages go only to clients that request
 them."""
 
 log = logging.getLogger("vaultbridge.mcp")
@@ -130,8 +130,8 @@ class McpDialect:
         return lambda call: method(self._server, call, self.client)
 
     def wrap_handler(self, request: Request, handler: Handler) -> Handler:
-        """`handler`, with its result completed as the version of this request demands: for a dialect that
-        answers some of MCP's methods itself."""
+        """Return `handler` with its result completed as the version of this request demands, for a dialect
+        that answers some of MCP's methods itself."""
         if not self._is_modern(request):
             return handler
         _modern_client(request.params)  # Raises for a request that lacks a field.
@@ -199,7 +199,7 @@ class McpDialect:
         return self._complete(result, call.method)
 
     def _complete(self, result: dict[str, Any], method: str) -> dict[str, Any]:
-        """Add what 2026-07-28 demands of every result."""
+        """Add the members that 2026-07-28 requires in every result."""
         result.setdefault("resultType", "complete")
         if method in CACHE_MS and result["resultType"] == "complete":
             result["ttlMs"] = CACHE_MS[method]
@@ -299,7 +299,7 @@ def _modern_client(params: Params) -> Client:
     meta = mcp_params.read_object(params, "_meta", required=True)
     requested = mcp_params.read_string(meta, VERSION_KEY)
     if requested not in MODERN_VERSIONS:
-        # Only those a request of this kind can name; the others begin with `initialize`.
+        # Only the versions that such a request can name; the others begin with `initialize`.
         raise mcp_failures.unsupported_version(requested, MODERN_VERSIONS)
     capabilities = mcp_params.read_object(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)

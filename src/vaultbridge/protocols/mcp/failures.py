@@ -1,8 +1,8 @@
-"""Turns a failure into the form that each MCP version gives it: `to_wire` is the only place that decides.
+"""Turns a failure into the form of each MCP version. `to_wire` is the only place that decides.
 
 2024-11-05 is the version of seed 004: a failed tool is a JSON-RPC error with one of the seven application
 codes. Newer versions report it in a result, because a model cannot see a protocol error. 2026-07-28 reserves
--32002 and asks for no new use of its neighbours, so there an error outside a tool is -32602 or -32603;
+-32002 and advises against new uses of its neighbours, so there an error outside a tool is -32602 or -32603;
 `data.errorCode` is the same everywhere. The HTTP status of an error is decided in `mcp/http/failures.py`.
 """
 
@@ -28,7 +28,7 @@ ToolErrors = Literal["auto", "protocol", "result"]
 """How a failed tool is reported: as a JSON-RPC error, as an `isError` result, or as the version does."""
 
 ERROR_META_KEY: Final = "vaultbridge/error"
-"""Where a program finds the code of a failed tool when `structuredContent` is not free for it."""
+"""Where the code of a failed tool is if `structuredContent` is not available for it."""
 
 
 def to_wire(
@@ -39,7 +39,7 @@ def to_wire(
     tool_errors: ToolErrors = "auto",
     tool: ToolInfo | None = None,
 ) -> ErrorObject | HandlerResult:
-    """What answers a request of `method` that failed; `tool` is the tool it called, where it is known."""
+    """Return the answer to a failed request of `method`; `tool` is the tool that it called, if known."""
     as_result = version.tool_errors_as_results if tool_errors == "auto" else tool_errors == "result"
     if method == "tools/call" and as_result and isinstance(error, VaultbridgeError):
         return HandlerResult(_render_tool_failure(error, version, tool))

@@ -1,8 +1,8 @@
 """The MCP methods that all versions share, each a function of the server, the call and the client.
 
-They read the parameters, ask the provider, and render the result for the client's version. Methods that
+They read the parameters, call the provider, and render the result for the client's version. Methods that
 depend on the connection (handshake, log level, subscriptions) are in `dialect`, which also adds what
-2026-07-28 demands of every result.
+2026-07-28 requires in every result.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ CACHE_MS: Final = {
     "tools/list": LIST_TTL_MS,
     "prompts/list": LIST_TTL_MS,
     "resources/templates/list": LIST_TTL_MS,
-    # Notes change at any time: never cached.
+    # Notes change at any time, so they are never cached.
     "resources/list": 0,
     "resources/read": 0,
 }

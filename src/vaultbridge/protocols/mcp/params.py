@@ -1,5 +1,5 @@
-"""Reads the parameters of MCP requests, strictly: the error for a wrong one names it, its type and the type
-expected. Only an empty array is accepted as an empty object, because PHP and others write it that way."""
+"""Reads the parameters of MCP requests strictly. The error for a wrong one names it, its type and the
+expected type. An empty array is accepted as an empty object, because PHP and others write it that way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_string(params: Params, name: str) -> str:
 
 
 def read_optional_string(params: Params, name: str) -> str:
-    """ "" when it is missing."""
+    """Return a string, or "" if it is missing."""
     value = params.get(name)
     if value is None:
         return ""
@@ -37,7 +37,8 @@ def read_object(params: Params, name: str, *, required: bool = False) -> dict[st
 
 
 def read_strings(params: Params, name: str) -> dict[str, str]:
-    """An object whose values are all strings; empty when it is missing. A null value counts as missing."""
+    """Return an object whose values are all strings; empty if it is missing. A null value counts as
+    missing."""
     value = {key: member for key, member in read_object(params, name).items() if member is not None}
     for key, member in value.items():
         if not isinstance(member, str):

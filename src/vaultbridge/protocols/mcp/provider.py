@@ -2,10 +2,9 @@
 prompts.
 
 An `Offer` is known before anything is loaded: it answers `initialize` and `server/discover`. A `Provider`
-does the work; a factory makes it on first use, after the first answer has been sent. A provider knows no
-protocol version: it returns the richest values and raises `VaultbridgeError`s. Any object with these methods
-will do; derive from
-`EmptyProvider` to implement only some of them.
+does the work; a factory makes it on first use, after the first answer has been sent. A provider is the same
+for every protocol version: it returns the richest values and raises `VaultbridgeError`s. Any object with
+these methods will do; derive from `EmptyProvider` to implement only some of them.
 
     class Greeter(EmptyProvider):
         async def list_tools(self) -> Sequence[ToolInfo]:
@@ -49,7 +48,7 @@ from vaultbridge.protocols.mcp.values import (
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server is and has, known without loading it. A part that is False is neither advertised nor
+    """What a server is and offers, known without loading it. A part that is False is neither advertised nor
     answered."""
 
     name: str = "obsidian-mcp"
@@ -62,8 +61,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
     tools: bool = True
     unlisted_tools: Container[str] = frozenset()
-    """Tools that are not listed and still answered: a client that fetched the list once may know only
-    these."""
+    """Tools that can be called although they are not listed, because a client that fetched the list earlier
+    may use them."""
     resources: bool = False
     subscriptions: bool = False
     """Whether single resources can be subscribed to (needs `resources`)."""
@@ -84,7 +83,7 @@ class Context(Protocol):
 
     @property
     def principal(self) -> str:
-        """Who the transport's authentication says is calling; "" on stdio."""
+        """The authenticated identity of the caller; "" on stdio."""
         ...
 
     @property
@@ -112,8 +111,8 @@ class Context(Protocol):
         ...
 
     def wait_for_person(self, seconds: float) -> float:
-        """The call is about to wait for a person, at most `seconds`. Returns how long it may: from now on
-        only that and cancellation end it."""
+        """Announce that the call is going to wait for a person, at most `seconds`. Returns how long it may
+        wait: from now on only that limit and cancellation end it."""
         ...
 
     async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
@@ -133,8 +132,8 @@ class Context(Protocol):
         ...
 
     def release_stream(self) -> None:
-        """Before long work: let an HTTP client return for the answer instead of keeping its connection
-        open."""
+        """Let an HTTP client return for the answer instead of keeping its connection open. Call this before
+        long work."""
         ...
 
 
@@ -151,7 +150,7 @@ class Provider(Protocol):
 
     async def withholds(self, name: str) -> bool:
         """Whether this tool exists but is not listed because nothing may be changed here. It may still be
-        called, so that the client learns the reason and not that there is no such tool."""
+        called: then the error gives the reason, instead of saying that there is no such tool."""
         ...
 
     async def list_apps(self) -> Apps:
@@ -167,7 +166,8 @@ class Provider(Protocol):
         ...
 
     async def watch_resource(self, uri: str) -> None:
-        """Announce `ResourceUpdated(uri)` from now on: somebody has subscribed. Raises NoteNotFound."""
+        """Announce `ResourceUpdated(uri)` from now on, because a client has subscribed. Raises
+        NoteNotFound."""
         ...
 
     async def unwatch_resource(self, uri: str) -> None:

@@ -1,7 +1,6 @@
 """What all connections of one MCP server share: the offer, the provider (made on first use) and its changes.
 
-It knows nothing about a single client; that is in `dialect.McpDialect`, made per connection by
-`dialect.mcp_dialect`.
+What concerns a single client is in `dialect.McpDialect`, made per connection by `dialect.mcp_dialect`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ Listener = Callable[[Change], None]
 
 
 class McpServer:
-    """`factory` may be slow or fail: it is called on first use, and again after a failure."""
+    """An MCP server, shared by its connections. `factory` may be slow or fail: it is called on first use, and
+    again after a failure."""
 
     def __init__(
         self,

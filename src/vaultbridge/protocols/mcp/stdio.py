@@ -49,7 +49,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class TooLong:
-    """Takes the place of a line that was discarded."""
+    """Stands for a line that was discarded because it was too long."""
 
 
 TOO_LONG: Final = TooLong()
@@ -111,8 +111,8 @@ WRITE_BUFFER_BYTES: Final = 4 * MIB
 largest results. Every request in progress may still add its answer."""
 
 ATTACH_SECONDS: Final = 1.0
-"""How long after the start a client is recorded that has not called anything: it gets its first answers
-before."""
+"""How long after the start a client that has not called anything is recorded. It gets its first answers
+before that."""
 
 FINISH_SECONDS: Final = 5.0
 """How long `finish` waits for a client that does not read its last answers."""
@@ -131,7 +131,7 @@ class DescriptorReader:
         self._there = asyncio.Event()
         self._stopped = False
         self._slots = threading.Semaphore(READ_AHEAD)
-        # A daemon: a read that never returns must not keep the process alive.
+        # The thread is a daemon, because a read that never returns must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="stdin", daemon=True)
 
     def start(self) -> None:
@@ -309,7 +309,7 @@ def _make_poll(target: int) -> _Poll | None:
 
 _STANDARD_ERROR: Final = 2
 _LENGTH_HEADER: Final = b"content-length:"
-"""How a message begins that is framed as language servers do it."""
+"""The beginning of a message that is framed as for language servers."""
 
 
 def take_streams() -> tuple[int, int]:
@@ -402,7 +402,7 @@ async def _pump(reader: DescriptorReader, connection: Connection, sink: Descript
     try:
         await asyncio.wait((feeding, *endings), return_when=asyncio.FIRST_COMPLETED)
         reader.stop()
-        # It may be waiting for a client that reads no answers, and then it would wait forever.
+        # The task may be waiting for a client that reads no answers, and would wait forever.
         await asyncio.wait((feeding,), timeout=FINISH_SECONDS)
         if feeding.done():
             feeding.result()
@@ -413,7 +413,7 @@ async def _pump(reader: DescriptorReader, connection: Connection, sink: Descript
 
 async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorSink) -> None:
     if connection.ending.is_set():
-        # Messages after `exit` are not for us.
+        # Messages after `exit` are ignored.
         return
     if isinstance(line, TooLong):
         what = f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded"
@@ -437,7 +437,7 @@ def list_ending_signals() -> tuple[signal.Signals, ...]:
 
 def _end_on_signals(connection: Connection) -> None:
     """Let these signals end the session as `exit` does, where they can be caught. A second signal ends the
-    process at once: somebody does not want to wait for the requests in flight."""
+    process at once, for a person who does not want to wait for the requests in flight."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
@@ -452,5 +452,5 @@ def _end_on_signals(connection: Connection) -> None:
         try:
             loop.add_signal_handler(number, end)
         except NotImplementedError:
-            # Windows: the loop cannot, the interpreter can.
+            # On Windows the loop cannot handle signals, but the interpreter can.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))

@@ -1,7 +1,7 @@
 """The subscriptions of one connection: `resources/subscribe` and `subscriptions/listen`.
 
-Turns the provider's changes into the notifications of each subscriber's version. Sends nothing that was not
-requested, except the list changes, which every session gets.
+It turns the provider's changes into the notifications of each subscriber's version. It sends nothing that was
+not requested, except list changes, which every session gets.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class _Filter(msgspec.Struct, frozen=True):
 
 
 class Subscriptions:
-    """`session`: the client of an open session, which gets list changes without subscribing."""
+    """The subscriptions of one connection. `session` is the client of an open session, which gets list
+    changes without subscribing."""
 
     def __init__(self, server: McpServer, peer: Peer) -> None:
         self._server = server
@@ -106,7 +107,7 @@ class Subscriptions:
                 f"This connection has {MAX_LISTENING} listening streams already.", hint="Cancel one first."
             )
         self._check_room(len(wanted.uris))
-        # Without a provider nothing would announce a change.
+        # Changes are announced by the provider, so it is needed now.
         await self._server.provider()
         watched: list[str] = []
         tag = {SUBSCRIPTION_KEY: call.id}

@@ -100,7 +100,7 @@ class TextResource(_Value, frozen=True, kw_only=True):
 
 
 class BlobResource(_Value, frozen=True, kw_only=True):
-    """Bytes travel as base64."""
+    """The content of a file as bytes, in base64 on the wire."""
 
     uri: str
     blob: bytes
@@ -201,7 +201,8 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 class ToolsChanged(msgspec.Struct, frozen=True):
-    """`views`: only which view belongs to which tool, so that a client without views sees no difference."""
+    """The list of tools has changed. With `views`, only which view belongs to which tool, so that nothing
+    changes for a client without views."""
 
     views: bool = False
 

@@ -4,7 +4,7 @@ The first has a row per version and a column for everything that was added or re
 shapes of values from it (which member a tool or a content block may have); nothing else does.
 
 The second is the lifecycle. A phase is something that both ends can observe on the wire, and a method is
-listed only if the protocol forbids it in some phase. What methods do is not known here.
+listed only if the protocol forbids it in some phase.
 
     NEW ──initialize answered──> OPEN ──initialized──> READY
      │                            │                      │
@@ -12,9 +12,8 @@ listed only if the protocol forbids it in some phase. What methods do is not kno
 
 `NEW` admits only what `ADMITTED` lists. A 2026-07-28 request carries its own version and is admitted in every
 phase but CLOSED (the caller checks that first). `OPEN` and `READY` admit the same requests, because seed 004
-knows no
-`initialized` notification; only our own requests to the client wait for READY, as 2024-11-05 to 2025-11-25
-demand (Lifecycle, Initialization).
+has no `initialized` notification; only our own requests to the client wait for READY, as 2024-11-05 to
+2025-11-25 demand (Lifecycle, Initialization).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     batches: bool = False
     """Added in 2025-03-26, removed in 2025-06-18."""
     tool_errors_as_results: bool = True
-    """Seed 004, written for 2024-11-05, wants failed tools as JSON-RPC errors."""
+    """Seed 004, written for 2024-11-05, reports failed tools as JSON-RPC errors."""
     audio: bool = True
     tool_annotations: bool = True
     completions_capability: bool = True
@@ -101,7 +100,7 @@ SUPPORTED_NEWEST_FIRST: Final = tuple(reversed(VERSIONS))
 def negotiate(requested: str) -> Version:
     """The version that answers an `initialize` request.
 
-    The one asked for when the handshake knows it, else the newest with a handshake: "the server MUST respond
+    It is the requested version if it has a handshake, else the newest that has one: "the server MUST respond
     with another protocol version it supports. This SHOULD be the latest version" (Lifecycle, Version
     Negotiation). 2026-07-28 has no handshake, so a client asking for it this way gets 2025-11-25.
     """
@@ -127,7 +126,7 @@ class Signal(Enum):
 TRANSITIONS: Final[dict[tuple[Phase, Signal], Phase]] = {
     (Phase.NEW, Signal.INITIALIZE_ANSWERED): Phase.OPEN,
     (Phase.OPEN, Signal.INITIALIZED): Phase.READY,
-    # A client may repeat the notification or send it before our answer has left: harmless.
+    # A client may repeat the notification, or send it before our answer is sent. That is harmless.
     (Phase.NEW, Signal.INITIALIZED): Phase.NEW,
     (Phase.READY, Signal.INITIALIZED): Phase.READY,
     (Phase.CLOSING, Signal.INITIALIZED): Phase.CLOSING,
@@ -151,7 +150,7 @@ ADMITTED: Final[dict[Phase, frozenset[str] | None]] = {
 
 
 class IllegalTransition(Exception):
-    """Our own code asked for a transition that is not in the table. Never the peer's fault."""
+    """Our own code requested a transition that is not in the table. This is never the peer's fault."""
 
     def __init__(self, phase: Phase, signal: Signal) -> None:
         super().__init__(f"{signal.name} in phase {phase.name}")

@@ -1,6 +1,7 @@
-"""Renders values for a version: the only place that knows which member was added in which version.
+"""Renders values for a version. This is the only place that depends on which member was added in which
+version.
 
-Takes the rich values of `values` and returns plain JSON objects with only what the client's version has.
+It takes the rich values of `values` and returns plain JSON objects with only what the client's version has.
 Content that a version lacks is not dropped but described in text, so that no answer arrives empty.
 """
 
@@ -46,7 +47,7 @@ def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:
 
 
 def render_capabilities(offer: Offer, version: Version) -> dict[str, Any]:
-    """Only what the version knows and the server offers."""
+    """Return the capabilities that the version has and the server offers."""
     found: dict[str, Any] = {}
     if offer.tools:
         found["tools"] = {"listChanged": True}
@@ -91,7 +92,7 @@ def render_content(item: Content, version: Version) -> dict[str, Any]:
         case ResourceLink() if not version.resource_links:
             return {"type": "text", "text": f"[{item.title or item.name}]({item.uri})"}
         case TextContent(text=text, annotations=None, meta=None):
-            # Nearly every answer; written out because this is faster.
+            # Nearly every answer is of this kind; building it by hand is faster.
             return {"type": "text", "text": text}
     form = _stripped(msgspec.to_builtins(item), version)
     if isinstance(item, EmbeddedResource):

@@ -3,8 +3,7 @@
 A `WebSocketEndpoint` has the rules of one route and its open connections. It refuses a request before the
 upgrade with the status that the protocol prescribes (403 for a web page's Origin, 401 for a missing or wrong
 token, 400 for a malformed handshake, 503 when full), passes each accepted connection to `serve`, pings all of
-them regularly, drops the dead ones, and closes all of them at the end. It does not know what is said over
-them.
+them regularly, drops the dead ones, and closes all of them at the end. It does not interpret messages.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ HOW_TO_CONNECT: Final = (
     f"Send the header {TOKEN_HEADER} with the authToken of the bridge's lock file, "
     "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
 )
-"""For a program that was refused. Only its owner can read the file, so its path is not a secret."""
+"""The hint for a program that was refused. Only the owner can read the file, so its path is not a secret."""
 
 TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
@@ -38,15 +37,16 @@ MAX_CONNECTIONS: Final = 10
 """Seed 000: ten concurrent connections; the eleventh is answered 503."""
 
 MAX_UNAUTHENTICATED: Final = 8
-"""Connections that may wait at once to send the token in their first message. A client does so within
-milliseconds; when there are too many, the oldest is dropped, so that silent connections shut nobody out."""
+"""Connections that may be open before they have sent the token in their first message. A client sends it
+within milliseconds. When there are too many, the oldest is dropped, so that silent connections cannot block
+others."""
 
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
 
 SLEEP_INTERVALS: Final = 2.0
-"""A health check that is late by this many intervals means that the machine slept or the process was
-stopped. Nobody could have answered, so nobody is dropped."""
+"""A health check that is late by this many intervals means that the machine slept or the process was stopped.
+No client could have answered, so none is dropped."""
 
 log = logging.getLogger("vaultbridge.ws")
 
@@ -60,10 +60,10 @@ OriginCheck = Callable[[web.Request], str | None]
 
 
 class EndpointRules(Struct, frozen=True):
-    """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
-    `protocols` are the subprotocols we speak, best first; the first one that the client offers is chosen.
-    `check_origin` gives the reason why a request's Origin or Host is not welcome, or None. `is_authenticated`
-    says whether a request that may connect has already shown the token; `connections` counts those that
+    """The rules of one route. `name` begins the name of each connection. If `token` is None, `serve` checks
+    it in the first message. `protocols` are the subprotocols that we support, best first; the first one that
+    the client offers is chosen. `check_origin` returns why a request's Origin or Host is refused, or None.
+    `is_authenticated` returns whether a request has already shown the token; `connections` is the most that
     have."""
 
     name: str
@@ -83,8 +83,8 @@ def refuse_any_origin(request: web.Request) -> str | None:
 
 
 class WebSocketEndpoint:
-    """`request_handler` is the aiohttp handler. Start `run_health_checks` as a task, and call `shut_down` at
-    the end."""
+    """Accepts the WebSockets of one route. `request_handler` is the aiohttp handler. Start
+    `run_health_checks` as a task, and call `shut_down` at the end."""
 
     def __init__(self, rules: EndpointRules, serve: Serve) -> None:
         self.rules = rules
@@ -101,8 +101,8 @@ class WebSocketEndpoint:
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
         refusal = self._refusal(request)
         if refusal is not None:
-            # Without any token it is not an attack: somebody is checking whether we are here, as `doctor`
-            # does.
+            # A request without any token is not an attack: some program checks whether we are running, as
+            # `doctor` does.
             probe = refusal.status == 401 and not _given_tokens(request)
             level = logging.INFO if probe else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
@@ -171,8 +171,8 @@ class WebSocketEndpoint:
             last = now
 
     async def check_health(self, *, overslept: bool = False) -> None:
-        """Ping every connection, and drop those that were silent since the last ping. After a sleep, silence
-        is excused."""
+        """Ping every connection, and drop those that were silent since the last ping. After the machine
+        slept, none is dropped."""
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Health check: %d active connections (%s)", len(self._open), self.rules.name)
         for socket in self.sockets:

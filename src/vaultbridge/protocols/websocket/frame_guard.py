@@ -2,11 +2,10 @@
 
 aiohttp 3.14 accepts unmasked frames from a client (5.1 says that they fail the connection), a new message
 after an empty first fragment (5.4) and RSV bits on control frames (5.2). After a refused message it closes
-the socket with bytes unread, so that the kernel's reset overtakes the close frame and the peer never learns
-why. The guard is an
-`asyncio.Protocol` in front of aiohttp's own on the same transport: it reads only frame headers, forwards what
-is valid, and after a violation discards everything but the peer's close frame. It uses no private part of
-aiohttp.
+the socket with bytes unread, so that the kernel's reset overtakes the close frame and the peer is not
+informed why. The guard is an `asyncio.Protocol` in front of aiohttp's own on the same transport: it reads
+only frame headers, forwards what is valid, and after a violation discards everything but the peer's close
+frame. It uses no private part of aiohttp.
 
 Connections also take turns here. One read may bring thousands of tiny frames, each a message to parse and
 answer. So after a share of them reading pauses, and the rest waits for the next pass of the event loop, in
@@ -30,8 +29,8 @@ FRAMES_PER_TURN: Final = 8
 messages takes half a millisecond; a client sends a handful at once."""
 
 FRAMES_AT_THE_END: Final = 1024
-"""Frames that are still forwarded when the peer has disconnected before their turn: all that an honest client
-had sent, and a few milliseconds of one that sends without end."""
+"""Frames that are still forwarded if the peer disconnects before their turn: everything that an honest client
+has sent, and a few milliseconds' worth from one that never stops sending."""
 
 _CONTINUATION: Final = 0
 _CLOSE: Final = 8
@@ -58,9 +57,8 @@ class FrameListener(Protocol):
 
 
 class FrameGuard(asyncio.Protocol):
-    """`inner` is the protocol that reads the frames; `later` runs a function in the next pass of the event
-    loop.
-    `max_message` may change at any time."""
+    """Checks frames and forwards them to `inner`, the protocol that reads them. `later` runs a function in
+    the next pass of the event loop. `max_message` may change at any time."""
 
     def __init__(
         self,
@@ -142,8 +140,8 @@ class FrameGuard(asyncio.Protocol):
         self._read_on()
 
     def _read_on(self) -> None:
-        """Read until the peer's close frame, even if aiohttp has paused because nobody takes its messages: no
-        more of them will be added."""
+        """Read until the peer's close frame, even if aiohttp has paused because its messages are not taken:
+        no more will be added."""
         if not self._waiting and not self._transport.is_closing():
             self._transport.resume_reading()
 

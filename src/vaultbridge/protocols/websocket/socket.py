@@ -1,7 +1,7 @@
 """One WebSocket after the handshake: receives and sends whole text messages.
 
 It enforces the rules of a running connection: UTF-8 text only, the size of messages, how much is buffered for
-a slow reader, pings, the closing handshake. It does not know what messages mean, nor who may connect.
+a slow reader, pings, the closing handshake. It neither interprets messages nor decides who may connect.
 
 It is the `MessageSink` of a `protocols.connection.Connection`: `send` never waits. What cannot be written at
 once is queued, and a peer that lets the queue grow beyond its limit is dropped.
@@ -38,8 +38,8 @@ ANSWER_BYTES: Final = 4 * MESSAGE_BYTES
 """Answers may exceed OUTGOING_BYTES while the peer reads, because it asked for them, but never this."""
 
 STALL_SECONDS: Final = 2.0
-"""A peer beyond OUTGOING_BYTES that reads nothing for this long is not busy but stuck: over loopback,
-hundreds of megabytes can be read in that time."""
+"""A peer beyond OUTGOING_BYTES that reads nothing for this long is stuck, not busy: over loopback, hundreds
+of megabytes can be read in that time."""
 
 CLOSE_SECONDS: Final = 2.0
 """How long to wait for the peer's close frame."""
@@ -61,13 +61,13 @@ class _Response(web.WebSocketResponse):
     """aiohttp's response, with the closing handshake left to `WebSocket`.
 
     aiohttp's own `close` drops the socket with bytes unread, so that the kernel's reset overtakes the close
-    frame and the peer never learns why. It also answers a broken deflate stream with 1000, as if nothing were
-    wrong.
+    frame and the peer is not informed why. It also answers a broken deflate stream with 1000, as if nothing
+    were wrong.
     """
 
     close_sent = False
     failure: tuple[int, str] | None = None
-    """With which code and reason to close, because the peer broke a rule."""
+    """The code and reason to close with, because the peer broke a rule."""
 
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
         if isinstance(self.exception(), zlib.error):
@@ -108,7 +108,7 @@ class WebSocket:
         self._guard = guard
 
     def authenticate(self) -> None:
-        """The peer has sent the token: from now on its messages may have the full size."""
+        """Record that the peer has sent the token: from now on its messages may have the full size."""
         if self._guard is not None:
             self._guard.max_message = MESSAGE_BYTES
 
@@ -300,7 +300,7 @@ class WebSocket:
         return self._alive
 
     def reset_liveness(self) -> None:
-        """The machine slept, so the silence means nothing."""
+        """Ignore the silence so far, because the machine slept."""
         self._alive = True
 
     # Closing.
@@ -376,8 +376,8 @@ async def accept(
 
 
 def _closing_answer(code: int) -> int:
-    """The code that answers the peer's. aiohttp lets 1006 pass, which must never appear in a frame (RFC 6455
-    7.4.1), and codes beyond the largest."""
+    """Return the close code that answers the peer's. aiohttp accepts 1006, which must never appear in a frame
+    (RFC 6455 7.4.1), and codes beyond the largest."""
     allowed = code != WSCloseCode.ABNORMAL_CLOSURE and code <= LARGEST_CLOSE_CODE
     return code if allowed else WSCloseCode.PROTOCOL_ERROR
 

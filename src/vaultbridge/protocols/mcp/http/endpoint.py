@@ -4,7 +4,7 @@
 
 `authorize` checks each request after the Host and Origin rules and returns the server and the principal that
 it may use, or raises an aiohttp HTTPException (401, 403). This module decides whether `stateless`, `sessions`
-or `legacy` answers a request. It knows no tokens, no TLS and no engine.
+or `legacy` answers a request. Tokens, TLS and the engine are handled elsewhere.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, MODERN_VERSIO
 ALLOWED_METHODS: Final = "GET, POST, DELETE, OPTIONS"
 
 ENDING_SECONDS: Final = 5.0
-"""How long calls in flight may run on when the server ends: somebody waits for it to exit."""
+"""How long calls in flight may continue when the server ends, because somebody waits for it to exit."""
 
 REVOKED_SECONDS: Final = 0.5
-"""The same for a client whose access was revoked: enough time to learn that a stream has ended."""
+"""The same for a client whose access was revoked: enough time to receive the end of a stream."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ def add_mcp_routes(
     async def allow(request: web.Request) -> Grant:
         return Grant(server)
 
-    # With a trailing slash too: other servers have one, and people copy addresses.
+    # A trailing slash is accepted too, because other servers have one and people copy addresses.
     places = (path, f"{path}/")
     paths = {*places, "/sse", "/messages"} if legacy else {*places}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock, activity=activity)

@@ -1,6 +1,6 @@
 """Turns a failure into an HTTP response of MCP: a status, and a JSON-RPC error as the body.
 
-Which error it is has been decided before, in `mcp/failures.py` or by whoever refuses the request.
+Which error it is has been decided before, in `mcp/failures.py` or where the request was refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STATUS_OF: Final[dict[int, int]] = {
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
 }
-"""2026-07-28 wants these; every other answer, good or bad, is 200."""
+"""The statuses that 2026-07-28 prescribes; every other answer, successful or not, is 200."""
 
 
 def error_reply(
@@ -54,7 +54,7 @@ def refuse(status: int, message: str, *, allow: str = "") -> web.Response:
 
 
 def refuse_as(error: web.HTTPException | BodyRefused) -> web.Response:
-    """Whatever aiohttp, `authorize` or `read_message` raised, in the same form as every other refusal."""
+    """Render what aiohttp, `authorize` or `read_message` raised in the same form as every other refusal."""
     if isinstance(error, BodyRefused):
         response = refuse(error.status, error.why)
         response.force_close()

@@ -32,10 +32,10 @@ MAX_STREAMS: Final = 64
 
 
 PRINCIPAL_STREAMS: Final = 32
-"""The same for one principal, so that one cannot take them all."""
+"""The same for one principal, so that no client can take them all."""
 
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
-"""A path of plain names: a header must not be able to make it the address of another server."""
+"""A path of plain names, so that a header cannot turn it into the address of another server."""
 
 
 class _Legacy:
@@ -53,7 +53,7 @@ class _Legacy:
             client.end = self._cut
 
     def send(self, item: Outgoing) -> None:
-        # Final for its request, but not for the stream.
+        # The message is final for its request, but not for the stream.
         self.stream.push(item.data, final=False, notice=item.notice)
 
     async def drain(self) -> None:

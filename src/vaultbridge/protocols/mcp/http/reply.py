@@ -1,8 +1,8 @@
 """Sends a stream of messages as an HTTP response: as JSON if there is only the answer, else as Server-Sent
 Events.
 
-Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HTTP and streams, but no MCP
-method.
+The stateless endpoint, the sessions and the legacy endpoint share it. It handles HTTP and streams, but no MCP
+methods.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES
 
 COMMENT: Final = b":\n\n"
-"""Carries nothing; keeps proxies and clients from closing a silent stream."""
+"""An empty comment, which keeps proxies and clients from closing a silent stream."""
 
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
@@ -48,7 +48,7 @@ BODY_BYTES: Final = LINE_BYTES
 """The longest message, as over stdio."""
 
 BODY_SECONDS: Final = 30.0
-"""How long a body may take to arrive: enough for the largest one over a slow line, not for a byte a
+"""How long a body may take to arrive: enough for the largest one over a slow connection, but not for a byte a
 second."""
 
 KEEPALIVE_SECONDS: Final = 15.0
@@ -59,7 +59,7 @@ DISCONNECT_CHECK_SECONDS: Final = 0.5
 that."""
 
 RETRY_MS: Final = 500
-"""When a client whose response was released should return for its answer."""
+"""How soon a client whose response was released should return for its answer."""
 
 
 class ClientDisconnected(Exception):

@@ -38,8 +38,8 @@ PRINCIPAL_SESSIONS: Final = 64
 client that keeps opening sessions affects nobody else."""
 
 USES_COUNTED: Final = 16
-"""Messages after which a session counts as well used. The least used one is closed first: a burst of
-handshakes then replaces its own sessions and not an idle one that somebody works with."""
+"""Messages after which a session counts as well used. The least used one is closed first, so that a burst of
+handshakes replaces its own sessions and not an idle one that somebody works with."""
 
 IDLE_SECONDS: Final = 3600.0
 """A session that is unused for this long is closed: most clients disappear without a DELETE."""
@@ -93,7 +93,7 @@ class HttpSession:
             self._by_request.pop(item.related, None)
 
     async def drain(self) -> None:
-        # Each stream has its own reader: a slow one must not delay the others. `Stream` limits what it
+        # Each stream has its own reader, and a slow one must not delay the others. `Stream` limits what it
         # buffers.
         return
 
@@ -159,7 +159,7 @@ class HttpSession:
         return await self._read(lambda: reply.events(after=after))
 
     async def close(self, seconds: float = 0.0) -> None:
-        """Calls in flight get `seconds` to finish."""
+        """Close the session. Calls in flight get `seconds` to finish."""
         if seconds:
             await self.connection.drain(seconds)
         await self.connection.close()
@@ -248,7 +248,7 @@ class Sessions:
         return session
 
     def _cut(self, session: HttpSession) -> None:
-        """End a session because a person wants that."""
+        """End a session because a person has disconnected it."""
         ending = asyncio.get_running_loop().create_task(self.drop(session))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
@@ -282,7 +282,7 @@ class Sessions:
 
 
 def _event_number(text: str) -> int | None:
-    """A number that an event of ours may have."""
+    """Parse the number of an event; None if no event of ours can have it."""
     fits = text.isascii() and text.isdigit() and len(text) <= EVENT_DIGITS
     return int(text) if fits else None
 

@@ -49,11 +49,11 @@ PARAM_PREFIX: Final = "Mcp-Param-"
 _NAME_SOURCE: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ANNOTATION: Final = "x-mcp-header"
 _MAX_DEPTH: Final = 16
-"""How deep annotated properties are searched for: our schemas are shallow, a hostile one may not be."""
+"""How deep annotated properties are searched for. Our schemas are shallow; a hostile one may not be."""
 
 
 def check_version(headers: Mapping[str, str], declared: object) -> None:
-    """The version header must be there and agree with `_meta`. Raises RpcError."""
+    """Check that the version header is present and agrees with `_meta`. Raises RpcError."""
     given = headers.get(VERSION_HEADER)
     if given is None:
         raise _mismatch(f"{VERSION_HEADER} is missing")
@@ -62,7 +62,7 @@ def check_version(headers: Mapping[str, str], declared: object) -> None:
 
 
 def check_routing(headers: Mapping[str, str], request: Request) -> None:
-    """`Mcp-Method` on every request, `Mcp-Name` where there is a name. Raises RpcError."""
+    """Check `Mcp-Method`, which every request has, and `Mcp-Name` if there is a name. Raises RpcError."""
     method = headers.get(METHOD_HEADER)
     if method is None:
         raise _mismatch(f"{METHOD_HEADER} is missing")
@@ -79,7 +79,7 @@ def check_routing(headers: Mapping[str, str], request: Request) -> None:
 
 
 def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: Params) -> None:
-    """`Mcp-Param-*` for the properties that a tool's schema marks. Raises RpcError."""
+    """Check `Mcp-Param-*` for the properties that a tool's schema marks. Raises RpcError."""
     arguments = params.get("arguments")
     for path, name in annotated(schema):
         header = PARAM_PREFIX + name
@@ -171,7 +171,7 @@ class StatelessEndpoint:
             case Request():
                 pass
             case Notification():
-                # The core protocol has none over HTTP: accepted without effect.
+                # The core protocol has no notifications over HTTP, so this one is accepted without effect.
                 return web.Response(status=202)
             case _:
                 return refuse(400, "Invalid Request: 2026-07-28 has no answers from clients")
@@ -190,8 +190,8 @@ class StatelessEndpoint:
             await connection.drain(seconds)
             stream.end()
 
-        leaving = [one for one in self._open.items() if not stays(one[0].principal)]
-        await asyncio.gather(*(end_one(*one) for one in leaving))
+        leaving = [item for item in self._open.items() if not stays(item[0].principal)]
+        await asyncio.gather(*(end_one(*item) for item in leaving))
 
     async def _exchange(
         self, request: web.Request, message: Request, server: McpServer, principal: str, size: int

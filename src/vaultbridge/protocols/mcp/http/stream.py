@@ -1,8 +1,8 @@
 """Streams of messages to HTTP clients, and the requests that are being answered.
 
 A `Stream` is filled by a connection and read by one response after another: the answer to a POST, the GET
-stream of a session, a legacy SSE connection. It buffers what has not been read and, when `resumable`, what
-has been, up to a limit. It knows no HTTP.
+stream of a session, a legacy SSE connection. It buffers what has not been read and, if `resumable`, also what
+has been read, up to a limit. It is independent of HTTP.
 
 A response may stay open for days. When the access of its client is revoked, or the server ends, its endpoint
 ends it;
@@ -94,8 +94,8 @@ class Stream:
         self._changed.set()
 
     def attach(self, after: int | None = None) -> int:
-        """Become the reader, replacing any other; returns the ticket for `take`. `after` is the last number
-        that the client has."""
+        """Attach a reader in place of any other; returns its ticket for `take`. `after` is the number of the
+        last message that the client has."""
         self._reader += 1
         self._attached = True
         self.released = False
@@ -174,14 +174,15 @@ class Stream:
 
 
 FLUSH_SECONDS: Final = 1.0
-"""How long a client may take to read the end of its response, which is in the buffers of both machines."""
+"""How long a client may take to read the end of its response, which is already in the buffers of both
+machines."""
 
 MayStay = Callable[[str], bool]
 """Whether a principal may stay connected."""
 
 
 def nobody_stays(principal: str) -> bool:
-    """For the end of the server."""
+    """Every principal is disconnected when the server ends."""
     return False
 
 

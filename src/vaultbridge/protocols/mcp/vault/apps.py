@@ -1,13 +1,14 @@
-"""What a vault shows within a chat (MCP Apps): three views, and the decision that only one of them can make.
+"""What a vault shows within a chat (MCP Apps): three views, one of which lets a person decide on a change.
 
-Results of a search, the notes around a note, and a change that waits for a person. The views are built from
-`web/src/chat` by `make web`.
+The views show the results of a search, the notes around a note, and a change that waits for a person. They
+are built from `web/src/chat` by `make web`.
 
-Accepting or rejecting a change is a person's act. A view does it by calling `decide_proposal`, which clients
-must not offer to their model, with a code that only the view has: it came in the `_meta` of the result that
-announced the change, which clients give to the view and keep from the model. So a model that calls the tool
-all the same is refused. A code is for one proposal, as it was shown, for one caller; it decides once, and it
-ends with CODE_SECONDS or the process. It does not protect against a client that shows `_meta` to its model.
+Only a person may accept or reject a change. The view does so by calling `decide_proposal`, which clients must
+not offer to their model, with a code that only the view has: it is in the `_meta` of the result that
+announced the change, which clients give to the view but not to the model. So a model that calls the tool
+anyway is refused. A code is valid for one proposal, as it was shown, and for one caller. It can be used once,
+and expires after CODE_SECONDS or with the process. It does not protect against a client that shows `_meta` to
+its model.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.answer import Answer
 
 CODE_SECONDS: Final = 12 * 3600.0
-"""How long a code is valid: a person may return to a conversation in the evening. Later they decide on the
-page."""
+"""How long a code is valid: a person may return to a conversation in the evening. After that they decide on
+the page."""
 
 CODES_KEPT: Final = 400
 """The most codes at once: four for each change that can wait. The oldest go first."""
@@ -47,7 +48,7 @@ VIEW_CHARS: Final = 200_000
 fit is decided on the page, because nobody should accept what they have not seen."""
 
 BY: Final = "chat"
-"""Where the person decided, in the history."""
+"""What the history gives as the place where the person decided."""
 
 _BASE: Final = "ui://vaultbridge/"
 RESULTS, GRAPH, REVIEW = f"{_BASE}results", f"{_BASE}graph", f"{_BASE}review"
@@ -60,7 +61,7 @@ SHOWN_BY: Final = {
 }
 
 UNDO: Final = "obsidian_undo"
-"""It changes something but never waits."""
+"""A tool that changes something but never waits for a person."""
 
 DECIDING: Final = "decide_proposal"
 """The name under which the configuration switches decisions in chats off (`tools.disable`)."""
@@ -126,7 +127,8 @@ class _Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Issued(Struct, frozen=True, kw_only=True):
-    """What a code is for. `seen` is the hash of the version that was shown, `whole` whether all of it was."""
+    """What a code is valid for. `seen` is the hash of the version that was shown; `whole` is whether all of
+    it was shown."""
 
     engine: Engine
     number: int
@@ -174,7 +176,7 @@ class Codes:
         return issued
 
     def use(self, code: str, number: int, principal: str) -> Issued:
-        """Take the code for a decision. Raises PermissionDenied when it has been taken before."""
+        """Use the code for a decision. Raises PermissionDenied if it has been used before."""
         issued = self.find(code, number, principal)
         with self._lock:
             if self._issued.get(code) is not issued or issued.used:
@@ -183,7 +185,7 @@ class Codes:
         return issued
 
     def give_back(self, code: str) -> None:
-        """The decision failed: the person may try again."""
+        """Make the code valid again after a decision failed, so that the person can try again."""
         with self._lock:
             if (issued := self._issued.get(code)) is not None:
                 self._issued[code] = replace(issued, used=False)
@@ -214,14 +216,14 @@ class VaultApps:
         self._reviewed = reviewed
         self._codes = Codes(clock)
         self._listed: bool | None = None
-        """Whether tools that change something were listed with the view for it; None before any list."""
+        """Whether tools that change something were listed with the view of changes; None before any list."""
         self._known: bool | None = None
         """The same, as listed or as announced since."""
         self._can_undo = False
 
     def list_apps(self, tools: Iterable[ToolInfo]) -> Apps:
-        """The view of changes belongs to the tools only where changes wait, and may be decided here:
-        elsewhere it would open for each edit and have nothing to decide."""
+        """List the views. Tools have the view of changes only if changes wait and can be decided here;
+        otherwise it would open for each edit with nothing to decide."""
         listed = tuple(tools)
         shown_by = {tool.name: SHOWN_BY[tool.name] for tool in listed if tool.name in SHOWN_BY}
         self._listed = self._known = self.would_show_changes()
@@ -231,13 +233,13 @@ class VaultApps:
         return Apps(VIEWS, shown_by, (DECIDE,) if self._decides() else ())
 
     def shows_changes(self) -> bool:
-        """Whether a client has a view for a change: as it was listed. One that has asked for no list may have
-        it from an earlier conversation, and would learn nothing new."""
+        """Whether a client has a view for a change, as it was listed. A client that has requested no list may
+        have it from an earlier conversation."""
         return self.would_show_changes() if self._listed is None else self._listed
 
     def has_changed(self) -> bool:
-        """Whether the tools would be listed with other views than the clients know of: a person has switched
-        the review on or off since. Says so once."""
+        """Whether the tools would be listed with different views than before, because a person has switched
+        the review on or off since. Returns True only once."""
         now = self.would_show_changes()
         known, self._known = self._known, now
         return known is not None and known != now
@@ -256,20 +258,21 @@ class VaultApps:
                 if store_of(self._engines[name].cache).policy not in (None, "off"):
                     return True
             except VaultbridgeError:
-                # Whoever calls a tool learns why the vault cannot be opened.
+                # A call of a tool reports why the vault cannot be opened.
                 continue
         return False
 
     def describe(self, answer: Answer, gate: ReviewGate | None, principal: str) -> dict[str, Any] | None:
-        """The `_meta` of a result: what its view shows. None when there is nothing to show but its text."""
+        """Return the `_meta` of a result, with the data for its view; None if there is nothing to show but
+        its text."""
         if gate is not None and gate.left is not None:
             engine, number = gate.left
             return {VIEW_KEY: self._describe(engine, number, principal)}
         return None if answer.figure is None else {VIEW_KEY: answer.figure()}
 
     def decide(self, arguments: dict[str, Any], principal: str) -> ToolResult:
-        """What a person decided in a view. Raises PermissionDenied without its code, InvalidArgument for a
-        decision that makes no sense, and what writing raises."""
+        """Carry out what a person decided in a view. Raises PermissionDenied without its code,
+        InvalidArgument for a decision that makes no sense, and what writing raises."""
         from vaultbridge.review.gate import parse_id
         from vaultbridge.tools.base.arguments import convert
 
@@ -301,13 +304,14 @@ class VaultApps:
                 hint="Decide on the page or in Obsidian.",
             )
         files = [
-            FileDecision(path=one.path, text=one.text, hunks=one.hunks, skip=one.skip) for one in asked.files
+            FileDecision(path=file.path, text=file.text, hunks=file.hunks, skip=file.skip)
+            for file in asked.files
         ]
         return decider.accept(issued.number, by=BY, seen=issued.seen, files=files, reason=asked.reason)
 
     def _describe(self, engine: Engine, number: int, principal: str, *, code: str = "") -> dict[str, Any]:
-        """A proposal as the view shows it, with a code as long as it can be decided. A view that looks again
-        gives the `code` that it has: it keeps it, or gets a new one for what has changed."""
+        """Describe a proposal for the view, with a code as long as it can be decided. A view that refreshes
+        passes its `code`: it keeps that one, or gets a new one if the proposal has changed."""
         from vaultbridge.review.decide import Decider, describe_decision
         from vaultbridge.review.store import store_of
 
@@ -365,8 +369,8 @@ def _describe_proposal(proposal: Proposal) -> dict[str, Any]:
 
 
 def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[str, Any], int]:
-    """The file, and how much of the room it takes. `text` is the new text, for a person who edits it; `hunks`
-    are what changes, as a diff has it."""
+    """Describe a file. Returns also how much of the room it takes. `text` is the new text, for a person who
+    edits it; `hunks` are the changes, as in a diff."""
     from vaultbridge.review.model import has_text, hunks_of, texts_of
 
     form: dict[str, Any] = {"path": file.path, "was": file.was, "change": file.change, "conflict": conflict}

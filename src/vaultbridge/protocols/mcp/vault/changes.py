@@ -41,13 +41,14 @@ POLL_SECONDS: Final = 1.0
 """How often the index is polled while another process leads it: one short read."""
 
 UNKNOWN: Final = -1
-"""A version and a list of files that equal no other."""
+"""A version that equals no other."""
 
 log = logging.getLogger(__name__)
 
 
 class VaultChanges:
-    """Belongs to the event loop, except `attach`, which the thread that opened a vault calls."""
+    """Announces the changes of all vaults. Use it in the event loop, except `attach`, which the thread that
+    opened a vault calls."""
 
     def __init__(self, workers: Workers, announce: Callable[[Change], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -87,7 +88,7 @@ class VaultChanges:
     # Called in the event loop.
 
     def watch_prompts(self, prompts: Prompts, listed: list[PromptInfo]) -> None:
-        """A client got this list of prompts: announce when it changes."""
+        """Announce when this list of prompts, which a client has received, changes."""
         self._prompts = prompts
         self._prompt_list = listed
 

@@ -1,4 +1,4 @@
-"""Completes arguments while somebody types: names of notes, paths, folders, tags, properties and vaults.
+"""Completes arguments while a person types: names of notes, paths, folders, tags, properties and vaults.
 
 The values are read from the index once and cached, folded as in searches, until the index changes, so that a
 keystroke costs a millisecond in a vault of ten thousand notes. Functions block and run in a worker thread.
@@ -25,7 +25,7 @@ SUGGESTIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
 
 TYPED_CHARS: Final = 200
-"""How much of the typed text is used: nobody types a longer name."""
+"""How much of the typed text is used. Nobody types a longer name."""
 
 
 class _Choices(Struct, frozen=True):
@@ -112,7 +112,7 @@ def _best(choices: _Choices, typed: str) -> Completion:
 
 
 def _newest(engine: Engine, choices: _Choices) -> Completion:
-    """The notes that were changed last, for somebody who has not typed anything."""
+    """Suggest the notes that were changed last, for a person who has not typed anything."""
     paths = (file.path[:-3] for file in engine.queries.recent(limit=SUGGESTIONS, kinds=("note",)))
     known = frozenset(choices.values)
     values = tuple(path if path in known else path.rpartition("/")[2] for path in paths)
@@ -120,7 +120,7 @@ def _newest(engine: Engine, choices: _Choices) -> Completion:
 
 
 def _notes(engine: Engine) -> tuple[str, ...]:
-    """Each as a link would name it: the bare name where only one note has it, else the path."""
+    """List the notes as links would name them: by the bare name if only one note has it, else by the path."""
     paths = [file.path for file in list_files(engine) if file.kind == "note"]
     names: dict[str, int] = {}
     for path in paths:
@@ -150,8 +150,8 @@ def _tags(engine: Engine) -> tuple[str, ...]:
 
 
 def _properties(engine: Engine) -> tuple[str, ...]:
-    ordered = sorted(engine.queries.properties(), key=lambda one: (-one.notes, one.name))
-    return tuple(one.name for one in ordered)
+    ordered = sorted(engine.queries.properties(), key=lambda entry: (-entry.notes, entry.name))
+    return tuple(entry.name for entry in ordered)
 
 
 _READERS: Final[Mapping[str, Callable[[Engine], tuple[str, ...]]]] = {

@@ -2,7 +2,7 @@
 
 Opening a vault loads the engine, recovers what a killed process left behind, and may fail; a server must be
 able to answer before that. If a vault cannot be opened, the next call tries again, because a drive may have
-been mounted or a folder restored. The caller passes in how a vault is opened.
+been mounted or a folder restored. The caller passes functions that open the vaults.
 """
 
 from __future__ import annotations

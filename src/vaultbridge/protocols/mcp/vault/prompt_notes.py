@@ -21,7 +21,7 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import expand_template
 
 ARGUMENTS: Final = 32
-"""Arguments of one prompt: a person fills them in one by one."""
+"""The most arguments of one prompt: a person fills them in one by one."""
 
 DESCRIPTION_CHARS: Final = 500
 """How much of a description is listed: clients show it in a menu."""
@@ -47,8 +47,8 @@ class NotePrompt(Struct, frozen=True):
 
 
 def parse_prompt(title: str, text: str) -> NotePrompt:
-    """Read a note as a prompt. Properties that make no sense are ignored: somebody may be in the middle of
-    writing the note."""
+    """Read a note as a prompt. Properties that make no sense are ignored, because a person may be in the
+    middle of writing the note."""
     note = parse(text)
     values: Mapping[str, Any] = note.properties.values if note.properties is not None else {}
     body = text[note.properties.end :] if note.properties is not None else text
@@ -126,7 +126,8 @@ _KINDS: Final = {"note": "note", "tag": "tag", "folder": "folder", "property": "
 
 
 def _kind(name: str, wanted: Any) -> str:
-    """What to suggest for an argument: what it declares, else what its name says."""
+    """Return what to suggest for an argument: the kind that it declares, else the one that its name
+    implies."""
     chosen = wanted if isinstance(wanted, str) and wanted else name.lower()
     return _KINDS.get(chosen, "")
 
@@ -146,7 +147,10 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     changes: bool = False
 
     def text(self, given: Mapping[str, str]) -> str:
-        values = {one.name: given.get(one.name) or self.defaults.get(one.name, "") for one in self.arguments}
+        values = {
+            argument.name: given.get(argument.name) or self.defaults.get(argument.name, "")
+            for argument in self.arguments
+        }
         # Not str.format: values and the wording may contain braces.
         text = self.wording
         for name in values:
@@ -176,7 +180,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
     BuiltIn(
         name="ask",
         title="Ask the vault",
-        description="What the notes say to a question, with where it stands",
+        description="What the notes say about a question, and where",
         arguments=(PromptField("question", "As you would ask a person", required=True),),
         wording=(
             "Answer from this vault: {question}\n\n"
@@ -248,7 +252,7 @@ BUILT_IN: Final[tuple[BuiltIn, ...]] = (
     BuiltIn(
         name="check_property",
         title="Check a property",
-        description="Whether a property is used alike in all notes, and what to put right",
+        description="Whether all notes use a property in the same way, and what to correct",
         arguments=(PromptField("property", "The property's name", required=True, complete="property"),),
         wording=(
             "Check how the property {property} is used in this vault.\n\n"

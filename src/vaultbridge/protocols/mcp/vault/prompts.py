@@ -137,9 +137,9 @@ class Prompts:
         cut = excerpt(decode(data).text, Note())
         rest = f"[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
         text = cut.text + (rest if cut.next_start is not None else "")
-        # As text, because a popular adapter rejects a prompt that contains a resource. The marks around it
-        # say where the note begins and ends, because its text is data and not a request of the person. No
-        # text contains its own hash, so no note can fake its end.
+        # The note is sent as text, because a popular adapter rejects a prompt that contains a resource. The
+        # marks around it show where the note begins and ends, because its text is data and not a request of
+        # the person. No text contains its own hash, so no note can fake its end.
         mark = f"note-{content_hash(data)}"
         return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{replace_surrogates(text)}\n</{mark}>")
 
@@ -201,8 +201,8 @@ def _info(name: str, prompt: Prompt, *, several: bool) -> PromptInfo:
         title=about.title,
         description=about.description,
         arguments=tuple(
-            PromptArgument(name=one.name, description=one.description, required=one.required)
-            for one in (*about.arguments, *which)
+            PromptArgument(name=argument.name, description=argument.description, required=argument.required)
+            for argument in (*about.arguments, *which)
         ),
     )
 

@@ -1,8 +1,8 @@
 """What vaults offer over MCP: the tools of the catalog, files as resources, prompts and suggestions.
 
-Implements `provider.Provider`. Creating it loads nothing: the list of tools, which every client asks for
+Implements `provider.Provider`. Creating it loads nothing: the list of tools, which every client requests
 first, is a generated file; the engine is loaded and the vaults are opened a moment later, or when something
-needs them. Whatever blocks runs in worker threads. It knows no protocol version and no transport.
+needs them. Whatever blocks runs in worker threads. It is independent of protocol versions and transports.
 
     engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
     server = McpServer(offer_for(settings), lambda: make_provider(engines, settings))
@@ -61,15 +61,16 @@ WARM_SECONDS: Final = 0.05
 requests within a few milliseconds, and loading must not delay them."""
 
 POLICY_SECONDS: Final = 2.0
-"""How often we check whether a person has switched review on or off, which is one small query: nobody returns
-to the chat sooner than that."""
+"""How often we check, with one small query, whether a person has switched review on or off. Nobody returns to
+the chat sooner than that."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for the vaults: they have files and a thread to close."""
 
 FIRST_BUILD_SECONDS: Final = 1.0
-"""How long a query waits for the first build of an index. Programs ask right after the start; most vaults are
-indexed within this time, so that they do not answer "no files". A large vault answers in part after it."""
+"""How long a query waits for the first build of an index. Programs send queries right after the start. Most
+vaults are indexed within this time, so that the answer is not "no files"; a larger vault then gives a partial
+answer."""
 
 log = logging.getLogger(__name__)
 
@@ -178,8 +179,8 @@ class VaultProvider:
         return found
 
     async def _look_for_policy(self) -> None:
-        """A person may switch the review on or off in another process. Only for clients that show views: to
-        others the tools are the same."""
+        """Watch whether a person switches the review on or off in another process. This matters only to
+        clients that show views: for others the tools are the same."""
         while True:
             await asyncio.sleep(POLICY_SECONDS)
             if await self._workers.run(self._apps.has_changed):
@@ -277,8 +278,8 @@ class VaultProvider:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await closer.run(self._engines.close)
         except TimeoutError:
-            # No warning: nothing is lost, since a vault survives a process that is killed, and its owner can
-            # do nothing about a slow disk.
+            # This is not a warning: nothing is lost, since a vault survives a process that is killed, and its
+            # owner can do nothing about a slow disk.
             log.debug("A vault did not close in time; what it was doing ends with the process.")
         finally:
             closer.close()
@@ -308,7 +309,7 @@ class VaultProvider:
                 try:
                     await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
                 except VaultNotFound as error:
-                    # The owner has been informed, with the path; a client learns of it with its first call.
+                    # The owner has been informed, with the path; the client's first call reports it.
                     log.debug("The vault %s is not there: %s", name, error)
                 except VaultbridgeError as error:
                     log.warning("The vault %s cannot be opened: %s", name, error)
@@ -416,5 +417,7 @@ class Loaded:
         """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
         from vaultbridge.protocols.mcp.vault.prompts import arguments_of
 
-        found = (one.complete for one in arguments_of(self.prompts.find(prompt)) if one.name == argument)
+        found = (
+            known.complete for known in arguments_of(self.prompts.find(prompt)) if known.name == argument
+        )
         return "vault" if argument == "vault" else next(found, "")

@@ -197,7 +197,7 @@ def _files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile
 
 
 def list_files(engine: Engine) -> list[IndexedFile]:
-    """Every visible file by path: from the index, or from the disk as long as the index does not know all."""
+    """List every visible file by path: from the index, or from the disk while the index is incomplete."""
     if engine.queries.status.complete:
         return engine.queries.files()
     from vaultbridge.index.files import IndexedFile

@@ -1,5 +1,5 @@
-"""Calls of tools by MCP clients: at once where nothing has to be waited for, else in a worker, with progress,
-the review of changes, and what a view shows of the answer."""
+"""Runs the tool calls of MCP clients: at once if the answer is ready, else in a worker, with progress, the
+review of changes, and the data for views."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ACTION_CHARS: Final = 20
 """The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
 LOOP_SECONDS: Final = 10.0
-"""How long the event loop may take to answer, which never blocks for long."""
+"""How long to wait for the event loop, which never blocks for long."""
 
 STATE_KEY: Final = "proposal"
 
@@ -58,7 +58,8 @@ FORM: Final[dict[str, Any]] = {
         }
     },
 }
-"""What the client's user fills in. Declining rejects the change too; closing the form decides nothing."""
+"""The form that the client's user fills in. Declining rejects the change too; closing the form decides
+nothing."""
 
 T = TypeVar("T")
 
@@ -104,9 +105,9 @@ def to_content(part: AnswerPart) -> Content:
 
 
 class ToolCalls:
-    """Created in the event loop that it is used in. `find` gives what is loaded, and `load` loads it first,
-    in a worker. `review` says, in a worker and for each change, which policy a vault has; without it nothing
-    is reviewed."""
+    """Runs the calls of one server. Create it in the event loop in which it is used. `find` returns what is
+    loaded; `load` loads it first, in a worker. `review` returns, in a worker and for each change, the policy
+    of a vault; without it nothing is reviewed."""
 
     def __init__(
         self,
@@ -138,7 +139,8 @@ class ToolCalls:
         return ToolResult(tuple([to_content(part) for part in answer.content]), structured, meta=shown)
 
     def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
-        """A call that may take no waiting: then a thread would take longer than the answer itself."""
+        """Prepare a call that can be answered without waiting, for which a thread would take longer than the
+        answer itself. None if it may have to wait."""
         loaded = self._find()
         if loaded is None or not self._engines.all_open:
             return None
@@ -182,7 +184,7 @@ class ToolCalls:
         context: Context,
         progress: ProgressRelay,
     ) -> ReviewGate:
-        """What decides on the changes of one call. Runs in a worker."""
+        """Make the gate that decides on the changes of one call. Runs in a worker."""
         from vaultbridge.review.gate import ReviewGate
 
         can_show = context.shows_views and self._apps.shows_changes()
@@ -190,8 +192,8 @@ class ToolCalls:
         return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
 
     def _kind(self, name: str, arguments: dict[str, Any]) -> str:
-        """Groups calls that take about as long as each other. Changes have no kind: they are short or wait
-        for one another, and should not wait for queries as well."""
+        """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
+        are short or wait for one another, and should not wait for queries as well."""
         loaded = self._find()
         tool = None if loaded is None else loaded.catalog.get(name)
         if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
@@ -204,8 +206,8 @@ class ToolCalls:
 
 
 def _describe_query(query: str) -> str:
-    """Distinguishes, by their punctuation alone, queries that take a few ms, tens or hundreds. A mark that
-    means something else only puts a query among others."""
+    """Distinguish, by their punctuation alone, queries that take a few ms, tens of ms or hundreds. If a mark
+    means something else, the query is only put into another group."""
     if query.count("/") > 1:
         return "pattern"
     if '"' in query:
@@ -245,7 +247,7 @@ class McpCaller:
         return self._run(begin(), LOOP_SECONDS)
 
     def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        # The name of the question is that of the proposal: no answer given beforehand can fit it.
+        # The question is named after the proposal, so that no answer given beforehand can match it.
         key = f"review-{proposal}"
         question = InputRequest("elicitation/create", {"message": message, "requestedSchema": FORM})
 

@@ -33,16 +33,17 @@ MOST_THREADS: Final = 32
 """All threads, including those with abandoned jobs. When this many are stuck, new work waits for them."""
 
 LONG_THREADS: Final = 2
-"""Of the threads, how many may do long jobs at once. Long jobs compute, and only one thread of the
-interpreter computes at a time: a second one gains the time that SQLite works outside the interpreter, a third
-makes each wait."""
+"""How many of the threads may do long jobs at once. Long jobs compute, and only one thread of the interpreter
+computes at a time. A second one uses the time in which SQLite works outside the interpreter; a third would
+make each wait."""
 
 LONG_SECONDS: Final = 0.005
 """A kind of job that computes longer than this, on average, is long: ten times a read, less than a search for
 a common word. Waiting does not count: a job that waits for the disk keeps no other from working."""
 
 LEARNING: Final = 0.25
-"""How much the last job of a kind counts in the average: a few calls are enough to know a tool."""
+"""How much the last job of a kind counts in the average, so that a few calls are enough to know how long a
+tool takes."""
 
 KINDS_KNOWN: Final = 1000
 """Kinds whose average is remembered: twice the most tools that there can be."""
@@ -60,7 +61,7 @@ class _Job(Generic[T]):
         self.long = long
         self.begun = False
         self.abandoned = False
-        """The job is abandoned: nobody waits for it, and another thread has taken its thread's place."""
+        """Whether nobody waits for the job any more, so that another thread has taken its thread's place."""
 
 
 class _Lane:
@@ -134,7 +135,8 @@ class Workers:
         if self._closed:
             raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
-        # In a copy of the caller's context: what the work reads and changes counts as the caller's call.
+        # The work runs in a copy of the caller's context, so that what it reads and changes is recorded for
+        # that call.
         work = partial(copy_context().run, work)
         job = _Job(work, future, kind, long=self._computing.get(kind, 0.0) > LONG_SECONDS)
         with self._lock:
@@ -151,9 +153,9 @@ class Workers:
             self._abandon(job)
             raise
         finally:
-            # The future holds the error, its traceback this frame, and this frame the future: a cycle that
-            # would keep all frames of a failed call, with whole notes in them, until the garbage collector
-            # runs.
+            # The future refers to the error, its traceback to this frame, and this frame to the future. That
+            # cycle would keep all frames of a failed call, with whole notes in them, until the garbage
+            # collector runs.
             del future, job
 
     def step_aside(self) -> None:
@@ -181,7 +183,7 @@ class Workers:
             threading.Thread(target=self._work, name="vault-work", daemon=True).start()
 
     def _help(self) -> None:
-        """A job has had to wait: let another thread help."""
+        """Let another thread help, because a job has had to wait."""
         with self._lock:
             self._help_coming = self._waiting() and not self._closed
             if self._help_coming:
