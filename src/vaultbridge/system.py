@@ -7,8 +7,10 @@ it. A `FileStat` shows that a file has changed (a configuration file, a plugin, 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 import sys
 from pathlib import Path
 from typing import Final
@@ -82,6 +84,19 @@ def _ask_ps(pid: int) -> ProcessFacts:
         return ProcessFacts()
 
 
+def read_ordinary(path: Path, most: int) -> bytes:
+    """The first bytes of a file, at most this many. Raises OSError, even for what is not a file: a pipe or a
+    device would keep us waiting, and a link may lead to our own standard input."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(handle)
+
+
 PRIVATE_FILE_BYTES: Final = 65_536
 """The most that is read of a private file: it has some hundred bytes, and another user may own the folder."""
 
@@ -105,8 +120,7 @@ def write_private(path: Path, data: bytes) -> None:
 def read_private(path: Path) -> bytes | None:
     """The file's bytes; None when it does not exist, is unreadable or far too large."""
     try:
-        with path.open("rb") as file:
-            data = file.read(PRIVATE_FILE_BYTES + 1)
+        data = read_ordinary(path, PRIVATE_FILE_BYTES + 1)
     except OSError:
         return None
     return data if len(data) <= PRIVATE_FILE_BYTES else None

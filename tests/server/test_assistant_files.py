@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import tomllib
 from typing import Any
 
@@ -102,11 +101,25 @@ def test_toml_gains_and_loses_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['mcp_servers = {a = {command = "x"}}\n', '[mcp_servers]\nn = {command = "x"}\n', "not toml ="]
+    "text",
+    [
+        'mcp_servers = {a = {command = "x"}}\n',
+        '[mcp_servers]\nn = {command = "x"}\n',
+        "not toml =",
+        "mcp_servers = 1\n",
+        "[[mcp_servers]]\n",
+    ],
 )
 def test_toml_of_another_form_is_refused(text: str) -> None:
-    with pytest.raises(EditRefused, match=r"cannot be changed safely|not TOML"):
+    with pytest.raises(EditRefused, match=r"cannot be changed safely|not TOML|not a table"):
         edit_toml.set_server(text, "mcp_servers", "n", ENTRY)
+
+
+@pytest.mark.parametrize("name", [r'"\U0001F600"', '"a\tb"', "not a name"])
+def test_toml_headers_that_json_cannot_read(name: str) -> None:
+    text = f'[mcp_servers]\na = {{text = """\n[mcp_servers.{name}]\n"""}}\n'
+    added = edit_toml.set_server(text, "mcp_servers", "n", ENTRY)
+    assert added.startswith(text) and tomllib.loads(added)["mcp_servers"]["n"] == ENTRY
 
 
 NAMES = st.text(st.sampled_from("ab-_ .é\"'中"), min_size=1, max_size=5)
@@ -163,16 +176,48 @@ def test_the_first_entry_of_a_yaml_file(text: str) -> None:
     assert yaml.safe_load(removed)["extensions"] == {}
 
 
-@pytest.mark.parametrize("text", ["extensions: {a: {type: x}}\n", "- a\n", "a: [\n"])
+DOUBLED = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
+"""Forty lines of aliases that stand for a million million values."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "extensions: {a: {type: x}}\n",
+        "- a\n",
+        "a: [\n",
+        "extensions: [a]\n",
+        "extensions: text\n",
+        "a: &a [*a]\n",
+        "a: 1\na: 2\n",
+        pytest.param(DOUBLED, id="doubled"),
+    ],
+)
 def test_yaml_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(EditRefused):
         edit_yaml.set_server(text, "extensions", "n", ENTRY)
 
 
+@pytest.mark.parametrize("value", ["2020-99-99", "!!int x", "!!timestamp x", "!!float ''", "!!bool x", "0x_"])
+def test_yaml_values_that_are_nothing_in_python_stay(value: str) -> None:
+    text = f"a: {value}\n"
+    assert edit_yaml.set_server(text, "extensions", "n", ENTRY).startswith(text + "extensions:\n")
+
+
+def _escape(text: str) -> str:
+    return '"' + "".join(f"\\U{ord(char):08X}" for char in text) + '"'
+
+
+def test_yaml_escapes_what_it_may_not_contain() -> None:
+    entry = {"cmd": "a\x7f\x9b\u2028\ufeff\uffff😀"}
+    added = edit_yaml.set_server("", "extensions", "n", entry)
+    assert yaml.safe_load(added) == {"extensions": {"n": entry}}
+
+
 @given(SERVERS, NAMES, st.sampled_from(["", "# note\n", "x: 1\n"]), st.sampled_from(["", "z: {q: [1]}\n"]))
 def test_any_yaml_keeps_the_rest(servers: dict[str, Any], name: str, head: str, tail: str) -> None:
     body = "s:\n" + "".join(
-        f"    {json.dumps(one)}:\n      command: {json.dumps(e['command'])}\n" for one, e in servers.items()
+        f"    {_escape(one)}:\n      command: {_escape(e['command'])}\n" for one, e in servers.items()
     )
     text = head + body + tail
     before = yaml.safe_load(text)
@@ -180,3 +225,4 @@ def test_any_yaml_keeps_the_rest(servers: dict[str, Any], name: str, head: str, 
     assert yaml.safe_load(added) == {**before, "s": {**(before["s"] or {}), name: ENTRY}}
     if name not in servers:
         assert is_only_added(text, added)
+    assert edit_yaml.set_server(added, "s", name, ENTRY) == added

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
+from vaultbridge.system import (
+    PRIVATE_FILE_BYTES,
+    make_private_folder,
+    read_ordinary,
+    read_private,
+    write_private,
+)
 
 
 def test_a_private_file_stays_private_even_when_it_replaces_an_open_one(tmp_path: Path) -> None:
@@ -32,6 +39,14 @@ def test_a_missing_or_far_too_large_file_is_none(tmp_path: Path) -> None:
     assert read_private(tmp_path / "missing") is None
     (tmp_path / "large").write_bytes(b"x" * (PRIVATE_FILE_BYTES + 1))
     assert read_private(tmp_path / "large") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert read_private(tmp_path / "pipe") is None
+    with pytest.raises(OSError, match="not an ordinary file"):
+        read_ordinary(tmp_path / "pipe", 10)
 
 
 def test_a_private_folder_is_made_with_its_parents_and_closed_to_others(tmp_path: Path) -> None:

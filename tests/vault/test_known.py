@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,20 @@ def test_two_vaults_of_one_name_are_distinguished_by_id(
     assert find_vault("2", environ=environ, platform="linux") == tmp_path / "b/Notes"
     (tmp_path / "a/Notes").rmdir()
     assert find_vault("Notes", environ=environ, platform="linux") == tmp_path / "b/Notes"
+
+
+def test_an_entry_that_the_system_refuses_hides_no_other(
+    home: Path, config: Path, environ: dict[str, str]
+) -> None:
+    (home / "V").mkdir()
+    long = {"path": "/" + "x" * 5_000, "ts": 9}
+    register(config, {"a": long, "b": {"path": "/\0"}, "c": {"path": str(home / "V")}})
+    assert [vault.folder.name for vault in list_known_vaults(environ) if vault.is_there] == ["V"]
+    assert find_vault("V", environ=environ) == home / "V"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_place_of_the_list_is_not_waited_for(config: Path, environ: dict[str, str]) -> None:
+    config.mkdir(parents=True)
+    os.mkfifo(config / "obsidian.json")
+    assert list_known_vaults(environ) == ()

@@ -51,7 +51,7 @@ def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
     """List the folders to open when nobody named a vault. Raises VaultNotFound when there is none."""
     from vaultbridge.vault.obsidian import list_known_vaults
 
-    there = [vault for vault in list_known_vaults(environ) if vault.folder.is_dir()]
+    there = [vault for vault in list_known_vaults(environ) if vault.is_there]
     chosen = [vault for vault in there if vault.open] or there[:1]
     if not chosen:
         raise VaultNotFound(
@@ -75,7 +75,7 @@ def choose_vault(environ: Mapping[str, str], here: str) -> str:
         return _only(described, "The configuration names")
     from vaultbridge.vault.obsidian import list_known_vaults
 
-    if known := [str(vault.folder) for vault in list_known_vaults(environ) if vault.folder.is_dir()]:
+    if known := [str(vault.folder) for vault in list_known_vaults(environ) if vault.is_there]:
         return _only(known, "Obsidian knows")
     raise VaultNotFound(
         "No vault was named, this folder is not in one, and Obsidian knows none on this machine.",

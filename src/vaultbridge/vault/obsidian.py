@@ -23,7 +23,7 @@ from msgspec import Struct
 from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
-from vaultbridge.system import is_process_alive
+from vaultbridge.system import is_process_alive, read_ordinary
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
@@ -41,6 +41,12 @@ class KnownVault(Struct, frozen=True):
     folder: Path
     opened: float
     open: bool
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder exists. Unlike Path.is_dir, this raises for no entry of the list, however long
+        or closed to us its path is: one bad entry must not keep the others from being used."""
+        return os.path.isdir(self.folder)  # noqa: PTH112
 
 
 def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
@@ -73,8 +79,7 @@ def list_known_vaults(
 
 def _read_list(file: Path) -> Iterable[KnownVault]:
     try:
-        with file.open("rb") as handle:
-            data = msgspec.json.decode(handle.read(KNOWN_BYTES))
+        data = msgspec.json.decode(read_ordinary(file, KNOWN_BYTES))
     except (OSError, *JSON_ERRORS):
         return
     vaults = data.get("vaults") if isinstance(data, dict) else None
@@ -108,10 +113,10 @@ def find_vault(
     known = list_known_vaults(environ, platform=platform)
     named = [vault for vault in known if text in (vault.id, vault.name)]
     named = named or [vault for vault in known if name_key(vault.name) == name_key(text)]
-    named = [vault for vault in named if vault.folder.is_dir()] or named
+    named = [vault for vault in named if vault.is_there] or named
     if len(named) > 1:
         raise AmbiguousName(text, tuple(f"{vault.name} (id {vault.id})" for vault in named))
-    if named and named[0].folder.is_dir():
+    if named and named[0].is_there:
         return named[0].folder
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")

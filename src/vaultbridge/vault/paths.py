@@ -21,6 +21,7 @@ from typing import Final, NewType
 from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import name_key
+from vaultbridge.system import read_ordinary
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
 
@@ -306,17 +307,8 @@ class Root:
         return self.folder / CONFIG_FOLDER / name
 
     def read_config(self, name: str, most: int) -> bytes:
-        """The first bytes of such a file, at most this many. Raises OSError, even for what is not a file: a
-        pipe or a device would keep us waiting, and a link may lead to our own standard input."""
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(self.config(name), flags)
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise OSError(errno.EINVAL, "it is not an ordinary file")
-            with open(handle, "rb", closefd=False) as file:
-                return file.read(most)
-        finally:
-            os.close(handle)
+        """The first bytes of such a file, at most this many. Raises OSError, even for what is not a file."""
+        return read_ordinary(self.config(name), most)
 
     def _descend(self, path: str) -> tuple[Path, list[str]]:
         """The part of `path` that exists, and the components that do not."""

@@ -113,7 +113,7 @@ def list_vaults() -> list[Path]:
             found[find_vault(text).resolve()] = None
         except VaultbridgeError:
             continue
-    known = [vault for vault in list_known_vaults(os.environ) if vault.folder.is_dir()]
+    known = [vault for vault in list_known_vaults(os.environ) if vault.is_there]
     for vault in sorted(known, key=lambda one: not one.open):
         found[vault.folder.resolve()] = None
     return list(found)[:LISTED_VAULTS]
@@ -339,7 +339,7 @@ def _vaults(args: argparse.Namespace) -> int:
         if args.json:
             emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})
         else:
-            say(f"{vault.name}\t{vault.folder}{'' if vault.folder.is_dir() else '  (not there)'}")
+            say(f"{vault.name}\t{vault.folder}{'' if vault.is_there else '  (not there)'}")
     if not known and not args.json:
         say("Obsidian knows no vaults on this machine.")
     return OK

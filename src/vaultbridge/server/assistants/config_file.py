@@ -19,6 +19,7 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.server.assistants.catalog import Assistant
+from vaultbridge.system import read_ordinary
 from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
 
 FILE_BYTES: Final = 8 * MIB
@@ -109,12 +110,11 @@ def _backup_of(file: Path) -> Path:
 def read_text(file: Path) -> str | None:
     """Read the file's text; None when it does not exist. A byte order mark stays in it."""
     try:
-        with file.open("rb") as opened:
-            data = opened.read(FILE_BYTES + 1)
+        data = read_ordinary(file, FILE_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise EngineFailure(f"{file} cannot be read: {os.strerror(error.errno or 0)}.") from error
+        raise EngineFailure(f"{file} cannot be read: {error.strerror}.") from error
     if len(data) > FILE_BYTES:
         raise EngineFailure(f"{file} is larger than {FILE_BYTES} bytes.")
     try:

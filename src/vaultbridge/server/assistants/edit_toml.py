@@ -81,10 +81,16 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _split_name(text: str) -> list[str]:
-    """Split a table's dotted name, whose parts may be quoted. A quoted part is one JSON string: no
-    RecursionError."""
-    parts = re.findall(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+)', text)
-    return [json.loads(f'"{double}"') if double else single or bare for double, single, bare in parts]
+    """Split a table's dotted name, whose parts may be quoted; no parts if it is none, as in a longer text."""
+    try:
+        below = tomllib.loads(f"[{text}]")
+    except tomllib.TOMLDecodeError:
+        return []
+    parts: list[str] = []
+    while below:
+        part, below = next(iter(below.items()))
+        parts.append(part)
+    return parts
 
 
 def _name(name: str) -> str:
@@ -99,7 +105,10 @@ def _value(value: Any) -> str:
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
     """Check that the result means exactly what it should: the file is not ours."""
     wanted = _parse(text)
-    listed = {**(wanted.get(key) or {})}
+    listed = wanted.get(key, {})
+    if not isinstance(listed, dict):
+        raise EditRefused(f"{key!r} is not a table.", hint="Nothing was changed.")
+    listed = {**listed}
     listed.pop(name, None)
     if entry is not None:
         listed[name] = entry

@@ -6,12 +6,13 @@ import json
 import re
 from typing import Any, Final
 
-import yaml
-
 from vaultbridge.errors import EditRefused
+from vaultbridge.markdown.yaml import parse_yaml
 
 INDENT: Final = "  "
 """For the first server of a file."""
+
+_NOT_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def list_servers(text: str, key: str) -> dict[str, Any]:
@@ -61,17 +62,14 @@ def remove_server(text: str, key: str, name: str) -> str:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(text) if text.strip() else {}
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark is not None else ""
-        raise EditRefused(f"The file is not YAML{where}.", hint="Nothing was changed.") from None
-    if found is None:
+    found = parse_yaml(text)
+    if found.problem is not None:
+        raise EditRefused(f"The file is not YAML: {found.problem.message}", hint="Nothing was changed.")
+    if found.value is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(found.value, dict):
         raise EditRefused("The file is not a list of settings.", hint="Nothing was changed.")
-    return found
+    return found.value
 
 
 def _find_key(lines: list[str], key: str) -> int | None:
@@ -93,12 +91,13 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
             break
         indent = blanks if indent is None else indent
         if len(blanks) == len(indent):
-            named = re.match(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
+            named = re.match(r"""\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
             if named is None:
                 raise _unsafe()
             if found:
                 found[-1] = (found[-1][0], last, *found[-1][2:])
-            found.append((number, number + 1, indent, next(filter(None, named.groups()), "")))
+            name = parse_yaml(named[1]).value if named[1] else named[2] or named[3] or ""
+            found.append((number, number + 1, indent, name))
         last = number + 1
     if found:
         found[-1] = (found[-1][0], last, *found[-1][2:])
@@ -106,17 +105,26 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
 
 
 def _render(name: str, entry: dict[str, Any], indent: str, line_end: str) -> str:
-    """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread."""
-    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else json.dumps(name, ensure_ascii=False)
+    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else _value(name)
     rows = [f"{indent}{plain}:"]
-    rows += [f"{indent * 2}{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
+    rows += [f"{indent * 2}{key}: {_value(value)}" for key, value in entry.items()]
     return "".join(row + line_end for row in rows)
+
+
+def _value(value: Any) -> str:
+    """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread; a few characters
+    that JSON allows must be escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
     """Check that the result means exactly what it should: the file is not ours."""
     wanted = _parse(text)
-    listed = {**(wanted.get(key) or {})}
+    listed = wanted.get(key) or {}
+    if not isinstance(listed, dict):
+        raise EditRefused(f"{key!r} is not a list of settings.", hint="Nothing was changed.")
+    listed = {**listed}
     listed.pop(name, None)
     if entry is not None:
         listed[name] = entry
