@@ -31,6 +31,7 @@ from vaultbridge.index.fold import (
         ("Straße", "strasse"),
         ("ΟΔΟΣ", "οδοσ"),
         ("İstanbul", "istanbul"),
+        ("ıssız ISSIZ", "issiz issiz"),
         ("ＡＢＣ１", "abc1"),
         ("ﬁne", "fine"),
         ("naïve co\u00adop", "naive coop"),
@@ -217,3 +218,14 @@ def test_a_character_that_becomes_another_one_is_separated_once(pair: str) -> No
     for many in (pair, pair[::-1]):
         text = " ".join([many] * 100 + ["plain words"])
         assert separate_words(text) == " ".join(separate_words(part) for part in text.split(" "))
+
+
+@pytest.mark.parametrize("char", ["a", "é", "я", "ა", "𐐨", "\u094d"])
+@pytest.mark.parametrize("before", [0, 1, 8_190, 40_000])
+def test_a_word_too_long_for_the_table_becomes_several(char: str, before: int) -> None:
+    """SQLite would cut it within a character."""
+    text = f"{'b ' * before}я{char * 33_000}z яz"
+    words = split_words(text)
+    assert "".join(words) == fold_text(text).replace(" ", "")
+    assert all(len(word.encode()) <= 32_768 for word in words) or char == "a"
+    assert words[: before + 1] == ["b"] * before + words[before : before + 1] and words[-1] == "яz"

@@ -256,3 +256,17 @@ def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, s
             short = harness.text("search", query=query, matches=places, max_chars=budget)
             assert len(short) <= budget
             assert short == whole or "offset=" in short or "…" in short
+
+
+def test_a_word_of_many_thousand_letters_stops_no_search(small: Small) -> None:
+    """The full-text table cuts a word at 32,768 bytes; it must not do so within a character."""
+    vault = small({"Long.md": "ა" * 33_000 + "zend", "Other.md": "кот, cat"})
+    for query in ("кот", "cat", "content:ca", '"кот, c"', "zend"):
+        assert "(notes: 1)" in vault.text("search", query=query, match="all")
+        assert "(notes: 1)" in vault.text("search", query=query)
+
+
+@pytest.mark.parametrize("query", ["日日", "日" * 5_000, "本日"])
+def test_single_ideographs_are_found_if_no_note_has_two_as_asked(small: Small, query: str) -> None:
+    vault = small({"A.md": "日本 text", "B.md": "other"})
+    assert "\nA.md:1: 日本 text\n(notes: 1)" in vault.text("search", query=query)

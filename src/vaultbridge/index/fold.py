@@ -74,6 +74,10 @@ def stands_apart(char: str) -> bool:
     return unicodedata.category(char) == "So"
 
 
+_DOTLESS: Final = "ı"
+"""Its capital is I, whose small letter is i: without regard to case all three are the same letter."""
+
+
 class _FoldTable(dict[int, str]):
     """Maps a code point to its folded form; filled on first use, bounded by Unicode itself."""
 
@@ -86,6 +90,8 @@ class _FoldTable(dict[int, str]):
             folded = "".join(part for part in parts if not _within(ord(part), _MARK_STARTS, _FOLDED_MARKS))
             if unicodedata.category(char) == "Cf":
                 folded = ""
+            elif char == _DOTLESS:
+                folded = "i"
         self[code] = folded
         return folded
 
@@ -105,6 +111,9 @@ class _SeparationTable(dict[int, str]):
         self[code] = separated
         return separated
 
+
+NEIGHBOURS: Final = "  "
+"""What is between two words of separated text that have nothing between them in the text."""
 
 _FOLDED: Final = _FoldTable()
 _SEPARATED: Final = _SeparationTable()
@@ -214,10 +223,42 @@ def _non_ascii(encoded: bytes) -> str:
     return encoded.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")
 
 
+_TOKEN_BYTES: Final = 32_768
+"""SQLite cuts a longer word here, if need be in the middle of a character: then no statement that reads the
+word succeeds any more."""
+
+_LONG_WORD: Final = _TOKEN_BYTES // 4
+"""A word of more characters than this may be too long in UTF-8; if it is, it becomes several of this size."""
+
+
 def separate_words(text: str) -> str:
     """Folds a text and separates its words for the full-text table."""
     if text.isascii():
         return text.lower()
+    separated = _separate(text)
+    return separated if len(separated) <= _LONG_WORD else _cut_long_words(separated)
+
+
+def _cut_long_words(separated: str) -> str:
+    """Nobody writes such words, but a damaged or hostile file has them. One that is too long has a character
+    at a multiple of _LONG_WORD, so nearly all of a text is passed over."""
+    pieces: list[str] = []
+    done = passed = 0
+    for at in range(_LONG_WORD, len(separated), _LONG_WORD):
+        word = WORD.match(separated, at) if at >= passed else None
+        if word is None:
+            continue
+        before = WORD.match(separated[max(passed, at - _LONG_WORD) : at][::-1])
+        start, passed = at - (before.end() if before else 0), word.end()
+        if len(separated[start:passed].encode("utf-8", "surrogatepass")) > _TOKEN_BYTES:
+            cuts = [separated[cut : cut + _LONG_WORD] for cut in range(start, passed, _LONG_WORD)]
+            cuts[-1] = cuts[-1][: (passed - start - 1) % _LONG_WORD + 1]
+            pieces += separated[done:start], NEIGHBOURS.join(cuts)
+            done = passed
+    return "".join([*pieces, separated[done:]])
+
+
+def _separate(text: str) -> str:
     if len(text) > _FEW_CHARS:
         # A text with some dashes and accents: replacing them one by one is three times as fast.
         others = set(_non_ascii(text.encode("utf-8", "surrogatepass")))

@@ -33,7 +33,7 @@ from vaultbridge.index.ranking.forms import (
     stem_word,
     stem_word_of,
 )
-from vaultbridge.index.ranking.question import UNITS, Question, Unit
+from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
 from vaultbridge.index.ranking.translations import translate, translate_unspaced
 from vaultbridge.index.store.database import Index, read_meta
@@ -213,13 +213,16 @@ def shorten(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
 
 def choose_concepts(vocabulary: Vocabulary, question: Question, count: int) -> list[Concept]:
     """Returns the concepts of a question. Function words count only if no note contains any other word of
-    it."""
+    it, and single ideographs only if no note contains two together as asked."""
     content = [unit for unit in question.units if not unit.function]
     concepts = _make_concepts(vocabulary, content, question, count)
     concepts += _translate_unspaced(vocabulary, concepts, question, count)
     if any(concept.notes for concept in concepts):
         return concepts
-    return _make_concepts(vocabulary, question.units[:UNITS], question, count)
+    concepts = _make_concepts(vocabulary, question.units[:UNITS], question, count)
+    if any(concept.notes for concept in concepts):
+        return concepts
+    return concepts + _make_concepts(vocabulary, split_grams(question.units)[:UNITS], question, count)
 
 
 def _make_concepts(

@@ -6,14 +6,14 @@ without spaces between words."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidQuery
-from vaultbridge.index.fold import WORD, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import NEIGHBOURS, WORD, fold_text, separate_words, stands_apart
 from vaultbridge.index.query.parse import QUERY_CHARS, And, Term, parse_query
 from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose_language
 
@@ -40,9 +40,6 @@ _WRITTEN: Final = re.compile(r"\w+")
 
 _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 
-_NEIGHBOURS: Final = "  "
-"""What is between two separated characters that are adjacent in the text: see `fold.separate_words`."""
-
 
 class Unit(Struct, frozen=True):
     """The smallest part of a question. `shown` is the unit as it was asked, in lower case; `words` are its
@@ -63,7 +60,7 @@ class Unit(Struct, frozen=True):
     @property
     def written(self) -> str:
         """Its form in separated text."""
-        return _NEIGHBOURS.join(self.words)
+        return NEIGHBOURS.join(self.words)
 
     @property
     def match(self) -> str:
@@ -140,7 +137,7 @@ def _split(text: str) -> Iterator[tuple[str, ...]]:
     for match in WORD.finditer(separated):
         word = match[0]
         apart = stands_apart(word[0])
-        if run and not (apart and separated[end : match.start()] == _NEIGHBOURS):
+        if run and not (apart and separated[end : match.start()] == NEIGHBOURS):
             yield from _split_run(run)
             run = []
         end = match.end()
@@ -158,6 +155,12 @@ def _split_run(run: list[str]) -> Iterator[tuple[str, ...]]:
     size = GRAM if _is_wide(run[0]) else LONG_GRAM
     for start in range(0, max(1, len(run) - size + 1), size // 2):
         yield tuple(run[start : start + size])
+
+
+def split_grams(units: Iterable[Unit]) -> list[Unit]:
+    """Returns the syllables and ideographs of grams, each as a unit. Letters say nothing one by one."""
+    words = (word for unit in units if unit.is_gram for word in unit.words if _is_wide(word))
+    return [Unit(word, (word,)) for word in dict.fromkeys(words)]
 
 
 def _is_wide(word: str) -> bool:

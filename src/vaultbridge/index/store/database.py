@@ -412,7 +412,8 @@ class Index:
             )
         if code == sqlite3.SQLITE_FULL:
             return EngineFailure("The disk is full: the search index cannot be written.")
-        log.error("The search index failed: %s", error)
+        # Python's own message about text that is not UTF-8 quotes it, and it may be a note's.
+        log.error("The search index failed: %s", str(error).partition(" with text ")[0])
         # Damage shows in many ways, so the next use checks the file as if it had never been opened.
         self._identity = None
         return EngineFailure("The search index failed; see the log for the reason.")
