@@ -34,6 +34,18 @@ os.umask(0o022)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# The shell of the person who runs the tests says nothing about the code, so the variables that vaultbridge or
+# the programs it starts would obey are left out. A proxy stays, for npm, but is not used within this machine.
+PREFIXES = ("VAULTBRIDGE_", "OBSIDIAN_MCP_", "CLAUDE_", "XDG_")
+OF_THE_TESTS = ("VAULTBRIDGE_NEEDS_", "VAULTBRIDGE_TEST_", "VAULTBRIDGE_SCREENSHOTS")
+TERMINAL = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM_PROGRAM"}
+PROGRAMS = {"PAGER", "LESS", "EDITOR", "VISUAL", "BROWSER"}
+for name in list(os.environ):
+    if name in TERMINAL | PROGRAMS or (name.startswith(PREFIXES) and not name.startswith(OF_THE_TESTS)):
+        del os.environ[name]
+for name in ("no_proxy", "NO_PROXY"):
+    os.environ[name] = ",".join(("127.0.0.1", "localhost", "::1", *filter(None, (os.environ.get(name),))))
+
 # A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
