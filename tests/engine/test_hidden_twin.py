@@ -91,7 +91,12 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     yield "dead ends", queries.dead_ends()
     yield "tags", queries.tags()
     # By path: relevance counts words in all notes (SECURITY.md).
-    yield "search", [hit.path for hit in queries.search("deep OR diary OR plan", sort="path").hits]
+    found = queries.search("deep OR diary OR plan", sort="path")
+    yield "search", ([hit.path for hit in found.hits], found.total, found.indexed, found.notes)
+    ranked = queries.rank("deep diary plan")
+    yield "rank", ({note.path for note in ranked.notes}, ranked.total, ranked.indexed, ranked.searchable)
+    for status in (queries.status, queries.fresh_status()):
+        yield "status", (status.state, status.done, status.total)
     for path in paths:
         yield f"outgoing {path}", queries.outgoing(path)
         yield f"backlinks {path}", queries.backlinks(path)

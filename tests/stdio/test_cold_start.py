@@ -111,7 +111,7 @@ async def test_everything_is_served_while_the_index_is_being_built(tmp_path: Pat
         assert (await process.begin())["result"]["serverInfo"]["name"] == "obsidian-mcp"
         assert len((await process.result("tools/list"))["tools"]) == len(STANDARD_TOOLS)
         partial = await process.text("search", query="zyzzyvaphone")
-        assert partial.startswith("The index is still being built: ")
+        assert partial.startswith("The index is still being built")
         assert "Hub.md" in await process.text("read_note", name="Hub")
         listed = await process.result("resources/list")
         assert len(listed["resources"]) == 500

@@ -292,11 +292,11 @@ class IndexSync:
     def wait_complete(self) -> None:
         """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
         deadline = time.monotonic() + COMPLETE_SECONDS
-        while not (status := self.index.status()).complete:
+        while not self.index.status().complete:
             self._checkpoint("waiting for the index")
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
-                    f"The index is still being built: {status.done} of {status.total} notes so far.",
+                    "The index is still being built.",
                     hint="A move needs to know every link. Try again in a moment.",
                 )
 

@@ -129,12 +129,16 @@ class Queries:
 
     @property
     def status(self) -> IndexStatus:
-        return self._sync.index.status()
+        return self._tell(self._sync.index.status())
 
     def fresh_status(self) -> IndexStatus:
         """The status that a query made now depends on. Read it before the query: the index may become
         complete right after the query returned."""
-        return self._index().status()
+        return self._tell(self._index().status())
+
+    def _tell(self, status: IndexStatus) -> IndexStatus:
+        """The status without how many notes there are, which would count those that the scope hides."""
+        return status if self._scope.unrestricted else replace(status, done=0, total=0)
 
     def table(self) -> FileTable:
         """All files, hidden ones too: for drafts, never for showing."""
@@ -157,7 +161,7 @@ class Queries:
     ) -> SearchPage:
         from vaultbridge.index.query.search import search
 
-        return search(
+        page = search(
             self._index(),
             query,
             limit=limit,
@@ -167,6 +171,7 @@ class Queries:
             matches_per_note=matches_per_note,
             context=context,
         )
+        return page if self._scope.unrestricted else replace(page, indexed=0, notes=0)
 
     def rank(
         self,
@@ -181,7 +186,7 @@ class Queries:
         """Answers a question in plain words: see `index.ranking`."""
         from vaultbridge.index.ranking.rank import rank
 
-        return rank(
+        page = rank(
             self._index(),
             question,
             limit=limit,
@@ -191,6 +196,7 @@ class Queries:
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),
         )
+        return page if self._scope.unrestricted else replace(page, indexed=0, searchable=0)
 
     def notes(self) -> Iterator[IndexedNote]:
         """Every visible note and canvas in order of path, parsed, with its links resolved as the caller may

@@ -29,7 +29,7 @@ export function Home(): JSX.Element {
       <header class="home-head">
         <div>
           <h1>{value.vault}</h1>
-          <p class="quiet">{parts.filter(Boolean).join(' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading, ${value.index.done} of ${value.index.total}`}</p>
+          <p class="quiet">{parts.filter(Boolean).join(' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading${value.index.total ? `, ${value.index.done} of ${value.index.total}` : ''}`}</p>
         </div>
         <Today today={value.today} readOnly={value.readOnly} />
       </header>

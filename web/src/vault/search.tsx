@@ -131,7 +131,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           {PARTS.map(([before, sample, after, what]) => <button key={before} type="button" title={what} onClick={() => add(before, sample, after)}><code>{before}{sample}{after}</code><span class="hidden-text">, {what}</span></button>)}
         </p>
       )}
-      <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read: ${found.indexed} of ${found.notes} notes so far.` : ''}</p>
+      <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read${found.notes ? `: ${found.indexed} of ${found.notes} notes so far` : ''}.` : ''}</p>
       {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
       {error && isAway && <Failure error={error} retry={() => again(turn + 1)} />}
       {error && !isAway && (kind === 'exact' ? <p class="search-problem">This query cannot be read yet: {error.message}</p> : <Failure error={error} />)}

@@ -280,8 +280,10 @@ def wait_for_index(context: VaultContext) -> list[str]:
 
 
 def describe_incomplete_index(done: int, total: int) -> str:
-    """The first line of an answer from an incomplete index."""
-    return f"The index is still being built: {done} of {total} notes so far; these results are incomplete."
+    """The first line of an answer from an incomplete index. `total` is 0 for a caller who may not know how
+    many notes there are."""
+    so_far = f": {done} of {total} notes so far" if total else ""
+    return f"The index is still being built{so_far}; these results are incomplete."
 
 
 def mark_continuation(page: str, next_start: int) -> str:
