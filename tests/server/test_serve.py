@@ -392,6 +392,7 @@ HEAD = (
     ("rest", "status", "said"),
     [
         (b"Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n0123456789", b"415", b"without compression"),
+        (b"Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"501", b"Transfer-Encoding"),
         (b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n", b"413", b"The body is too large"),
         (
             b"Expect: 100-continue\r\nOrigin: http://evil.example\r\nContent-Length: 9\r\n\r\n",

@@ -339,6 +339,18 @@ async def test_a_compressed_body_is_refused_unread_and_ends_the_connection(encod
         assert plain.startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.parametrize("coding", ["gzip, chunked", "x, Chunked"])
+async def test_a_transfer_coding_that_nobody_decodes_is_refused(coding: str) -> None:
+    body = b'{"arguments":{"path":"a"}}'
+    head = f"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: {coding}"
+    async with running() as bridge:
+        sent = b"%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (head.encode(), len(body), body)
+        refused = await raw(bridge, sent)
+        assert refused.startswith(b"HTTP/1.1 501 ")
+        assert b"plain or chunked" in refused
+        assert bridge.provider.calls == []
+
+
 async def test_a_body_that_never_ends_times_out() -> None:
     head = b"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"
     async with running(body_seconds=0.05) as bridge:

@@ -212,6 +212,7 @@ BODY_ERRORS: Final = {
     408: "Request timeout",
     413: "Request body too large",
     415: "Unsupported media type",
+    501: "Not implemented",
 }
 """The specification's words for what can be wrong with a body before it is parsed."""
 

@@ -35,7 +35,10 @@ async def defer_continue(request: web.Request) -> None:
 async def read_body(request: web.Request, *, limit: int, seconds: float) -> bytes:
     """Read the whole body. Bytes are counted as they arrive, whether the length was announced or not. Raises
     BodyRefused."""
-    if any(name.strip().lower() not in PLAIN for name in _encodings(request)):
+    if any(name not in ("", "chunked") for name in _list_codings(request, "Transfer-Encoding")):
+        # RFC 9112 6.1. aiohttp accepts others before "chunked" and passes on what it cannot decode.
+        raise BodyRefused(501, "Send the body plain or chunked: no other Transfer-Encoding is known here.")
+    if any(name not in PLAIN for name in _list_codings(request, "Content-Encoding")):
         raise BodyRefused(415, "Send the body without compression: Content-Encoding is not supported here.")
     if (request.content_length or 0) > limit:
         raise _too_large(limit)
@@ -70,8 +73,9 @@ def close_if_body_unread(request: web.Request, response: web.StreamResponse) -> 
         response.force_close()
 
 
-def _encodings(request: web.Request) -> list[str]:
-    return ",".join(request.headers.getall("Content-Encoding", [])).split(",")
+def _list_codings(request: web.Request, header: str) -> list[str]:
+    given = ",".join(request.headers.getall(header, []))
+    return [name.strip().lower() for name in given.split(",")]
 
 
 async def _send_continue(request: web.Request) -> None:
