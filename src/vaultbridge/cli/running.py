@@ -120,8 +120,9 @@ def _page(args: argparse.Namespace) -> int:
     from vaultbridge.web.page import page_link
 
     async def greet() -> None:
+        # Only connecting shows whether it really runs.
         async with connect(where):
-            """Only connecting shows whether it really runs."""
+            pass
 
     where = find_bridge(find_cache(args.vault))
     if args.open:

@@ -129,14 +129,14 @@ class Queries:
 
     @property
     def status(self) -> IndexStatus:
-        return self._tell(self._sync.index.status())
+        return self._without_counts(self._sync.index.status())
 
     def fresh_status(self) -> IndexStatus:
         """The status that a query made now depends on. Read it before the query: the index may become
         complete right after the query returned."""
-        return self._tell(self._index().status())
+        return self._without_counts(self._index().status())
 
-    def _tell(self, status: IndexStatus) -> IndexStatus:
+    def _without_counts(self, status: IndexStatus) -> IndexStatus:
         """The status without how many notes there are, which would count those that the scope hides."""
         return status if self._scope.unrestricted else replace(status, done=0, total=0)
 

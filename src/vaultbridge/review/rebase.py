@@ -126,7 +126,7 @@ class Rebaser:
         version = self._rebase(proposal, body)
         if version.hash == body.version.hash:
             return proposal
-        elsewhere = tuple(self._tell_who(changed, proposal.at))
+        elsewhere = tuple(self._identify_writers(changed, proposal.at))
         after = replace(
             body,
             version=version,
@@ -152,10 +152,10 @@ class Rebaser:
                 found.append((file, now))
         return found
 
-    def _tell_who(
+    def _identify_writers(
         self, changed: Sequence[tuple[PlannedFile, bytes | None]], since: float
     ) -> Iterator[Elsewhere]:
-        """Say who changed the files, and record in the history what another program did."""
+        """Finds out who changed the files, and records in the history what another program did."""
         for file, now in changed:
             path = VaultPath(file.was or file.path)
             by = identify_writer(self._engine, path, file.before, now, since=since)

@@ -87,7 +87,7 @@ class Reporter:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._activity.settle()
-        await self.tell_servers(ended=True)
+        await self.report_to_servers(ended=True)
 
     async def listen(self) -> None:
         """Ask the servers, forever, what a person wants."""
@@ -95,7 +95,7 @@ class Reporter:
             began = time.monotonic()
             servers = await asyncio.to_thread(self._vaults.list_servers)
             await asyncio.gather(
-                *(self._tell(server, folders, wait=True) for server, folders in servers.items())
+                *(self._report(server, folders, wait=True) for server, folders in servers.items())
             )
             # A server that is not there, or that is about to end, answers at once.
             await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - began)))
@@ -106,12 +106,13 @@ class Reporter:
             await self._news.wait()
             await asyncio.sleep(SOON_SECONDS)
             self._news.clear()
-            await self.tell_servers()
+            await self.report_to_servers()
 
-    async def tell_servers(self, *, ended: bool = False) -> None:
+    async def report_to_servers(self, *, ended: bool = False) -> None:
         for server, folders in (await asyncio.to_thread(self._vaults.list_servers)).items():
-            while await self._tell(server, folders, ended=ended) and self._has_more(server):
-                """A server takes this many calls at once."""
+            # A server takes only so many calls at once.
+            while await self._report(server, folders, ended=ended) and self._has_more(server):
+                pass
 
     def _has_more(self, server: Endpoint) -> bool:
         calls = self._activity.calls
@@ -121,7 +122,7 @@ class Reporter:
         """Whether nothing is left to report after these calls."""
         return not self._activity.calls or not calls or self._activity.calls[-1] is calls[-1]
 
-    async def _tell(
+    async def _report(
         self, server: Endpoint, folders: tuple[str, ...], *, wait: bool = False, ended: bool = False
     ) -> bool:
         """Send one report. Returns whether the server took it. `wait`: let it answer when there is something

@@ -51,7 +51,7 @@ def run(context: VaultContext, arguments: HistoryArguments) -> Answer:
     if arguments.id.strip() in ("", "0"):
         return answer_text(_list(context, arguments))
     if arguments.id.strip().startswith("p"):
-        return _tell_decision(context, arguments.id.strip())
+        return _describe_proposal(context, arguments.id.strip())
     diff = engine.history.diff(_parse_number(arguments.id)) or "(no text was changed)"
     return answer_text(cut_text(diff, start=arguments.start, max_chars=arguments.max_chars))
 
@@ -66,7 +66,7 @@ def _parse_number(text: str) -> int:
     )
 
 
-def _tell_decision(context: VaultContext, wanted: str) -> Answer:
+def _describe_proposal(context: VaultContext, wanted: str) -> Answer:
     """What became of a change that waited for a person. It exists only for a caller that may see its
     files."""
     from vaultbridge.review.decide import Decider, describe_decision
