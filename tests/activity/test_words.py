@@ -50,6 +50,11 @@ CHANGES = {
         (record("edit_note", changes=CHANGES["mixed"]), "change", "changed 3 notes"),
         (record("undo", changes=CHANGES["created"]), "undo", "created New.md"),
         (record("edit_note", proposals=((V, "Plan.md", "p1"),)), "propose", "proposed a change to Plan.md"),
+        (
+            record("edit_note", proposals=((V, "Plan.md", "p1"),), error="PERMISSION_DENIED"),
+            "propose",
+            "proposed a change to Plan.md, which was rejected",
+        ),
         (record("tags"), "list", "listed: tags"),
         (record("word_count"), "call", "used word_count"),
         (record(method="getCurrentFile"), "call", "used getCurrentFile"),

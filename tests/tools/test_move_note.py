@@ -95,7 +95,7 @@ def test_a_deleted_note_is_in_the_trash_and_undo_restores_it(small: Small) -> No
         "deleted": True,
         "went_to": ".trash in the vault",
         "change": 1,
-        "notices": ["1 file(s) still link to A.md."],
+        "notices": ["1 file still links to A.md."],
     }
     assert harness.read(".trash/A.md") == "a"
     harness.data("undo")
@@ -192,7 +192,7 @@ def test_a_canvas_follows_the_move_of_a_group_background(small: Small) -> None:
 def test_deleting_a_folder_reports_the_links_into_it(small: Small) -> None:
     files = {"F/A.md": "[[C]]", "F/C.md": "", "B.md": "[[A]] [[C]]", "D.md": "[[C]]", "Hidden/E.md": "[[A]]"}
     harness = small({**LOCAL_TRASH, **files}, scope=Scope(deny=("Hidden",)))
-    assert harness.data("delete_note", name="F/")["notices"] == ["2 file(s) still link into F/."]
+    assert harness.data("delete_note", name="F/")["notices"] == ["2 files still link into F/."]
     harness.data("undo")
     harness.data("delete_note", name="B")
     harness.data("delete_note", name="D")

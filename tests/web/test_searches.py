@@ -87,4 +87,10 @@ async def test_a_search_that_was_given_up_before_its_turn_is_never_run(tmp_path:
             assert (await wanted)["total"] == 1
             await asyncio.gather(*running)
             assert vaults.asked == SEARCHES_AT_ONCE + 1
+            # What a search needs is loaded once, however often a page that is opened asks for it.
+            for _ in range(3):
+                assert (await ask(""))["hits"] == []
+            await until(lambda: vaults.asked == SEARCHES_AT_ONCE + 2)
+            assert (await ask("roses"))["total"] == 1
+            assert vaults.asked == SEARCHES_AT_ONCE + 3
         await runner.cleanup()

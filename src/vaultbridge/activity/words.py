@@ -80,6 +80,9 @@ def describe_call(record: CallRecord, visible: Visible) -> str:
     if record.method.startswith(EVENT):
         return record.query
     what = _tool(record)
+    if record.error == "PERMISSION_DENIED" and touched is not None and touched.proposals:
+        seen = [path for folder, path, _ in touched.proposals if visible(folder, path)]
+        return f"proposed a change to {join_names(seen)}, which was rejected"
     if record.error:
         return f"{what} was refused" if record.error == "PAUSED" else f"{what} failed: {record.error}"
     match classify(record):

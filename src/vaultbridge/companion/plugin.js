@@ -163,6 +163,7 @@ class Companion extends obsidian.Plugin {
     if (method === 'proposalOpened' || method === 'proposalChanged') void this.#proposed(params);
     else if (method === 'proposalClosed') this.#over(params.id, params.status, params.text);
     else if (method === 'reviewChanged') this.#reviewChanged(params);
+    else if (method === 'sharingChanged') this.shares = params.shareSelection;
     else if (method === 'activityAdded') this.#reviews().forEach((view) => view.activity?.add(params.entries));
     else if (method === 'assistantsSeen') {
       for (const one of params.assistants) this.known.set(one.id, one);

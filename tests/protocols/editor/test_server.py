@@ -272,7 +272,9 @@ async def test_the_sharing_switch_works_from_an_editor(bridge: Bridge, page: Cli
     await page.request("focus", path="Note.md")
     await page.request("shareSelection", share=False)
     assert bridge.hub.state.focus() is None
-    await page.request("shareSelection", share=True)
+    async with bridge.editor("obsidian", activity=True) as other:
+        await page.request("shareSelection", share=True)
+        assert await other.next("sharingChanged") == {"shareSelection": True}
     assert bridge.hub.state.focus() is not None
 
 

@@ -398,7 +398,8 @@ def _note_links_left(draft: Draft, files: list[VaultPath], where: str, context: 
     """Adds a notice that says how many files will still link to those that are deleted."""
     left = find_linking_files(draft, context.sources, files)
     if left:
-        draft.notices.append(f"{len(left)} file(s) still link {where}.")
+        count = "1 file still links" if len(left) == 1 else f"{len(left)} files still link"
+        draft.notices.append(f"{count} {where}.")
 
 
 NAMES_LISTED: Final = 5

@@ -196,6 +196,8 @@ class _EditorDialect(MethodTable):
         self._on_authenticated = on_authenticated
         self._hello_received = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._unfollow: Callable[[], None] = lambda: None
+        self._shared = True
         self._feed: Feed | None = None
         self._review: ReviewMethods | None = None
         peer.spawn(self._close_without_hello())
@@ -214,6 +216,7 @@ class _EditorDialect(MethodTable):
         if self._feed is not None:
             self._feed.close()
         self._unsubscribe()
+        self._unfollow()
 
     # hello
 
@@ -253,6 +256,9 @@ class _EditorDialect(MethodTable):
             self._hub.state.join(self._name, hello.app[:40])
         if hello.abilities.open or hello.abilities.save:
             self._hub.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
+        if hello.abilities.activity:
+            self._shared = self._hub.state.shares_selection
+            self._unfollow = self._hub.state.subscribe(self._tell_sharing)
         if hello.abilities.assistants:
             self._unsubscribe = self._hub.follow_assistants(self._assistants_changed)
         vault = self._server.view.name
@@ -329,6 +335,13 @@ class _EditorDialect(MethodTable):
 
     def _assistants_changed(self) -> None:
         self._peer.notify("assistantsChanged", {"assistants": len(self._hub.assistants)})
+
+    def _tell_sharing(self) -> None:
+        """Another editor, or the configuration, may have turned the person's switch."""
+        shared = self._hub.state.shares_selection
+        if shared != self._shared:
+            self._shared = shared
+            self._peer.notify("sharingChanged", {"shareSelection": shared})
 
     async def _status(self, call: Call) -> dict[str, Any]:
         status = self._server.status()

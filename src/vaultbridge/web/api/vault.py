@@ -75,8 +75,7 @@ def add_file_routes(api: PageApi) -> None:
 
     async def open_home(call: PageCall) -> Any:
         home = await show_home(call)
-        if home["index"]["complete"]:
-            searches.load(call)
+        searches.load(call)
         return home
 
     api.get("/home", open_home)
@@ -190,9 +189,9 @@ class Searches:
         self._loading: set[asyncio.Future[None]] = set()
 
     def load(self, call: PageCall) -> None:
-        """Load what a search of this vault needs, once, beside whatever else the page asks for. A first
-        search takes a tenth of a second of processor time more than the next, and a person who opens the page
-        may type at once."""
+        """Load what a search of this vault needs, once, as soon as it is indexed and beside whatever else the
+        page asks for. A first search takes a tenth of a second of processor time more than the next, and a
+        person who opens the page may type at once."""
         if call.vault not in self._loaded:
             self._loaded.add(call.vault)
             loading = asyncio.ensure_future(self._load(call))
@@ -203,7 +202,9 @@ class Searches:
         # Whatever is wrong with the vault, the page's own requests say it.
         with suppress(VaultbridgeError):
             async with self._turns:
-                await call.on_vault(lambda engine: _rank(engine, WARMING, 1, 0))
+                if await call.on_vault(_warm):
+                    return
+        self._loaded.discard(call.vault)
 
     async def answer(self, call: PageCall) -> Any:
         """Both kinds: `ranked` takes words as a person says them, `exact` the app's query language."""
@@ -215,16 +216,24 @@ class Searches:
             raise InvalidArgument(f"The query is longer than {QUERY_CHARS} characters.", argument="q")
         limit = call.number("limit", 30, least=1, most=HITS)
         offset = call.number("offset", 0)
+        if not query.strip():
+            # The page asks so before anybody types.
+            self.load(call)
+            return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
         async with self._turns:
             if call.is_abandoned:
                 raise ApiFailure(503, "ABANDONED", "The caller has gone.")
-            if not query.strip():
-                # The page asks so before anybody types: what a search needs is loaded then.
-                await call.on_vault(lambda engine: _rank(engine, WARMING, 1, 0))
-                return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
             return await call.on_vault(
                 lambda engine: (_search_exactly if kind == "exact" else _rank)(engine, query, limit, offset)
             )
+
+
+def _warm(engine: Engine) -> bool:
+    """False while the index is being built: most of what a search needs is not there yet."""
+    if not engine.queries.fresh_status().complete:
+        return False
+    _rank(engine, WARMING, 1, 0)
+    return True
 
 
 def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]:
