@@ -97,6 +97,7 @@ const seen = {
   decided: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
   activity: () => review().activity.list.querySelectorAll('li').map((row) => row.textContent),
   assistants: () => review().activity.assistants.querySelectorAll('li').map((row) => row.textContent),
+  all: () => (review() ? buttonsOf(review().all).map((one) => one.textContent) : []),
   active: () => app.workspace.getActiveFile()?.path ?? null,
   tabs: () => app.workspace.leaves.map((leaf) => leaf.getViewState().state.file ?? leaf.getViewState().type),
   left: () => ({

@@ -209,6 +209,27 @@ async def test_an_accepted_change_is_undone_from_its_notice(
     assert read(vault) == TEXT
 
 
+async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
+    app: Obsidian, server: Served, vault: Path
+) -> None:
+    calls = [edit(server, "line 2\n", "second\n"), edit(server, "three\n", "3\n", note="Plain.md")]
+    await app.until("cards", "it.length === 2")
+    [take] = await app.until("all", "it.length === 1")
+    assert take.startswith("Accept all 2 of ")
+    await app.do("pressIn", panel="waiting", button=take)
+    sure, _ = await app.until("all", "it.length === 2")
+    await app.do("pressIn", panel="waiting", button=sure)
+    for call in calls:
+        await call
+    assert read(vault) == TEXT.replace("line 2\n", "second\n")
+    assert read(vault, "Plain.md").endswith("3\n")
+    [said] = await app.until("invitations", "it.length === 1 && it[0].includes('Undo all') && it")
+    assert said.startswith("Accepted 2 changes of ")
+    await app.do("pressNotice")
+    await app.until("notices", "it.filter((one) => one.endsWith('is undone.')).length === 2")
+    assert read(vault) == TEXT and read(vault, "Plain.md") == VAULT["Plain.md"]
+
+
 async def test_a_denied_note_is_neither_proposed_nor_mentioned(
     app: Obsidian, server: Served, vault: Path
 ) -> None:
@@ -537,6 +558,8 @@ async def test_what_assistants_do_is_shown_as_it_happens_and_can_be_undone(
     await app.do("filter", value="1")
     rows = await app.until("activity", "it.every((row) => !row.includes('searched'))")
     assert len(rows) == 1
+    await app.do("pressIn", panel="activity", button="Show change 1")
+    await app.until("activity", "it[0].includes('removed: line 2') && it[0].includes('added: second')")
     await app.do("pressIn", panel="activity", button="Undo change 1")
     await app.until("activity", "it.some((row) => row.includes('undid change 1'))")
     assert read(vault) == TEXT

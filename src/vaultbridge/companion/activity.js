@@ -31,8 +31,48 @@ class DecidedPanel {
     if (decided?.reason) row.append(quiet(`“${decided.reason}”`));
     if (decided?.change && !decided.undone)
       row.append(button('Undo', () => void this.companion.undo('undoProposal', { id }), { 'aria-label': `Undo ${subjectOf(proposal)}` }));
+    if (decided?.change) addChange(this.make, this.companion, row, decided.change);
     return row;
   }
+}
+
+/** A button that shows what a change did to the notes, and hides it again.
+ * @param {Maker} make @param {Companion} companion @param {HTMLElement} row @param {number} change */
+function addChange(make, companion, row, change) {
+  const { el, quiet } = make;
+  /** @type {HTMLElement | null} */
+  let shown = null;
+  const button = make.button('Show', () => void press(), { 'aria-label': `Show change ${change}`, 'aria-expanded': 'false' });
+  const press = async () => {
+    const isOpen = shown !== null;
+    shown?.remove();
+    shown = isOpen ? null : el('div', {}, quiet('Reading…'));
+    button.textContent = isOpen ? 'Show' : 'Hide';
+    button.setAttribute('aria-expanded', String(!isOpen));
+    if (!shown) return;
+    row.append(shown);
+    const place = shown;
+    try {
+      const { files, moreFiles } = await companion.connection.ask('change', { change });
+      place.replaceChildren(...files.map((/** @type {ProposedFile} */ file) => drawFile(make, file)), ...(moreFiles ? [quiet(`And ${counted(moreFiles, 'more file')}.`)] : []));
+    } catch (error) {
+      place.replaceChildren(quiet(/** @type {Error} */ (error).message));
+    }
+  };
+  row.append(' ', button);
+}
+
+/** @param {Maker} make @param {ProposedFile} file */
+function drawFile(make, file) {
+  const { el, quiet } = make;
+  const lines = file.hunks.flatMap((hunk) => {
+    const marks = markPairs(hunk.lines);
+    return hunk.lines.map((line, index) => drawLine(make, /** @type {' ' | '-' | '+'} */ (line[0]), marks.get(index) ?? [[line.slice(1), false]]));
+  });
+  const cut = lines.length > LINES_DRAWN ? [quiet('The rest is not shown here.')] : [];
+  const empty = file.text ? 'Its text stays the same, or is too long to be shown here.' : 'Not a text.';
+  return el('section', { 'aria-label': file.path }, el('h5', {}, `${file.path} (${file.was && file.was !== file.path ? `moved from ${file.was}` : file.change})`),
+    ...(lines.length ? [el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `Lines of ${file.path}` }, ...lines.slice(0, LINES_DRAWN))] : [quiet(empty)]), ...cut);
 }
 
 /** What the activity can be filtered by. @type {[string, string[]][]} */
@@ -108,12 +148,15 @@ class ActivityPanel {
   /** @param {Entry} entry */
   #row(entry) {
     const { el, button } = this.make;
-    const failed = entry.ok ? '' : ` (failed: ${entry.error})`;
+    // A person has said no: that is no failure, and the words say it.
+    const isRejected = entry.kind === 'propose' && entry.error === 'PERMISSION_DENIED';
+    const failed = entry.ok || isRejected ? '' : ` (failed: ${entry.error})`;
     const row = el('li', {}, el('strong', {}, entry.assistant.name), ` ${entry.words}${failed} `,
       el('span', { class: 'vaultbridge-quiet' }, clock(entry.at)));
     const { change } = entry;
     if (entry.canUndo && change !== null)
       row.append(' ', button('Undo', () => void this.companion.undo('undoChange', { change }), { 'aria-label': `Undo change ${change}` }));
+    if (change !== null && change > 0) addChange(this.make, this.companion, row, change);
     return row;
   }
 

@@ -311,13 +311,30 @@ class Companion extends obsidian.Plugin {
     if (panel === 'waiting') leaf.view.focusFirst();
   }
 
-  /** @param {Proposal} proposal */
-  async accept(proposal) {
-    await this.#decide(proposal, async () => {
+  /** Whether it was written. `alone`: the person is told of it.
+   * @param {Proposal} proposal @param {{alone?: boolean}} [how] */
+  async accept(proposal, { alone = true } = {}) {
+    return this.#decide(proposal, async () => {
       const { id, seen, choices, now } = proposal;
       // The bridge and Claude Code write the file. Text that is not saved yet must be in it first, or one of the two is lost.
       for (const { path, was } of now.files) if (await isUnsaved(this.app, was || path)) await saveNote(this.app, was || path);
       return this.connection.ask('decide', { id, action: 'accept', hash: seen, files: choices });
+    }, alone);
+  }
+
+  /** Accept every change of one assistant as it is shown; what no longer fits, or was begun to be edited, is left.
+   * @param {string} assistant */
+  async acceptAll(assistant) {
+    const all = [...this.proposals.values()].filter(({ now }) => now.assistant === assistant);
+    /** @type {string[]} */
+    const written = [];
+    for (const proposal of all.filter((one) => !one.isStuck && !one.isEdited && !one.isEmpty && hasTexts(one.now)))
+      if (await this.accept(proposal, { alone: false })) written.push(proposal.id);
+    const left = all.filter(({ id }) => this.proposals.has(id)).length;
+    const text = `Accepted ${counted(all.length - left, 'change')} of ${this.nameOf(assistant)}.${left ? ` ${left} still to be looked at.` : ''}`;
+    if (!written.length) return void new obsidian.Notice(text);
+    this.#tell(text, 'Undo all', async () => {
+      for (const id of written.reverse()) await this.undo('undoProposal', { id });
     });
   }
 
@@ -327,8 +344,8 @@ class Companion extends obsidian.Plugin {
   }
 
   /** @param {Proposal} proposal @param {() => Promise<any>} act */
-  async #decide(proposal, act) {
-    if (proposal.deciding) return;
+  async #decide(proposal, act, alone = true) {
+    if (proposal.deciding) return false;
     proposal.deciding = true;
     this.#redraw(proposal);
     try {
@@ -337,14 +354,16 @@ class Companion extends obsidian.Plugin {
         proposal.deciding = false;
         this.#showAgain(proposal, answer.proposal, answer.text);
         this.#reviews().forEach((view) => view.say(answer.text));
-        return;
+        return false;
       }
       const { id, subject } = proposal;
       this.#over(id, answer.outcome, answer.outcome === 'note-changed' ? OUTCOMES['note-changed'] : answer.outcome);
-      if (answer.change) this.#tell(`${subject}: ${answer.text}`, 'Undo', () => void this.undo('undoProposal', { id }));
+      if (answer.change && alone) this.#tell(`${subject}: ${answer.text}`, 'Undo', () => void this.undo('undoProposal', { id }));
+      return answer.change > 0;
     } catch (error) {
       proposal.deciding = false;
       this.#complain(error);
+      return false;
     } finally {
       this.#redraw(proposal);
     }

@@ -208,39 +208,38 @@ class Card {
     for (const [index, line] of hunk.lines.entries()) {
       if (this.room-- <= 0) break;
       const [sign, text] = [line[0], line.slice(1)];
-      if (sign === '-' || sign === '+') rows.push(this.#row(sign, marks.get(index) ?? [[text, false]], at[sign] === open[sign]));
-      else rows.push(this.#row(' ', [[text, false]], false));
+      if (sign === '-' || sign === '+') rows.push(drawLine(this.make, sign, marks.get(index) ?? [[text, false]], at[sign] === open[sign]));
+      else rows.push(drawLine(this.make, ' ', [[text, false]]));
       if (sign !== '+') at['-']++;
       if (sign !== '-') at['+']++;
     }
     return rows;
   }
+}
 
-  /** @param {' ' | '-' | '+'} sign @param {Piece[]} pieces @param {boolean} isOpen whether the line has no end */
-  #row(sign, pieces, isOpen) {
-    const { el } = this.make;
-    const [kind, heard, tag] = { ' ': ['same', '', 'span'], '-': ['minus', 'removed: ', 'del'], '+': ['plus', 'added: ', 'ins'] }[sign];
-    const content = pieces.map(([text, changed]) => el(changed ? tag : 'span', {}, ...this.#visible(text)));
-    if (isOpen) content.push(el('span', { class: 'vaultbridge-unseen' }, 'no line end'));
-    return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
-      el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign === '-' ? '−' : sign),
-      el('span', { class: 'vaultbridge-text' },
-        ...(heard ? [el('span', { class: 'vaultbridge-heard' }, heard)] : []), ...content));
-  }
+/** @param {Maker} make @param {' ' | '-' | '+'} sign @param {Piece[]} pieces @param {boolean} [isOpen] whether the line has no end */
+function drawLine(make, sign, pieces, isOpen = false) {
+  const { el } = make;
+  const [kind, heard, tag] = { ' ': ['same', '', 'span'], '-': ['minus', 'removed: ', 'del'], '+': ['plus', 'added: ', 'ins'] }[sign];
+  const content = pieces.map(([text, changed]) => el(changed ? tag : 'span', {}, ...showUnseen(make, text)));
+  if (isOpen) content.push(el('span', { class: 'vaultbridge-unseen' }, 'no line end'));
+  return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
+    el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign === '-' ? '−' : sign),
+    el('span', { class: 'vaultbridge-text' },
+      ...(heard ? [el('span', { class: 'vaultbridge-heard' }, heard)] : []), ...content));
+}
 
-  /** @param {string} text */
-  #visible(text) {
-    const { el } = this.make;
-    /** @type {(Node | string)[]} */
-    const parts = [];
-    let at = 0;
-    for (const found of text.matchAll(UNSEEN)) {
-      const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
-      parts.push(text.slice(at, found.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
-      at = found.index + found[0].length;
-    }
-    return [...parts, text.slice(at)];
+/** A text with names for what cannot be seen in it. @param {Maker} make @param {string} text */
+function showUnseen({ el }, text) {
+  /** @type {(Node | string)[]} */
+  const parts = [];
+  let at = 0;
+  for (const found of text.matchAll(UNSEEN)) {
+    const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
+    parts.push(text.slice(at, found.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
+    at = found.index + found[0].length;
   }
+  return [...parts, text.slice(at)];
 }
 
 /** What differs within lines, by their place among the hunk's lines: each removed line of a run and the added line at
@@ -295,11 +294,12 @@ class ReviewView extends obsidian.ItemView {
       ['activity', make.button('Activity', () => this.showPanel('activity'))],
     ]);
     this.empty = make.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
+    this.all = make.el('div', { class: 'vaultbridge-buttons' });
     this.list = make.el('div');
     this.decided = new DecidedPanel(make, this.companion);
     this.activity = new ActivityPanel(make, this.companion);
     this.panels = new Map([
-      ['waiting', make.el('div', {}, this.empty, this.list)],
+      ['waiting', make.el('div', {}, this.empty, this.all, this.list)],
       ['decided', this.decided.element],
       ['activity', this.activity.element],
     ]);
@@ -353,6 +353,26 @@ class ReviewView extends obsidian.ItemView {
     this.empty.hidden = size > 0;
     const tab = this.tabs?.get('waiting');
     if (tab) tab.textContent = size ? `Waiting (${size})` : 'Waiting';
+    this.#drawAll(connected);
+  }
+
+  /** For each assistant that proposes several changes, a button that takes all of them after a second press.
+   * @param {boolean} connected @param {string} [asked] the assistant whose button was pressed */
+  #drawAll(connected, asked = '') {
+    if (!this.make || !this.all) return;
+    const { button } = this.make;
+    const { companion } = this;
+    const by = new Map();
+    for (const { now } of companion.proposals.values()) by.set(now.assistant, (by.get(now.assistant) ?? 0) + 1);
+    const buttons = [...by].filter(([, count]) => count > 1 && connected).flatMap(([assistant, count]) => {
+      const name = companion.nameOf(assistant);
+      if (assistant !== asked) return [button(`Accept all ${count} of ${name}`, () => this.#drawAll(connected, assistant))];
+      return [button(`Accept ${count} without looking at each`, () => void companion.acceptAll(assistant), { class: 'mod-cta' }),
+        button('Cancel', () => this.#drawAll(connected))];
+    });
+    this.all.replaceChildren(...buttons);
+    this.all.hidden = !buttons.length;
+    if (asked) buttons[0]?.focus();
   }
 
   /** Draw a proposal, for the first time or again. @param {Proposal} proposal */

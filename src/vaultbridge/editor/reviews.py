@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vaultbridge.editor.diffs import CloseReason, Diff
 from vaultbridge.engine import Engine
-from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.outcome import Outcome, PlannedFile
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
 from vaultbridge.review.model import Decided, Proposal, ProposalVersion, ProposedFile, Status
@@ -40,6 +40,9 @@ NAME_CHARS: Final = 200
 
 LISTED: Final = 500
 """The most proposals in one list."""
+
+CHANGED_FILES: Final = 50
+"""The files of one change whose texts are sent: nobody reads more of them in a row."""
 
 log = logging.getLogger("vaultbridge.review")
 
@@ -140,6 +143,20 @@ class Reviews:
     async def undo_change(self, number: int, *, by: str) -> Outcome:
         """Undo any change of the vault. Raises EditRefused when the notes have changed since."""
         return await asyncio.to_thread(self._engine.undo, number, actor=by)
+
+    async def show_change(self, number: int) -> ProposalVersion:
+        """What a change of the journal did to the files that a person may see, in the form of a proposal."""
+
+        def read() -> ProposalVersion:
+            _, files = self._engine.history.change(number)
+            shown = [
+                # A moved file has no content here.
+                PlannedFile(one.path, one.change, one.was, one.before, one.after, one.change != "moved")
+                for one in files[:CHANGED_FILES]
+            ]
+            return ProposalVersion(tuple(shown), more=len(files) - len(shown))
+
+        return await asyncio.to_thread(read)
 
     # Diffs of Claude Code (`editor.diffs.DiffArchive`).
 

@@ -24,7 +24,8 @@ PLACES = {"cli": "terminal"}
 
 
 REVIEW_METHODS = (
-    "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "review", "setReview",
+    "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "change", "review",
+    "setReview",
 )  # fmt: skip
 """The requests that `ReviewMethods` answers."""
 
@@ -138,9 +139,16 @@ class ReviewMethods:
         return {"change": int(outcome.change_id or 0), "text": f"{asked.id} is undone."}
 
     async def undo_change(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.UndoChange)
+        asked = wire.parse_params(call.params, review_wire.NamedChange)
         outcome = await self._reviews().undo_change(asked.change, by=self._by)
         return {"change": int(outcome.change_id or 0), "text": f"Change {asked.change} is undone."}
+
+    async def show_change(self, call: Call) -> dict[str, Any]:
+        """A change of the journal, file by file, as a proposal shows its files."""
+        asked = wire.parse_params(call.params, review_wire.NamedChange)
+        version = await self._reviews().show_change(asked.change)
+        files = review_wire.encode_files(version, wire.MESSAGE_CHARS)
+        return {"change": asked.change, "files": files, "moreFiles": version.more}
 
     async def review(self, call: Call) -> dict[str, Any]:
         return review_wire.encode_review(await self._reviews().policy())
@@ -157,6 +165,7 @@ class ReviewMethods:
             "decide": self.decide,
             "undoProposal": self.undo_proposal,
             "undoChange": self.undo_change,
+            "change": self.show_change,
             "review": self.review,
             "setReview": self.set_review,
         }

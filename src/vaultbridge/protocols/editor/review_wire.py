@@ -59,7 +59,7 @@ class Preview(EditorParams, frozen=True):
     files: tuple[FileChoice, ...] = ()
 
 
-class UndoChange(EditorParams, frozen=True):
+class NamedChange(EditorParams, frozen=True):
     change: int
 
 
