@@ -9,7 +9,7 @@ type Keys = [string, string][];
 const EVERYWHERE: Keys = [
   [`${MOD} K`, 'Go to a note or view; begin a note'],
   ['/', 'Search the vault'],
-  ['?', 'These keys'],
+  ['?', 'Show these keys'],
 ];
 
 const VIEWS: Record<string, Keys> = {
@@ -19,7 +19,7 @@ const VIEWS: Record<string, Keys> = {
     ['Enter', 'Open'],
     ['E', 'Edit the note'],
     ['F2', 'Rename or move it'],
-    ['O', 'To the outline and the links'],
+    ['O', 'Go to the outline and the links'],
     [`${MOD} S`, 'Save'],
     ['Esc', 'Leave the search, or the editor when everything is saved'],
     ['Esc Tab', 'Leave the editor with unsaved text; Tab alone indents'],

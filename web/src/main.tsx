@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   const root = document.getElementById('app');
   if (!root) return;
   root.replaceChildren();
-  if (!found) live.state.set({ word: 'refused', why: why || 'This page needs its token.' });
+  if (!found) live.state.set({ word: 'refused', why });
   render(<Shell />, root);
   if (found) live.connect();
 }

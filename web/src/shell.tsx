@@ -4,7 +4,7 @@ import type { FunctionComponent, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { live, type LiveState } from './lib/live';
 import { href, HOME, navigate, type Route, route } from './lib/router';
-import { dismiss, Empty, Failure, Icon, type IconName, Loading, notices, said, titled } from './lib/ui';
+import { copyText, dismiss, Empty, Failure, Icon, type IconName, Loading, notices, said, titled } from './lib/ui';
 import { useValue } from './lib/value';
 import { badges } from './badges';
 import { Help } from './help';
@@ -29,7 +29,7 @@ const VIEWS: Entry[] = [
 ];
 
 /** Addresses that belong to the Vault view. */
-const WITHIN_VAULT = ['note', 'folder', 'search', 'tag'];
+const WITHIN_VAULT = ['note', 'folder', 'search'];
 
 export function Shell(): JSX.Element {
   const now = useValue(route);
@@ -60,7 +60,8 @@ export function Shell(): JSX.Element {
             {hello?.vaults.map((one) => <option key={one} value={one}>{one}</option>)}
           </select>
         )}
-        <nav class="views" aria-label="Views">
+        {/* Without access they would all say the same. */}
+        <nav class="views" aria-label="Views" hidden={state.word === 'refused'}>
           {VIEWS.map((one) => (
             <a key={one.name} href={href(one.name)} aria-current={one.name === name ? 'page' : undefined}>
               <Icon name={one.icon} />
@@ -93,16 +94,16 @@ function Badge({ name }: { name: string }): JSX.Element | null {
 }
 
 function ConnectionState({ state }: { state: LiveState }): JSX.Element {
-  const words = { starting: 'Connecting…', connected: 'Connected', limited: 'Limited access', lost: 'Not connected.', refused: 'Access denied.' };
-  const more = state.word === 'lost' ? ` Trying again in ${state.seconds} s.` : '';
-  return <p id="state" class="state" role="status" data-state={state.word}><span>{words[state.word]}{more}</span></p>;
+  const words = { starting: 'Connecting…', connected: 'Connected', limited: 'Limited access', lost: 'Not connected.', refused: 'No access' };
+  return <p id="state" class="state" role="status" data-state={state.word}><span>{words[state.word]}{state.word === 'lost' && <span class="state-more"> Trying again in {state.seconds} s.</span>}</span></p>;
 }
 
 function NoAccess({ why }: { why: string }): JSX.Element {
   return (
-    <Empty alone icon="warning" title="This page needs its link">
-      <p role="alert">{why}</p>
-      <p>Open the link that <code>vaultbridge serve</code> printed, or run <code>vaultbridge page VAULT</code> to print it again.</p>
+    <Empty alone icon="link" title="Open this page with its link">
+      <p role="alert">{why || 'Your notes are private: the page opens with a link that only you have.'}</p>
+      <p>Run this in a terminal, with the folder of your vault. It opens the page:</p>
+      <p class="copied"><code>vaultbridge page VAULT --open</code><button type="button" onClick={() => copyText('vaultbridge page VAULT --open')} aria-label="Copy the command">Copy</button></p>
     </Empty>
   );
 }

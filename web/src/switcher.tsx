@@ -8,7 +8,7 @@ import { complain, Icon, type IconName, isTyping, MOD, withMod } from './lib/ui'
 import { useValue } from './lib/value';
 import { opened } from './vault/opened';
 import { files, findByName, loadFiles } from './vault/files';
-import { folderOf, kindOf, type Saved, titleOf } from './vault/types';
+import { folderOf, iconOf, type Saved, titleOf } from './vault/types';
 
 const NOTES = 12; // which fit on a small screen with what comes after them
 
@@ -73,7 +73,7 @@ function Chooser({ places, close }: { places: Place[]; close: () => void }): JSX
     const paths = all?.paths ?? [];
     const known = new Set(paths);
     const chosen = words ? findByName(paths, words, NOTES) : recent.filter((path) => known.has(path)).slice(0, NOTES);
-    const found: Row[] = chosen.map((path) => ({ key: path, icon: kindOf(path) === 'canvas' ? 'canvas' : kindOf(path) === 'base' ? 'base' : kindOf(path) === 'note' ? 'note' : 'file', title: titleOf(path), detail: folderOf(path), act: () => go(href('note', path)) }));
+    const found: Row[] = chosen.map((path) => ({ key: path, icon: iconOf(path), title: titleOf(path), detail: folderOf(path), act: () => go(href('note', path)) }));
     for (const { name, title, icon } of places) if (words && title.toLowerCase().startsWith(words.toLowerCase())) found.push({ key: `/${name}`, icon, title, detail: 'View', act: () => go(href(name)) });
     if (!words) return found;
     found.push({ key: '/search', icon: 'search', title: `Search all notes for “${words}”`, detail: '', act: () => go(href('search', '', { q: words })) });

@@ -70,8 +70,8 @@ function One({ one, disabled, pausedAll }: { one: Assistant; disabled: boolean; 
       <h3>{one.name}{isPaused && (one.connected || one.paused) && <span class="tag">{one.connected ? 'paused' : 'cut off'}</span>}</h3>
       <p>{one.did || (one.connected ? 'has done nothing yet' : 'did nothing')}</p>
       {one.running.length > 0 && <p class="quiet">at work: {one.running.join(', ')}</p>}
-      <p class="quiet">{[one.via, one.version && `${one.client} ${one.version}`, one.token && `token “${one.token.name}”`, from].filter(Boolean).join(' · ')}</p>
       <p class="quiet">{one.connected ? `connected ${ago(one.since)}` : `left ${ago(one.ended ?? one.since)}`} · {plural(one.calls, 'call')}{one.failed > 0 && `, ${one.failed} failed`}</p>
+      <p class="quiet assistant-from">{[one.via, one.version && `${one.client} ${one.version}`, one.token && `token “${one.token.name}”`, from].filter(Boolean).join(' · ')}</p>
       <div class="assistant-acts">
         {(one.connected || one.paused) && (one.paused ? <button type="button" disabled={disabled} onClick={() => void act('resume', one)}>Resume</button>
           : !pausedAll && <button type="button" disabled={disabled} onClick={() => void act('pause', one)}><Icon name="pause" />Pause</button>)}

@@ -147,12 +147,12 @@ function Line({ entry, disabled, undone }: { entry: Entry; disabled: boolean; un
   const [open, setOpen] = useState(false);
   const hasChange = entry.change !== null && entry.change > 0;
   return (
-    <li class="entry" data-kind={entry.kind} data-ok={entry.ok}>
+    <li class="entry" data-kind={entry.kind} data-ok={entry.ok || isRejected(entry)}>
       <time dateTime={new Date(entry.at * 1000).toISOString()}>{clock(entry.at)}</time>
       <Icon name={ICONS[entry.kind] ?? 'activity'} />
       <div class="entry-words">
         <p><strong>{entry.assistant.name}</strong> {worded(entry)}</p>
-        {!entry.ok && <p class="entry-bad">{entry.error === 'PAUSED' ? 'Refused: you had paused it.' : `Failed: ${entry.error.toLowerCase().replaceAll('_', ' ') || 'an error'}.`}</p>}
+        {!entry.ok && !isRejected(entry) && <p class="entry-bad">{entry.error === 'PAUSED' ? 'Refused: you had paused it.' : `Failed: ${entry.error.toLowerCase().replaceAll('_', ' ') || 'an error'}.`}</p>}
         {entry.undoneBy !== null && <p class="quiet">Undone by change {entry.undoneBy}.</p>}
       </div>
       <div class="entry-acts">
@@ -165,6 +165,9 @@ function Line({ entry, disabled, undone }: { entry: Entry; disabled: boolean; un
     </li>
   );
 }
+
+/** A person has said no: that is no failure, and the words say it. */
+const isRejected = ({ kind, error }: Entry): boolean => kind === 'propose' && error === 'PERMISSION_DENIED';
 
 /** The words of an entry, with its first paths as links. */
 function worded(entry: Entry): (JSX.Element | string)[] {

@@ -27,11 +27,15 @@ export function simulate(count: number, edges: ArrayLike<number>, near: Float32A
   const links = [];
   for (let i = 0; i + 1 < edges.length; i += 2) links.push({ source: edges[i] ?? 0, target: edges[i + 1] ?? 0 });
   const steps = known * 2 > count ? STEPS_FROM_NEAR : STEPS;
+  const isLinked = new Uint8Array(count);
+  for (let i = 0; i < edges.length; i++) isLinked[edges[i] ?? 0] = 1;
+  // What nothing holds would be driven far away by all the others, and the picture be small and off its middle.
+  const pull = (_: SimulationNodeDatum, i: number): number => (isLinked[i] ? 0.045 : 0.14);
   const simulation = forceSimulation(nodes)
     .force('apart', forceManyBody().strength(-40).theta(1.2))
     .force('link', forceLink(links).distance(34))
-    .force('x', forceX().strength(0.045))
-    .force('y', forceY().strength(0.045))
+    .force('x', forceX().strength(pull))
+    .force('y', forceY().strength(pull))
     .alpha(steps === STEPS ? 1 : 0.3)
     .alphaDecay(1 - 0.001 ** (1 / steps))
     .stop();

@@ -28,7 +28,9 @@ const unseen = highlightSpecialChars({
 
 const theme = EditorView.theme({
   '&': { background: 'transparent', color: 'var(--ink)', fontSize: '.85rem' },
-  '&.cm-focused': { outline: '2px solid var(--main)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
+  // Above the colours of the lines, which would cover an outline.
+  '&.cm-focused::after': { content: '""', position: 'absolute', inset: '0', zIndex: '5', border: '2px solid var(--main)', pointerEvents: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
   '.cm-content': { padding: '.4rem 0', caretColor: 'var(--ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },

@@ -28,7 +28,7 @@ export async function takeToken(): Promise<string> {
     const response = await fetch('/page/code', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code }) });
     const answer = await response.json();
     if (response.ok) sessionStorage.setItem(KEY, answer.token);
-    else return String(answer.error?.message ?? '');
+    else return response.status === 403 || response.status === 401 ? 'This link was used already, or is too old.' : String(answer.error?.message ?? '');
   } catch {
     return 'The server cannot be reached at the moment.';
   }

@@ -5,11 +5,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Value } from './value';
 
 // Icons: 24 by 24, drawn with lines. They carry no meaning alone; a name stands beside them or in a label.
-const ICONS = {
+export const ICONS = {
   vault: 'M4 6.5A2.5 2.5 0 0 1 6.5 4H18v16H6.5A2.5 2.5 0 0 1 4 17.5zM4 17.5A2.5 2.5 0 0 1 6.5 15H18M9 8h5',
   graph: 'M6 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM18 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM9 20a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM7.9 6.4l8.2 1.2M6.5 8l2 8M16.6 9.5l-6.2 7',
   activity: 'M3 12h4l3-7 4 14 3-7h4',
   review: 'M5 4h14v16H5zM8.5 9h7M8.5 13h4M13 16.5l1.5 1.5 3-3.5',
+  bell: 'M6 17V11a6 6 0 0 1 12 0v6l1.500 1.500h-15zM10 21h4',
   settings: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 9.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM9 19.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5z',
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.3 15.3 20 20',
   note: 'M6 3.5h8l4 4v13H6zM14 3.5v4h4M9 12h6M9 15.5h6',
@@ -37,6 +38,12 @@ const ICONS = {
   plus: 'M12 5v14M5 12h14',
   more: 'M6 12v.01M12 12v.01M18 12v.01',
   help: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM9.500 9.500a2.500 2.500 0 1 1 3.700 2.200c-.8.450-1.200.9-1.200 1.800M12 16.500v.01',
+  tip: 'M9 18h6M10 21h4M12 3a6 6 0 0 0-3.500 10.900c.7.550 1 1.100 1 2.100h5c0-1 .3-1.550 1-2.100A6 6 0 0 0 12 3z',
+  stop: 'M8 3h8l5 5v8l-5 5H8l-5-5V8zM9 9l6 6M15 9l-6 6',
+  task: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12.200l2.800 2.800L16 9.500',
+  list: 'M9 6h11M9 12h11M9 18h11M4.500 6v.01M4.500 12v.01M4.500 18v.01',
+  quote: 'M10 7H5v6h5zM10 13c0 2.500-1.500 4-4 4.500M19 7h-5v6h5zM19 13c0 2.500-1.500 4-4 4.500',
+  info: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 11v5.500M12 7.500v.01',
   copy: 'M9 9h10v11H9zM5 15V4h10',
   out: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
   today: 'M4 6h16v14H4zM4 10h16M8 3v4M16 3v4M12 13.500v3',
@@ -91,7 +98,7 @@ export function Failure({ error, retry, waits = false }: { error: Error; retry?:
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />
-      <p>{error.message}</p>
+      <p>{error.message}{retry && !waits && 'status' in error && error.status === 0 ? ' The page goes on by itself when it is back.' : ''}</p>
       {retry && <button type="button" onClick={retry}>Try again</button>}
     </div>
   );

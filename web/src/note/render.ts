@@ -2,6 +2,7 @@
 
 import { api, ApiError } from '../lib/api';
 import { href } from '../lib/router';
+import { ICONS, type IconName } from '../lib/ui';
 import { kindOf, type NoteData, type Target, titleOf } from '../vault/types';
 import { MARK, sanitize } from './sanitize';
 import { type Env, type Mark, newEnv, toPieces } from './syntax';
@@ -25,8 +26,14 @@ export interface Rendering {
   base?: ((place: HTMLElement, path: string, block: number, view: string) => void) | undefined;
 }
 
-const PIECE_CHARS = 60_000; // drawn at once: more than nearly all notes have, and no longer than a blink
+const PIECE_CHARS = 24_000; // drawn at once: more than most notes have, and no longer than a blink
 const TURN_MS = 30; // of drawing, before the browser may show it and a person scroll
+const LINE_CHARS = 90; // in one line on a wide screen
+const LINE_PX = 27;
+const KNOWN_NOTES = 50; // long notes whose heights are remembered: those that Back may lead to
+
+/** How high the pieces of long notes were when they were last shown. */
+const known = new Map<string, number[]>();
 
 /** A text that is being drawn: of a long one the beginning is there at once, and the rest follows. */
 export interface Drawing {
@@ -35,11 +42,16 @@ export interface Drawing {
   end: () => void;
 }
 
-/** Draws a text into `place`. */
+/** Draws a text into `place`. All pieces after the first are laid out by the browser when they come near to what is in sight:
+ * otherwise each would make it lay out all that are there already. Until then they are as high as they were, or as it seems. */
 export function render(place: HTMLElement, text: string, rendering: Rendering): Drawing {
   const env = newEnv(rendering.offset, rendering.breaks);
-  const pieces = toPieces(text.replace(/\r\n?/g, '\n'), env, PIECE_CHARS);
+  const source = text.replace(/\r\n?/g, '\n');
+  const pieces = toPieces(source, env, PIECE_CHARS);
   const embeds = { left: EMBEDS };
+  const rest: HTMLElement[] = [];
+  const heights = (rendering.depth === 0 && known.get(rendering.path)) || [];
+  let lines: string[] | null = null;
   let drawn = 0;
   let timer = 0;
   const next = (): void => {
@@ -47,7 +59,17 @@ export function render(place: HTMLElement, text: string, rendering: Rendering): 
     if (done) return void (drawn = Infinity);
     const fragment = sanitize(value.html);
     enliven(fragment, env, rendering, embeds);
-    place.append(fragment);
+    if (drawn) {
+      const piece = document.createElement('div');
+      piece.className = 'md-piece';
+      lines ??= source.split('\n');
+      const own = lines.slice(drawn - rendering.offset, value.line - rendering.offset);
+      const guess = own.reduce((sum, line) => sum + (line.trim() ? Math.ceil(line.length / LINE_CHARS) : 0.5) * LINE_PX, 0);
+      piece.style.containIntrinsicBlockSize = `auto ${heights[rest.length] ?? Math.round(guess)}px`;
+      piece.append(fragment);
+      rest.push(piece);
+      place.append(piece);
+    } else place.append(fragment);
     drawn = value.line;
   };
   const goOn = (): void => {
@@ -62,7 +84,13 @@ export function render(place: HTMLElement, text: string, rendering: Rendering): 
     reach: (line) => {
       while (drawn <= line) next();
     },
-    end: () => clearTimeout(timer),
+    end: () => {
+      clearTimeout(timer);
+      if (rendering.depth || !rest.length) return;
+      known.delete(rendering.path);
+      known.set(rendering.path, rest.map((piece) => piece.offsetHeight));
+      if (known.size > KNOWN_NOTES) known.delete(known.keys().next().value ?? '');
+    },
   };
 }
 
@@ -72,9 +100,12 @@ export function renderNote(place: HTMLElement, note: NoteData, rest: Pick<Render
   const body = lines.slice(note.bodyLine - 1).join('\n');
   const offset = note.bodyLine - 1 + note.firstLine;
   const drawing = render(place, body, { path: note.path, links: note.links, hash: note.readOnly ? '' : note.hash, offset, breaks: note.breaks, ...rest });
-  // The title is above already; it stays there for those who listen.
+  // The title is above already. The heading stays as a place that links lead to.
   const first = place.firstElementChild;
-  if (!rest.depth && first?.tagName === 'H1' && first.textContent?.trim() === titleOf(note.path)) first.classList.add('md-same');
+  if (!rest.depth && first?.tagName === 'H1' && first.textContent?.trim() === titleOf(note.path)) {
+    first.classList.add('md-same');
+    if (!first.querySelector('a, input')) first.setAttribute('aria-hidden', 'true');
+  }
   return drawing;
 }
 
@@ -90,6 +121,7 @@ function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering, emb
     node.dataset.line = node.dataset.mdLine?.slice(MARK.length + 1) ?? '';
     node.removeAttribute('data-md-line');
   }
+  for (const title of fragment.querySelectorAll('.md-callout-title')) title.prepend(calloutIcon(title.parentElement?.className ?? ''));
   // Each block is written in the direction of its own text, lists and quotations with their marks; code never turns.
   for (const block of fragment.children) if (!block.matches('.md-code')) block.setAttribute('dir', 'auto');
   for (const table of fragment.querySelectorAll<HTMLElement>('.md-table, .md-code')) table.tabIndex = 0;
@@ -113,6 +145,25 @@ function enlivenOne(node: HTMLElement, mark: Mark, rendering: Rendering): void {
     case 'embed':
       return embed(node, mark, rendering);
   }
+}
+
+const CALLOUTS: [RegExp, IconName][] = [
+  [/-(?:tip|hint|important)\b/, 'tip'], [/-(?:success|check|done)\b/, 'check'], [/-(?:warning|caution|attention)\b/, 'warning'],
+  [/-(?:question|help|faq)\b/, 'help'], [/-(?:failure|fail|missing|danger|error|bug)\b/, 'stop'], [/-(?:todo)\b/, 'task'],
+  [/-(?:example|abstract|summary|tldr)\b/, 'list'], [/-(?:quote|cite)\b/, 'quote'], [/-note\b/, 'edit'],
+];
+
+/** A note's own markup holds no drawing, so it is made here. */
+function calloutIcon(className: string): SVGElement {
+  const name = CALLOUTS.find(([kind]) => kind.test(className))?.[1] ?? 'info';
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('class', 'icon');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  path.setAttribute('d', ICONS[name]);
+  svg.append(path);
+  return svg;
 }
 
 function anchor(address: string, text: string, className: string): HTMLAnchorElement {

@@ -318,6 +318,9 @@ markdown.block.ruler.before('reference', 'footnote', definition, { alt: ['paragr
 markdown.core.ruler.after('block', 'callouts', callouts);
 markdown.core.ruler.after('callouts', 'tasks', tasks);
 markdown.core.ruler.push('after_text', afterText);
+// Blocks are found in the whole text, because a definition at its end counts everywhere; their text is read piece by piece.
+const pause = (): void => undefined;
+markdown.core.ruler.before('inline', 'pause', pause);
 
 // Text stops at characters that begin something; markdown-it's own set lacks ours.
 const STOPS = /[\n$%&*+\-:<=>@[\]\\^_`{}~#!|"'().,;/?]/g;
@@ -398,21 +401,29 @@ markdown.renderer.rules.table_close = () => '</table></div>';
 export interface Piece {
   html: string;
   line: number;
-  isLast: boolean;
 }
 
 /** The markup of a text, in pieces of about so many characters, and what it collected. It is not safe yet: `sanitize` comes
  * next. */
 export function* toPieces(text: string, env: Env, chars: number): Generator<Piece> {
-  const tokens = markdown.parse(text, env as never);
+  const state = new markdown.core.State(text, markdown, env as never);
+  const rules = markdown.core.ruler.getRules('');
+  const middle = rules.indexOf(pause);
+  for (const rule of rules.slice(0, middle)) rule(state);
+  const { tokens } = state;
+  const finish = (from: number, to: number): string => {
+    state.tokens = tokens.slice(from, to);
+    for (const rule of rules.slice(middle)) rule(state);
+    return markdown.renderer.render(state.tokens, markdown.options, env as never);
+  };
   let [start, size, depth, line] = [0, 0, 0, 0];
   for (const [at, token] of tokens.entries()) {
     size += token.content.length;
     depth += token.nesting;
     if (token.map) line = Math.max(line, token.map[1]);
     if (depth || size < chars || at === tokens.length - 1) continue;
-    yield { html: markdown.renderer.render(tokens.slice(start, at + 1), markdown.options, env as never), line: line + env.offset, isLast: false };
+    yield { html: finish(start, at + 1), line: line + env.offset };
     [start, size] = [at + 1, 0];
   }
-  yield { html: markdown.renderer.render(tokens.slice(start), markdown.options, env as never) + footnoteList(env), line: Infinity, isLast: true };
+  yield { html: finish(start, tokens.length) + footnoteList(env), line: Infinity };
 }

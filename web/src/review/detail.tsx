@@ -159,8 +159,8 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
         <a class="detail-back" href={href('review')}><Icon name="right" />All proposals</a>
         <h2 id="proposal-title" tabIndex={-1}>{deed(proposal)} {what(proposal)}</h2>
         <p class="quiet">
-          <strong>{knownName(proposal.assistant)}</strong>{proposal.token && ` (token “${proposal.token}”)`} asks with {proposal.label && proposal.label !== proposal.tool ? `${proposal.tool}, ${proposal.label}` : proposal.tool}, {ago(proposal.at)}. Waits because {why(proposal.reason)}
-          {proposal.expires ? `, until ${new Date(proposal.expires * 1000).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}` : ''}.
+          Proposed by <strong>{knownName(proposal.assistant)}</strong>{proposal.token && ` (token “${proposal.token}”)`} {ago(proposal.at)}, with {proposal.label && proposal.label !== proposal.tool ? `${proposal.tool} (${proposal.label})` : proposal.tool}. {proposal.reason !== 'all' && `Waits because ${why(proposal.reason)}. `}
+          {proposal.expires ? `You can decide until ${new Date(proposal.expires * 1000).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}.` : ''}
         </p>
       </header>
       <States proposal={proposal} isEdited={isEdited} clashes={[...own.values()].some((draft) => draft.clashes)} />
@@ -173,8 +173,8 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
       {proposal.files.length > opened && <button type="button" onClick={() => open(opened + FILES)}>Show {plural(Math.min(FILES, proposal.files.length - opened), 'more file')}</button>}
       {proposal.moreFiles > 0 && <p class="quiet">And {plural(proposal.moreFiles, 'more file')} that {proposal.moreFiles === 1 ? 'is' : 'are'} not shown.</p>}
       <footer class="detail-actions">
-        <button type="button" class="accept" disabled={!canAccept} onClick={accept} aria-keyshortcuts="a"><Icon name="check" />{label} <kbd aria-hidden="true">a</kbd></button>
-        <button type="button" class="reject" disabled={disabled} onClick={reject} aria-keyshortcuts="r"><Icon name="close" />Reject <kbd aria-hidden="true">r</kbd></button>
+        <button type="button" class="accept" disabled={!canAccept} onClick={accept} aria-keyshortcuts="a"><Icon name="check" />{label} {!editing && <kbd aria-hidden="true">a</kbd>}</button>
+        <button type="button" class="reject" disabled={disabled} onClick={reject} aria-keyshortcuts="r"><Icon name="close" />Reject {!editing && <kbd aria-hidden="true">r</kbd>}</button>
         {editable && !editing && <button type="button" disabled={disabled || !isWhole} onClick={() => edit()} aria-keyshortcuts="e"><Icon name="edit" />{isEdited ? 'Edit again' : 'Edit first'} <kbd aria-hidden="true">e</kbd></button>}
         {editing && <button type="button" onClick={() => setEditing('')}>Done editing <kbd aria-hidden="true">Esc</kbd></button>}
         {isEdited && <button type="button" onClick={() => (own.clear(), keep(), setEditing(''), draw((n) => n + 1))}>Discard my edit</button>}

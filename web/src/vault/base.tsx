@@ -3,9 +3,9 @@
 import type { JSX } from 'preact';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
-import { api } from '../lib/api';
+import { api, ApiError } from '../lib/api';
 import { href } from '../lib/router';
-import { Failure, Icon, Loading, useLoad } from '../lib/ui';
+import { Failure, Icon, Loading, plural, useLoad } from '../lib/ui';
 import { type BaseData, type Cell, kindOf, titleOf } from './types';
 
 const ROWS = 200; // at once
@@ -26,7 +26,7 @@ export function Base({ path, block, view: wanted, within = '', onView }: Props):
   const view = onView ? wanted : chosen;
   const base = useLoad((signal) => api<BaseData>('base', { query: { path, view, limit, block: block || null, this: within }, signal }), [path, block, view, limit, within]);
   const value = base.value;
-  if (base.state === 'failed') return <Failure error={base.error} retry={base.again} />;
+  if (base.state === 'failed') return <Failure error={base.error} retry={isWrong(base.error) ? undefined : base.again} />;
   if (!value) return <div class="base-loading"><Loading>Running the query…</Loading></div>;
   return (
     <div class="base" aria-busy={base.state === 'loading'}>
@@ -36,7 +36,7 @@ export function Base({ path, block, view: wanted, within = '', onView }: Props):
             {value.views.map((one) => <button key={one.name} type="button" aria-pressed={one.name === value.view} onClick={() => (onView ?? choose)(one.name)}>{one.name}</button>)}
           </div>
         )}
-        <span class="quiet">{value.shown === value.total ? `${value.total} results` : `${value.shown} of ${value.total} results`}</span>
+        <span class="quiet">{value.shown === value.total ? plural(value.total, 'result') : `${value.shown.toLocaleString()} of ${plural(value.total, 'result')}`}</span>
       </div>
       {value.problems.map((problem) => <p key={problem} class="base-problem"><Icon name="warning" /> {problem}</p>)}
       {!value.rows.length ? <p class="quiet base-none">No file passes the filters of this view.</p> : <Groups value={value} />}
@@ -44,6 +44,9 @@ export function Base({ path, block, view: wanted, within = '', onView }: Props):
     </div>
   );
 }
+
+/** The base itself is wrong: trying again would not help, and editing it reads it anew. */
+const isWrong = (error: Error): boolean => error instanceof ApiError && error.status >= 400 && error.status < 500;
 
 function Groups({ value }: { value: BaseData }): JSX.Element {
   if (!value.groups.length) return <Rows value={value} rows={value.rows} summaries={value.summaries} />;
@@ -88,7 +91,7 @@ function Rows({ value, rows, summaries }: { value: BaseData; rows: BaseData['row
       </ul>
     );
   if (value.type === 'list')
-    return <ul class="base-list">{rows.map((row) => <li key={row.path}>{!named && <a href={href('note', row.path)}>{titleOf(row.path)} </a>}{columns.map((column, at) => <span key={column.id}>{first(row, row.cells[at] ?? null, at)} </span>)}</li>)}</ul>;
+    return <ul class="base-list">{rows.map((row) => <li key={row.path}>{!named && <a href={href('note', row.path)}>{titleOf(row.path)} </a>}{columns.map((column, at) => <span key={column.id} class={at || !named ? 'quiet' : undefined}>{first(row, row.cells[at] ?? null, at)} </span>)}</li>)}</ul>;
   return (
     <div class="base-table" tabIndex={0} role="region" aria-label={`Table ${value.view}`}>
       <table>
@@ -120,7 +123,7 @@ function Show({ cell }: { cell: Cell }): JSX.Element | null {
   if (typeof cell === 'string') return <>{cell}</>;
   switch (cell.kind) {
     case 'list':
-      return <span class="cell-list">{cell.items.map((item, i) => <span key={i}><Show cell={item} /></span>)}</span>;
+      return <span class="cell-list">{cell.items.map((item, i) => <span key={i} class={typeof item === 'string' || (typeof item === 'object' && item?.kind === 'text') ? 'tag' : undefined}><Show cell={item} /></span>)}</span>;
     case 'url':
       return /^https?:/i.test(cell.url) ? <a href={cell.url} target="_blank" rel="noopener noreferrer">{cell.text}</a> : <>{cell.text}</>;
     case 'image':

@@ -4,7 +4,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, ApiError, vaultName } from '../lib/api';
-import { complain, Failure, Icon, Loading, notify } from '../lib/ui';
+import { complain, Failure, Icon, Loading, MOD, notify } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { dropDraft, drafts, findDraft, keepDraft } from './drafts';
 import { files } from './files';
@@ -62,7 +62,7 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
         onSave: () => void latest.current(),
         onLeave: () => {
           if (!findDraft(vault, note.path)) return onLeave(), true;
-          notify('Not saved yet: save with Ctrl+S, or press Tab to get to Save and Discard.', 'bad');
+          notify(`Not saved yet: save with ${MOD}+S, or press Tab to get to Save and Discard.`, 'bad');
           return false;
         },
         paths: () => (files.get()?.paths ?? []).filter((path) => path.endsWith('.md')).map((path) => ({ path, title: titleOf(path) })),
@@ -95,7 +95,7 @@ export function Editing({ note, onSaved, onLeave }: Props): JSX.Element {
     <div class="editing">
       <div class="editing-bar">
         <span class="quiet" role="status">{saving ? 'Saving…' : isBehind ? 'Changed, not saved. The note has changed too: Save shows both texts.' : dirty ? 'Changed, not saved' : 'Saved'}</span>
-        <button type="button" class="accept" disabled={!dirty || saving} onClick={() => void write()}>Save <kbd>Ctrl S</kbd></button>
+        <button type="button" class="accept" disabled={!dirty || saving} onClick={() => void write()}>Save <kbd aria-hidden="true">{MOD} S</kbd></button>
         {dirty ? <button type="button" onClick={() => (dropDraft(vault, note.path), onLeave())}>Discard</button> : <button type="button" onClick={onLeave}>Done</button>}
       </div>
       <div class="editor" ref={place}><Loading>Loading the editor…</Loading></div>

@@ -7,7 +7,7 @@ import { Empty, Icon, Loading, plural, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { files, loadFiles } from './files';
 import { Crumbs } from './note';
-import { titleOf } from './types';
+import { iconOf, titleOf } from './types';
 
 const SHOWN = 1000; // files listed; the tree has all
 
@@ -29,11 +29,13 @@ export function FolderView({ path }: { path: string }): JSX.Element {
   if (!own.length && !folders.size) return <Empty alone icon="folder" title={`There is no folder “${path}”`}><p>It may have been moved or renamed. <a href={href('vault')}>Go to the vault</a></p></Empty>;
   return (
     <div class="page">
-      <Crumbs path={`${path}/`} />
-      <h1>{path.split('/').at(-1)}</h1>
+      <header>
+        <Crumbs path={path} />
+        <h1 dir="auto">{path.split('/').at(-1)}</h1>
+      </header>
       <ul class="named folder-list">
         {[...folders].map(([name, count]) => <li key={name}><a href={href('folder', prefix + name)}><Icon name="folder" /><span>{name}</span><span class="quiet">{plural(count, 'file')}</span></a></li>)}
-        {own.slice(0, SHOWN).map((one) => <li key={one}><a href={href('note', one)}><Icon name="note" /><span>{titleOf(one)}</span></a></li>)}
+        {own.slice(0, SHOWN).map((one) => <li key={one}><a href={href('note', one)}><Icon name={iconOf(one)} /><span dir="auto">{titleOf(one)}</span></a></li>)}
       </ul>
       {own.length > SHOWN && <p class="quiet">The first {SHOWN.toLocaleString()} of {own.length.toLocaleString()} files. The tree has all.</p>}
     </div>

@@ -21,6 +21,7 @@ export function Home(): JSX.Element {
   const hello = useValue(live.hello);
   const home = useLoad((signal) => api<HomeData>('home', { query: { limit: RECENT }, signal }), [all, hello?.vault]);
   const value = home.value;
+  const nobodyYet = useKnown().now?.assistants.length === 0;
   if (!value) return home.state === 'failed' ? <Failure error={home.error} retry={home.again} /> : <Loading>Opening the vault…</Loading>;
   const { counts } = value;
   const parts = [plural(counts.notes, 'note'), counts.canvases && plural(counts.canvases, 'canvas', 'canvases'), counts.bases && plural(counts.bases, 'base'), counts.attachments && plural(counts.attachments, 'attachment')];
@@ -34,8 +35,9 @@ export function Home(): JSX.Element {
         <Today today={value.today} readOnly={value.readOnly} />
       </header>
       {value.owner && <Waiting />}
+      {value.owner && nobodyYet && <Invite />}
       {!counts.notes && value.index.complete ? (
-        <Empty icon="note" title="This vault has no notes yet"><p>Create one with “New note”, or have an assistant write the first.</p></Empty>
+        <Empty icon="note" title="This vault has no notes yet"><p>{value.readOnly ? 'Nothing can be written here: the vault is read-only.' : 'Create one with the + beside the search, or have an assistant write the first.'}</p></Empty>
       ) : (
         <>
           {value.bookmarks.length > 0 && (
@@ -51,9 +53,8 @@ export function Home(): JSX.Element {
                 <li key={path}>
                   <a class="card recent-card" href={href('note', path)}>
                     <Icon name={({ canvas: 'canvas', base: 'base' } as Partial<Record<string, IconName>>)[kindOf(path)] ?? 'note'} />
-                    <span class="recent-name">{titleOf(path)}</span>
-                    <span class="quiet">{folderOf(path) || 'Top of the vault'}</span>
-                    <time dateTime={new Date(modified * 1000).toISOString()}>{ago(modified)}</time>
+                    <span class="recent-name" title={titleOf(path)}>{titleOf(path)}</span>
+                    <span class="recent-place">{folderOf(path) && <><bdi class="quiet" title={folderOf(path)}>{folderOf(path).split('/').at(-1)}</bdi><span aria-hidden="true">·</span></>}<time dateTime={new Date(modified * 1000).toISOString()}>{ago(modified)}</time></span>
                   </a>
                 </li>
               ))}
@@ -61,7 +62,7 @@ export function Home(): JSX.Element {
           </section>
         </>
       )}
-      {value.owner && <Connected />}
+      {value.owner && !nobodyYet && <Connected />}
     </div>
   );
 }
@@ -102,19 +103,26 @@ function Today({ today, readOnly }: { today: HomeData['today']; readOnly: boolea
 
 const SHOWN = 4; // assistants; Activity lists all
 
+/** What the page is for, to somebody who has just come: it stands first until an assistant has been there. */
+function Invite(): JSX.Element {
+  return (
+    <section class="card invite" aria-labelledby="invite-title">
+      <Icon name="link" />
+      <div>
+        <h2 id="invite-title">Connect an assistant</h2>
+        <p class="quiet">Claude, Cursor and every other MCP client can work with this vault. You see what they read and change under <a href={href('activity')}>Activity</a>, and decide under <a href={href('review')}>Review</a>.</p>
+      </div>
+      <a class="button accept" href={href('settings', 'assistants')}>How to connect</a>
+    </section>
+  );
+}
+
 /** Who is working with the vault now, or how somebody could. */
 function Connected(): JSX.Element | null {
   const { now } = useKnown();
   if (!now) return null;
   const here = now.assistants.filter((one) => one.connected);
-  if (!here.length)
-    return (
-      <section class="card invite" aria-labelledby="invite-title">
-        <h2 id="invite-title">Connect an assistant</h2>
-        <p class="quiet">Claude, Cursor and every other MCP client can work with this vault. You see what they read and change under <a href={href('activity')}>Activity</a>, and decide under <a href={href('review')}>Review</a>.</p>
-        <p><a class="button" href={href('settings')}>How to connect</a></p>
-      </section>
-    );
+  if (!here.length) return <Invite />;
   return (
     <section aria-labelledby="assistants-title">
       <h2 id="assistants-title" class="list-title">Assistants</h2>

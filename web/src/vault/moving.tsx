@@ -99,7 +99,7 @@ function Delete({ note, onClose }: { note: NoteData; onClose: () => void }): JSX
   return (
     <form method="dialog" onSubmit={(event) => event.preventDefault()}>
       <h2 id="moving-title">Delete “{titleOf(note.path)}”?</h2>
-      {linking !== null && linking > 0 && <p>{plural(linking, 'note')} {linking === 1 ? 'links' : 'link'} to it, and would lead nowhere.</p>}
+      {linking !== null && linking > 0 && <p>{linking === 1 ? '1 note links to it. That link' : `${plural(linking, 'note')} link to it. Those links`} would lead nowhere.</p>}
       {findDraft(vaultName(), note.path) && <p>You have unsaved changes to it.</p>}
       <p class="quiet">It goes to the trash, as in Obsidian, and Undo brings it back.</p>
       {trouble && <p class="trouble" role="alert">{trouble}</p>}

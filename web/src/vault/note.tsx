@@ -84,7 +84,7 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
 
   const error = failed?.at === at ? failed.error : null;
   if (error) return error instanceof ApiError && error.status === 404 ? <Missing path={path} again={() => again(turn + 1)} /> : <Failure error={error} retry={() => again(turn + 1)} />;
-  if (!note || note.path !== path) return <div class="note-page"><Crumbs path={path} /><h1 class="note-title">{titleOf(path)}</h1><Loading /></div>;
+  if (!note || note.path !== path) return <div class="note-layout"><div class="note-page"><div class="note-heading"><Crumbs path={path} /></div><h1 class="note-title" dir="auto">{titleOf(path)}</h1><Loading /></div></div>;
   return <Shown key={path} note={note} now={now} put={put} load={load} />;
 }
 
@@ -107,7 +107,7 @@ function Missing({ path, again }: { path: string; again: () => void }): JSX.Elem
   };
   return (
     <Empty alone icon="note" title={`There is no “${titleOf(path)}” yet`}>
-      <p>No file in the vault has this name. It may have been moved, renamed or deleted.</p>
+      <p>No file in the vault is called <strong dir="auto">{path}</strong>. It may have been moved, renamed or deleted.</p>
       {begun && <p role="status">Your unsaved text is kept: create the note with it, or copy what you need.</p>}
       {begun && <textarea class="begun" readOnly rows={8} aria-label="Your unsaved text" value={begun.text} />}
       <p class="buttons">
@@ -119,12 +119,20 @@ function Missing({ path, again }: { path: string; again: () => void }): JSX.Elem
   );
 }
 
+const CRUMBS = 3; // folders that are all named; of more, the first and the last
+
 export function Crumbs({ path }: { path: string }): JSX.Element {
   const parts = folderOf(path).split('/').filter(Boolean);
+  const leftOut = (at: number): boolean => parts.length > CRUMBS && at > 0 && at < parts.length - 1;
   return (
     <nav class="crumbs" aria-label="Place in the vault">
       <a href={href('vault')}>Vault</a>
-      {parts.map((part, at) => <span key={at}><Icon name="right" /><a href={href('folder', parts.slice(0, at + 1).join('/'))}>{part}</a></span>)}
+      {parts.map((part, at) => {
+        const folder = parts.slice(0, at + 1).join('/');
+        // One step stands for all that are left out: the deepest of them.
+        if (leftOut(at)) return leftOut(at + 1) ? null : <span key={at}><Icon name="right" /><a href={href('folder', folder)} title={folder} aria-label={`${folder}, ${at} folders in between`}>…</a></span>;
+        return <span key={at}><Icon name="right" /><a href={href('folder', folder)} title={part} dir="auto">{part}</a></span>;
+      })}
     </nav>
   );
 }
@@ -143,7 +151,7 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
   const kept = useValue(drafts).has(`${vaultName()}/${path}`);
   const [asking, ask] = useState<Asking>('');
   const selection = useSharedSelection(note, body, edit);
-  const toggle = () => (edit ? leave() : note.readOnly ? notify(note.readOnly, 'bad') : navigate(href('note', path, { edit: 1 })));
+  const toggle = () => (note.readOnly ? notify(note.readOnly, 'bad') : navigate(href('note', path, { edit: 1 })));
   const leave = () => navigate(href('note', path), { replace: true });
   // A link that was followed is gone, and the focus with it: it goes to what the link led to.
   useEffect(() => {
@@ -181,15 +189,15 @@ function Shown({ note, now, put, load }: { note: NoteData; now: Route } & Changi
     <div class={`note-layout${edit || note.kind === 'canvas' ? ' wide' : ''}`} data-kind={note.kind}>
       <article class="note-page" aria-labelledby="note-title">
         <header class="note-head">
-          <Crumbs path={path} />
           <div class="note-heading">
-            <h1 id="note-title" class="note-title" tabIndex={-1} dir="auto">{titleOf(path)}</h1>
+            <Crumbs path={path} />
             <div class="note-tools">
               {selection.mention && !edit && <button type="button" id="mention" onClick={selection.mention} title="Mention this to the connected assistant"><Icon name="at" /> <span>{selection.label}</span></button>}
-              {text && !note.readOnly && <button type="button" aria-pressed={edit} onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>{edit ? 'Editing' : 'Edit'}</span></button>}
+              {text && !edit && !note.readOnly && <button type="button" id="edit" onClick={toggle} title="Edit the text (E)"><Icon name="edit" /> <span>Edit</span></button>}
               {!edit && <Menu label="More about this file" acts={acts} />}
             </div>
           </div>
+          <h1 id="note-title" class="note-title" tabIndex={-1} dir="auto">{titleOf(path)}</h1>
           <p class="quiet note-facts"><time dateTime={new Date(note.modified * 1000).toISOString()}>Changed {ago(note.modified)}</time>{note.readOnly && text ? ' · read-only' : ''}{text && live.state.get().word === 'connected' && <> · <a href={href('activity', '', { note: path })}>History</a></>}{kept && !edit ? ' · ' : ''}{kept && !edit && <a href={href('note', path, { edit: 1 })}>You have unsaved changes</a>}</p>
         </header>
         {edit ? <Editing note={note} onSaved={saved} onLeave={leave} /> : <Content note={note} now={now} body={body} load={load} undo={undo} />}
@@ -215,7 +223,7 @@ function Content({ note, now, body, load, undo }: Reading): JSX.Element {
       return (
         <>
           <Properties note={note} />
-          {note.problems.map((problem) => <p key={`${problem.line}${problem.message}`} class="note-problem"><Icon name="warning" /> Line {problem.line}: {problem.message}</p>)}
+          {note.problems.map((problem) => <p key={`${problem.line}${problem.message}`} class="note-problem"><Icon name="warning" /><span>{problem.message.startsWith('Line ') ? '' : `Line ${problem.line}: `}{problem.message}</span></p>)}
           <Body note={note} now={now} body={body} load={load} undo={undo} />
         </>
       );
@@ -282,16 +290,19 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
     drawing.current?.reach(wanted);
     const places = [...(body.current?.querySelectorAll<HTMLElement>('[data-line]') ?? [])].filter((one) => !one.closest('.md-embed'));
     const place = places.findLast((one) => Number(one.dataset.line) <= wanted) ?? places[0];
-    place?.scrollIntoView({ block: line ? 'center' : 'start' });
+    const aim = (): void => place?.scrollIntoView({ block: line ? 'center' : 'start' });
+    aim();
     place?.classList.add('md-found');
     document.getElementById('note-title')?.focus({ preventScroll: true });
-    return () => place?.classList.remove('md-found');
+    // What comes into sight in a long note may turn out to be higher or lower than it seemed.
+    const frame = requestAnimationFrame(aim);
+    return () => (cancelAnimationFrame(frame), place?.classList.remove('md-found'));
   }, [to, line, note.path]);
   const empty = !note.text.replace(/\r\n?/g, '\n').split('\n').slice(note.bodyLine - 1).join('').trim();
   return (
     <>
       <div class="note-body" ref={body} />
-      {empty && <p class="quiet">This note has no text yet. {note.readOnly ? '' : <>Press <kbd>E</kbd> to write.</>}</p>}
+      {empty && <p class="quiet">This note has no text yet. {!note.readOnly && <a href={href('note', note.path, { edit: 1 })}>Write something</a>}</p>}
     </>
   );
 }

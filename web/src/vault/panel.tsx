@@ -44,7 +44,7 @@ export function Panel({ note }: { note: NoteData }): JSX.Element {
           </Part>
           {value.outgoing.length > 0 && (
             <Part title="Links" count={value.outgoing.length}>
-              <ul class="outgoing">{value.outgoing.map((one) => <li key={one.path}><a href={href('note', one.path)} title={one.path}>{titleOf(one.path)}</a> <span class="quiet">{folderOf(one.path)}</span></li>)}</ul>
+              <ul class="outgoing">{value.outgoing.map((one) => <li key={one.path}><a href={href('note', one.path)} title={one.path} dir="auto">{titleOf(one.path)}</a>{folderOf(one.path) && <bdi class="quiet" title={folderOf(one.path)}>{folderOf(one.path)}</bdi>}</li>)}</ul>
             </Part>
           )}
           {value.unresolved.length > 0 && (

@@ -21,10 +21,12 @@ export function Properties({ note }: { note: NoteData }): JSX.Element | null {
 
 const WIKI = /^\[\[([^\]|#]*)(#[^\]|]*)?(?:\|([^\]]*))?\]\]$/;
 
+const DATE = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d)?$/; // as the app shows it
+
 function show(value: unknown, note: NoteData, special: string): ComponentChildren {
   if (value === null || value === '') return <span class="quiet">empty</span>;
   if (typeof value === 'boolean') return <input type="checkbox" checked={value} disabled aria-label={value ? 'yes' : 'no'} />;
-  if (Array.isArray(value)) return <span class="cell-list">{value.map((item, i) => <span key={i}>{show(item, note, special)}</span>)}</span>;
+  if (Array.isArray(value)) return <span class="cell-list">{value.map((item, i) => <span key={i} class={typeof item === 'string' && !special && !WIKI.test(item) ? 'tag' : undefined}>{show(item, note, special)}</span>)}</span>;
   if (typeof value === 'object') return <code>{JSON.stringify(value)}</code>;
   const text = String(value);
   if (/^tags?$/i.test(special)) {
@@ -37,6 +39,8 @@ function show(value: unknown, note: NoteData, special: string): ComponentChildre
     const path = note.links[target.trim()]?.path;
     return path ? <a class="md-link" href={addressOf(path, subpath)}>{shown || target + subpath}</a> : <a class="md-link md-missing" href={href('note', target)}>{shown || target}</a>;
   }
+  const at = DATE.exec(text);
+  if (at) return <time dateTime={text}>{at[1]} {at[2]}</time>;
   if (/^https?:\/\/\S+$/i.test(text)) return <a href={text} target="_blank" rel="noopener noreferrer">{text}</a>;
   return text;
 }

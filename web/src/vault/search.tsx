@@ -7,7 +7,7 @@ import { href, navigate, type Route, route } from '../lib/router';
 import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { files, findByName } from './files';
-import { folderOf, type Found, kindOf, plainParts, titleOf } from './types';
+import { folderOf, type Found, iconOf, kindOf, plainParts, titleOf } from './types';
 
 const NAMES = 8; // files listed by their names
 const WARM_MS = 1000; // after the page is drawn, which comes first
@@ -116,7 +116,8 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
   }, [query]);
   const total = found?.total ?? 0;
   const isAway = error instanceof ApiError && error.status === 0;
-  const heard = !query || error ? '' : asked === query && found ? `${plural(total, 'note')}` : 'Searching…';
+  const isNothing = query !== '' && asked === query && found !== null && !total && !named.length;
+  const heard = !query || error ? '' : asked === query && found ? (total ? plural(total, 'note') : 'Nothing found') : 'Searching…';
   return (
     <div class="page search">
       <header class="search-head">
@@ -131,16 +132,16 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           {PARTS.map(([before, sample, after, what]) => <button key={before} type="button" title={what} onClick={() => add(before, sample, after)}><code>{before}{sample}{after}</code><span class="hidden-text">, {what}</span></button>)}
         </p>
       )}
-      <p class="quiet found-count" role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read${found.notes ? `: ${found.indexed} of ${found.notes} notes so far` : ''}.` : ''}</p>
-      {!query && <Empty icon="search" title="What are you looking for?"><p>Type in the field above the files. Press <kbd>/</kbd> anywhere to get there.</p></Empty>}
+      <p class={`quiet found-count${error || (isNothing && found?.complete) ? ' hidden-text' : ''}`} role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read${found.notes ? `: ${found.indexed} of ${found.notes} notes so far` : ''}.` : ''}</p>
+      {!query && <Empty icon="search" title="What are you looking for?"><p>Type a name, or words that the note contains.<span class="keys-only"> Press <kbd>/</kbd> in any view to get here.</span></p></Empty>}
       {error && isAway && <Failure error={error} retry={() => again(turn + 1)} />}
-      {error && !isAway && (kind === 'exact' ? <p class="search-problem">This query cannot be read yet: {error.message}</p> : <Failure error={error} />)}
+      {error && !isAway && (kind === 'exact' ? <p class="note-problem search-problem"><Icon name="warning" /><span>This query cannot be read yet. {error.message}</span></p> : <Failure error={error} />)}
       <div class="found-list" onKeyDown={press}>
         {named.length > 0 && (
           <section aria-label="Files by name">
             <h2 class="list-title">By name</h2>
             <ul class="named">
-              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name="note" /><bdi>{titleOf(path)}</bdi><bdi class="quiet">{folderOf(path)}</bdi></a></li>)}
+              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name={iconOf(path)} /><bdi>{titleOf(path)}</bdi><bdi class="quiet">{folderOf(path)}</bdi></a></li>)}
             </ul>
           </section>
         )}
@@ -164,7 +165,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
           </section>
         )}
       </div>
-      {query && asked === query && found && !total && !named.length && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words also find notes that contain only some of them.' : 'No note contains these words. Try fewer or different ones.'}</p></Empty>}
+      {isNothing && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words also find notes that contain only some of them.' : 'No note contains these words. Try fewer or different ones.'}</p></Empty>}
     </div>
   );
 }

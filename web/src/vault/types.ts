@@ -1,5 +1,7 @@
 // What the server says of files (src/vaultbridge/web/api).
 
+import type { IconName } from '../lib/ui';
+
 export interface Target {
   /** Null: no file that this page may see has the name. */
   path: string | null;
@@ -166,16 +168,22 @@ const ENDINGS: [Kind, RegExp][] = [
 
 export const kindOf = (path: string): Kind => ENDINGS.find(([, ending]) => ending.test(path))?.[0] ?? 'file';
 
+/** What a file is, as a picture beside its name. */
+export const iconOf = (path: string): IconName => {
+  const kind = kindOf(path);
+  return kind === 'video' ? 'file' : kind === 'pdf' || kind === 'text' ? 'file' : kind;
+};
+
 /** A file's name as people say it: a note without its ending. */
 export const titleOf = (path: string): string => (path.split('/').at(-1) ?? path).replace(/\.(?:md|canvas|base)$/i, '');
 
 /** A line of Markdown as a person would read it aloud. */
 export const plainLine = (text: string): string =>
-  text.replace(/!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|%%|`/g, '').replace(/\s\^[\w-]+$/, '');
+  text.replace(/!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|~~|%%|`/g, '').replace(/(?<!\w)([*_])(?=\S)([^*_]*\S)\1(?!\w)/g, '$2').replace(/\s\^[\w-]+$/, '');
 
 /** The same for a line in pieces, of which some were found. What makes a link or emphasis may lie between two of them. */
 export function plainParts(parts: [string, boolean][]): [string, boolean][] {
-  const plain = parts.map(([text, found]): [string, boolean] => [text.replace(/!?\[\[|\]\]|\*\*|__|==|%%|`/g, ''), found]);
+  const plain = parts.map(([text, found]): [string, boolean] => [text.replace(/!?\[\[|\]\]|\*\*|__|==|~~|%%|`/g, ''), found]);
   const [first, last] = [plain[0], plain.at(-1)];
   if (first) first[0] = first[0].replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '');
   if (last) last[0] = last[0].replace(/\s\^[\w-]+$/, '').replace(/\s*\|\s*$/, '');

@@ -11,7 +11,7 @@ import { Shown } from '../activity/timeline';
 import { askToNotify, notifying, silence } from '../review/notifications';
 import { Detail, type DetailHandle, forgetEdits } from '../review/detail';
 import { decide, type Decision, departures, type FileDecision, listDecided, listed, policy, type Proposal, setPolicy, undo, waiting } from '../review/proposals';
-import { OUTCOMES, POLICIES, what, why } from '../review/words';
+import { OUTCOMES, POLICIES, what } from '../review/words';
 
 export default function Review({ route }: { route: Route }): JSX.Element {
   useTitle('Review');
@@ -240,7 +240,7 @@ function NotifyButton(): JSX.Element | null {
   return (
     <button type="button" class="review-notify" aria-pressed={isOn} disabled={state === 'refused'} onClick={() => (isOn ? silence() : void askToNotify())}
       title={state === 'refused' ? 'Your browser blocks notifications from this page. You can allow them in its settings for this site.' : undefined}>
-      {state === 'refused' ? 'Notifications are blocked' : isOn ? 'Notifies you' : 'Notify me'}
+      <Icon name="bell" /><span>{state === 'refused' ? 'Notifications are blocked' : isOn ? 'Notifies you' : 'Notify me'}</span>
     </button>
   );
 }
@@ -260,12 +260,14 @@ function Decided({ isAway }: { isAway: boolean }): JSX.Element {
   return <ol class="review-decided">{list.map((proposal) => <DecidedOne key={proposal.id} {...{ proposal, isAway, back }} />)}</ol>;
 }
 
+const WHERE: Record<string, string> = { page: 'on the page', obsidian: 'in Obsidian', cli: 'in the terminal' };
+
 function DecidedOne({ proposal, isAway, back }: { proposal: Proposal; isAway: boolean; back: (proposal: Proposal) => void }): JSX.Element {
   const [isOpen, open] = useState(false);
   const { decided, files, moreFiles } = proposal;
   const isWritten = !!decided && decided.change > 0;
   const only = files.length === 1 && !moreFiles && files[0]?.change !== 'deleted' ? files[0] : undefined;
-  const about = [knownName(proposal.assistant), proposal.label === what(proposal) ? '' : proposal.label || proposal.tool, ago(decided?.at ?? proposal.at), decided?.by ? `by ${decided.by}` : '', why(proposal.reason)];
+  const about = [knownName(proposal.assistant), proposal.label === what(proposal) ? '' : proposal.label || proposal.tool, ago(decided?.at ?? proposal.at), decided?.by ? `decided ${WHERE[decided.by] ?? `by ${decided.by}`}` : ''];
   return (
     <li class="card">
       <div>

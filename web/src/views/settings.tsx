@@ -42,7 +42,7 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
   return (
     <div class="settings">
       <nav class="settings-nav" aria-label="Sections of the settings">
-        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={route.path === name ? 'true' : undefined}>{title}</a>)}
+        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={(route.path || 'vaults') === name ? 'true' : undefined}>{title}</a>)}
       </nav>
       <div class="settings-body">
         <h1>Settings</h1>
@@ -78,7 +78,7 @@ function Vault({ vault }: { vault: VaultInfo }): JSX.Element {
         <Fact name="Scope">{scopeWords(vault)}</Fact>
         <Fact name="Companion"><CompanionState vault={vault.name} /></Fact>
       </dl>
-      {vault.advice && <p class="todo">{vault.advice}</p>}
+      {vault.advice && <p class="todo"><Words text={vault.advice} /></p>}
     </div>
   );
 }
@@ -89,8 +89,11 @@ function CompanionState({ vault }: { vault: string }): JSX.Element {
   if (!loaded.value) return <span class="quiet">{loaded.state === 'failed' ? loaded.error.message : 'looking…'}</span>;
   const { connected, enabled, installed, version, advice, command } = loaded.value;
   const words = connected ? 'connected in Obsidian' : enabled ? 'installed and enabled, not connected' : installed ? 'installed, not enabled' : 'not installed';
-  return <>{words}{installed && version && `, version ${version}`}{advice && <p class="todo">{advice}</p>}{command && <p class="copied"><code>{command}</code><Copy text={command} what="the command for the companion" /></p>}</>;
+  return <>{words}{installed && version && `, version ${version}`}{advice && <p class="todo"><Words text={advice} /></p>}{command && <p class="copied"><code>{command}</code><Copy text={command} what="the command for the companion" /></p>}</>;
 }
+
+/** What the server says, with its `code` as code. */
+const Words = ({ text }: { text: string }): JSX.Element => <>{text.split(/`([^`]+)`/).map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }): JSX.Element => <div><dt>{name}</dt><dd>{children}</dd></div>;
 
@@ -105,8 +108,8 @@ function Scope({ all }: { all: All }): JSX.Element {
   return (
     <>
       <p>For all vaults: {scopeWords(all.scope)}. What the scope leaves out does not exist for assistants, also not in searches and counts.</p>
-      {all.advice.scope && <p class="todo"><strong>To change a scope:</strong> {all.advice.scope}</p>}
-      {all.advice.vaults && <p class="todo"><strong>To add a vault:</strong> {all.advice.vaults}</p>}
+      {all.advice.scope && <p class="todo"><strong>To change a scope:</strong> <Words text={all.advice.scope} /></p>}
+      {all.advice.vaults && <p class="todo"><strong>To add a vault:</strong> <Words text={all.advice.vaults} /></p>}
     </>
   );
 }
@@ -139,23 +142,37 @@ function Connections(): JSX.Element {
   if (!loaded.value) return loaded.state === 'failed' ? <Failure error={loaded.error} retry={loaded.again} /> : <Loading />;
   const rank = { connected: 0, unreadable: 1, 'not connected': 2, 'not installed': 3 };
   const list = [...loaded.value.assistants].sort((a, b) => rank[a.state] - rank[b.state]);
+  const here = list.filter(({ state }) => state !== 'not installed');
+  const absent = list.filter(({ state }) => state === 'not installed');
   return (
     <>
       <p>Programs on this machine that <code>vaultbridge connect</code> knows. Who is connected now is under <a href={href('activity')}>Activity</a>.</p>
-      <ul class="rows">
-        {list.map((one) => (
-          <li key={one.name} class="card">
-            <div>
-              <h3>{one.title} <span class="tag" data-state={one.state}>{one.state}</span></h3>
-              {one.detail && <p class="quiet">{one.detail}</p>}
-              {one.servers.map((server) => <p key={server.name} class="quiet">{server.name}{server.vault && `, vault ${server.vault}`}</p>)}
-              {one.state !== 'connected' && one.command && <p class="copied"><code>{one.command}</code><Copy text={one.command} what={`the command for ${one.title}`} /></p>}
-              {one.then && one.state !== 'not installed' && <p class="todo">{one.then}</p>}
-            </div>
-          </li>
-        ))}
-      </ul>
+      {here.length > 0 && <Assistants list={here} />}
+      {absent.length > 0 && (
+        <details class="absent" open={!here.length}>
+          <summary>{here.length ? `${plural(absent.length, 'more assistant')}, not found on this machine` : `None was found on this machine. ${plural(absent.length, 'assistant')} can be connected:`}</summary>
+          <Assistants list={absent} />
+        </details>
+      )}
     </>
+  );
+}
+
+function Assistants({ list }: { list: Connection[] }): JSX.Element {
+  return (
+    <ul class="rows">
+      {list.map((one) => (
+        <li key={one.name} class="card">
+          <div>
+            <h3>{one.title} {one.state !== 'not installed' && <span class="tag" data-state={one.state}>{one.state}</span>}</h3>
+            {one.detail && <p class="quiet">{one.detail}</p>}
+            {one.servers.map((server) => <p key={server.name} class="quiet">{server.name}{server.vault && `, vault ${server.vault}`}</p>)}
+            {one.state !== 'connected' && one.command && <p class="copied"><code>{one.command}</code><Copy text={one.command} what={`the command for ${one.title}`} /></p>}
+            {one.then && one.state !== 'not installed' && <p class="todo"><Words text={one.then} /></p>}
+          </div>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -163,6 +180,7 @@ function Privacy({ all, disabled }: { all: All; disabled: boolean }): JSX.Elemen
   const [shares, set] = useState(all.shareSelection);
   // Whatever was asked for last is newer than what was pressed here.
   useEffect(() => set(all.shareSelection), [all]);
+  useEffect(() => live.on('sharingChanged', ({ shareSelection }) => set(shareSelection)), []);
   const change = (now: boolean): void => {
     set(now);
     live.ask('shareSelection', { share: now }).catch((error) => (set(!now), complain(error)));
@@ -206,8 +224,8 @@ function Doctor(): JSX.Element {
             <li key={`${check.area} ${check.name} ${i}`} class="card" data-status={check.status}>
               <div>
                 <h3>{check.area ? `${check.area}: ` : ''}{check.name} <span class="tag" data-status={check.status}>{STATUS[check.status]}</span></h3>
-                <p>{check.found}</p>
-                {check.advice && <p class="todo">{check.advice}</p>}
+                <p><Words text={check.found} /></p>
+                {check.advice && <p class="todo"><Words text={check.advice} /></p>}
               </div>
             </li>
           ))}
