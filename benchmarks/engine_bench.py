@@ -39,7 +39,7 @@ from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write.trash import Trash
 
@@ -114,13 +114,13 @@ def cold_index(vault: Path, cache: Path) -> None:
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
     index = Index.open(cache)
-    Synchroniser(Root(vault), index).full()
+    Synchronizer(Root(vault), index).full()
     index.close()
 
 
 def start_and_search(vault: Path, cache: Path) -> None:
     index = Index.open(cache)
-    Synchroniser(Root(vault), index).full()
+    Synchronizer(Root(vault), index).full()
     assert search(index, RARE_WORD).total
     index.close()
 
@@ -130,7 +130,7 @@ import sys, threading
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.paths import Root
 peak, finished = 0, threading.Event()
 def resident(process):
@@ -147,7 +147,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 index = Index.open(Path(sys.argv[2]))
-Synchroniser(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).full()
 finished.set()
 watcher.join()
 print(peak / 1024)
@@ -161,14 +161,14 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 import asyncio
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.index.query.search import search
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import NameLookup
 from vaultbridge.index import listing
 from vaultbridge.vault.paths import Root, VaultPath
 index = Index.open(Path(sys.argv[2]))
-Synchroniser(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).full()
 for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]", "line:(window water)"):
     search(index, query)
 graph = LinkGraph(index)
@@ -186,10 +186,10 @@ import resource, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.paths import Root
 index = Index.open(Path(sys.argv[2]))
-Synchroniser(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).full()
 index.close()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(sum(one.ru_utime + one.ru_stime for one in used))

@@ -218,7 +218,7 @@ async def test_a_long_note_is_drawn_in_pieces_and_every_line_can_be_reached(
     assert abs(await page.run(RESTING) - before) < 3
     file = serving.vault / "Long.md"
     assert "- [x] last task" in file.read_text("utf-8")
-    # Also with a notice in front of it, and when it is another program that writes.
+    # The place stays the same while a notice is shown, and when another program changes the note.
     file.write_text(file.read_text("utf-8").replace("last task", "last deed"), "utf-8")
     await page.until("document.querySelector('.md-task')?.innerText.includes('last deed')")
     assert abs(await page.run(RESTING) - before) < 3

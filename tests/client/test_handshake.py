@@ -73,7 +73,7 @@ def test_the_confirmation_is_repeated_if_it_had_been_sent(method: str) -> None:
 def test_a_server_that_refuses_or_changes_its_version_cannot_go_on() -> None:
     handshake = established()
     handshake.check_replay(MessageKind.RESPONSE, ACCEPTED)
-    with pytest.raises(ConnectFailed, match="refused to initialise"):
+    with pytest.raises(ConnectFailed, match="refused to initialize"):
         handshake.check_replay(MessageKind.ERROR, REFUSED)
     with pytest.raises(ConnectFailed, match="now speaks MCP 2024-11-05"):
         handshake.check_replay(

@@ -101,7 +101,7 @@ def test_a_wrong_answer_is_explained(model: ModelServer, mode: str, why: str) ->
     with pytest.raises(EndpointFailed) as failed:
         client_of(model, key=KEY).embed(["a", "b", "c"])
     assert str(failed.value) == why
-    assert failed.value.settled
+    assert failed.value.permanent
     assert len(model.requests) == 1, "a redirect is not followed"
 
 
@@ -111,7 +111,7 @@ def test_the_http_status_tells_whether_the_texts_were_refused(model: ModelServer
     with pytest.raises(EndpointFailed) as failed:
         client_of(model).embed(["a"])
     assert failed.value.refused is (status in (400, 413))
-    assert not failed.value.settled
+    assert not failed.value.permanent
 
 
 def test_an_answer_without_end_is_cut_off_at_the_deadline(model: ModelServer) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.embeddings.nearest import Nearest
 from vaultbridge.embeddings.passages import NOTE_PASSAGES, PASSAGE_CHARS, cut_passages, is_blank
-from vaultbridge.embeddings.store import VectorStore, quantise
+from vaultbridge.embeddings.store import VectorStore, quantize
 from vaultbridge.markdown.parse import parse
 
 texts = st.lists(
@@ -61,7 +61,7 @@ def filled(tmp_path: Path, vectors: dict[str, list[float]]) -> VectorStore:
     store = VectorStore(tmp_path)
     store.claim("print")
     for path, vector in vectors.items():
-        store.put_vectors([(path.encode(), quantise(vector))])
+        store.put_vectors([(path.encode(), quantize(vector))])
         assert store.put_note(path, "hash", [(1, path.encode())])
     return store
 
@@ -98,7 +98,7 @@ def test_a_reader_follows_what_another_process_writes(tmp_path: Path) -> None:
     reader = Nearest(other)
     assert reader.find(vectors["3.md"], limit=1)[0].path == "3.md"
     store.drop_notes(["3.md"])
-    store.put_vectors([(b"new", quantise(vectors["3.md"]))])
+    store.put_vectors([(b"new", quantize(vectors["3.md"]))])
     store.put_note("4.md", "changed", [(9, b"new")])
     assert [(one.path, one.line) for one in reader.find(vectors["3.md"], limit=1)] == [("4.md", 9)]
     store.tidy()
@@ -134,8 +134,8 @@ def test_a_file_of_another_program_is_not_read(tmp_path: Path) -> None:
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
 @example([1e-320, -5e-324])
 @example([1e308, -1e308, 1e-308])
-def test_a_quantised_vector_keeps_its_direction(vector: list[float]) -> None:
-    small = quantise(vector)
+def test_a_quantized_vector_keeps_its_direction(vector: list[float]) -> None:
+    small = quantize(vector)
     if not any(vector):
         assert small.data == b""
         return

@@ -12,7 +12,7 @@ from support.files import write_vault
 from vaultbridge.engine import Engine
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
@@ -74,7 +74,7 @@ def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
     folder.mkdir()
     index = Index.open(folder)
     try:
-        Synchroniser(engine.root, index).full()
+        Synchronizer(engine.root, index).full()
         return dump(index)
     finally:
         index.close()

@@ -152,7 +152,7 @@ import sys, pathlib
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
 engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
@@ -172,7 +172,7 @@ try:
         lambda: engine.apply([Create(note="Closed/New", content="x")]),
         lambda: engine.apply([Move(note="B", to="B2")]),
         lambda: engine.apply([RenameTag(tag="t", to="u")]),
-        lambda: Synchroniser(engine.root, engine.index_sync.index).paths(["Closed/C.md", "Closed"]),
+        lambda: Synchronizer(engine.root, engine.index_sync.index).paths(["Closed/C.md", "Closed"]),
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
         print(said(what))

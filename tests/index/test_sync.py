@@ -22,7 +22,7 @@ from vaultbridge.index.build import CHUNK_FILES, PARALLEL_FILES
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.vault.paths import VaultPath
 
@@ -184,7 +184,7 @@ def test_a_young_file_is_read_again_without_a_change_for_readers(empty_vault: Va
     """It is compared by its hash until its timestamp can be trusted. Until then nothing is written, and then
     only that it is."""
     written, now = 10**18, [10**18]
-    sync = Synchroniser(empty_vault.root, empty_vault.index, clock=lambda: now[0])
+    sync = Synchronizer(empty_vault.root, empty_vault.index, clock=lambda: now[0])
     empty_vault.write({"a.md": "x", "pic.png": "y"})
     os.utime(empty_vault.folder / "a.md", ns=(written, written))
     sync.full()
@@ -211,7 +211,7 @@ def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: Ma
 def test_a_change_within_one_tick_of_the_clock_is_found_by_the_next_comparison(empty_vault: Vault) -> None:
     """Same size, timestamp and inode: only the hash differs, and it is compared while the file is young."""
     now = 10**18
-    watcher = Synchroniser(empty_vault.root, empty_vault.index, clock=lambda: now)
+    watcher = Synchronizer(empty_vault.root, empty_vault.index, clock=lambda: now)
     empty_vault.write({"a.md": "first"})
     os.utime(empty_vault.folder / "a.md", ns=(now, now))
     watcher.full()
@@ -254,7 +254,7 @@ def test_a_build_in_child_processes_equals_one_in_this_process(empty_vault: Vaul
     folder = tmp_path / "alone"
     folder.mkdir()
     alone = Index.open(folder)
-    Synchroniser(empty_vault.root, alone, children=0).full()
+    Synchronizer(empty_vault.root, alone, children=0).full()
     from vaultbridge.index.files import dump
 
     assert dump(alone) == empty_vault.dump()
@@ -264,7 +264,7 @@ def test_a_build_in_child_processes_equals_one_in_this_process(empty_vault: Vaul
 
 def test_a_build_reports_progress_and_continues_after_it_was_cancelled(empty_vault: Vault) -> None:
     empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word" for n in range(350)})
-    batches = Synchroniser(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES)
+    batches = Synchronizer(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES)
     reported: list[tuple[int, int]] = []
     report = batches.full(lambda done, total: reported.append((done, total)), lambda: len(reported) == 2)
     assert report.cancelled
@@ -282,13 +282,13 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
     program = (
         "import sys; from pathlib import Path\n"
         "from vaultbridge.index.store.database import Index\n"
-        "from vaultbridge.index.sync import Synchroniser\n"
+        "from vaultbridge.index.sync import Synchronizer\n"
         "from vaultbridge.vault.paths import Root\n"
         "def report(done, total):\n"
         "    print(done, flush=True)\n"
         "    sys.stdin.read()\n"
         "index = Index.open(Path(sys.argv[2]))\n"
-        "Synchroniser(Root(sys.argv[1]), index, batch_files=50).full(report)\n"
+        "Synchronizer(Root(sys.argv[1]), index, batch_files=50).full(report)\n"
     )
     arguments = [sys.executable, "-c", program, empty_vault.folder, empty_vault.cache]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
@@ -317,7 +317,7 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
 
     reader = threading.Thread(target=read)
     reader.start()
-    Synchroniser(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).full()
+    Synchronizer(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).full()
     finished.set()
     reader.join(60)
     assert not failures
@@ -328,7 +328,7 @@ def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVa
     """Another process indexes what it wrote itself while our own comparison runs."""
     vault = make_vault({f"n{n}.md": f"[[n{n + 1}]]" for n in range(20)})
     other = Index.open(vault.cache)
-    theirs = Synchroniser(vault.root, other)
+    theirs = Synchronizer(vault.root, other)
     vault.write({f"n{n}.md": f"[[n{n + 2}]] changed" for n in range(0, 20, 2)})
     vault.remove("n1.md")
     failures: list[BaseException] = []
@@ -397,7 +397,7 @@ def test_a_damaged_index_is_rebuilt_and_filled_again(
     vault.index.file.write_bytes(data)
     other = Index.open(vault.cache)
     assert "rebuilt" in caplog.text
-    Synchroniser(vault.root, other).full()
+    Synchronizer(vault.root, other).full()
     assert search(other, "word").total == 1
     other.close()
     # The process that had it open notices it without being restarted.
@@ -427,7 +427,7 @@ def test_an_index_is_not_complete_when_the_vault_vanishes_during_the_first_build
     vault = empty_vault
     vault.write({f"F/{number}.md": "x" for number in range(150)})
     folder, away = vault.root.folder, vault.root.folder.with_name("away")
-    batches = Synchroniser(vault.root, vault.index, batch_files=CHUNK_FILES)
+    batches = Synchronizer(vault.root, vault.index, batch_files=CHUNK_FILES)
     with pytest.raises(VaultNotFound) as caught:
         batches.full(progress=lambda done, total: folder.rename(away) and None)
     assert str(folder.parent) not in str(caught.value)

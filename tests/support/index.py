@@ -11,7 +11,7 @@ from support.files import write_vault
 from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser, SyncReport
+from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.paths import Root, VaultPath
 
 
@@ -29,7 +29,7 @@ def another_leader(cache: Path, *, watches: bool = False) -> Iterator[None]:
 
 
 class Vault:
-    """A vault on disk and its index. Everything is read from the files by the real synchroniser."""
+    """A vault on disk and its index. Everything is read from the files by the real synchronizer."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "vault"
@@ -38,7 +38,7 @@ class Vault:
         self.cache.mkdir()
         self.root = Root(self.folder)
         self.index = Index.open(self.cache)
-        self.sync = Synchroniser(self.root, self.index)
+        self.sync = Synchronizer(self.root, self.index)
         self._rebuilt = 0
 
     def write(self, files: dict[str, str | bytes]) -> None:
@@ -63,7 +63,7 @@ class Vault:
         folder.mkdir()
         index = Index.open(folder)
         try:
-            Synchroniser(self.root, index).full()
+            Synchronizer(self.root, index).full()
             return dump(index)
         finally:
             index.close()

@@ -13,7 +13,7 @@ from support.index import another_leader
 from support.tools import Small, ToolHarness, ungroup
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.tools.base.answer import (
     PAGE_CHARS,
     ROW_CHARS,
@@ -149,7 +149,7 @@ def test_a_query_waits_for_the_first_build_as_long_as_it_may(
     def build() -> None:
         index = Index.open(engine.cache)
         try:
-            Synchroniser(engine.root, index).full()
+            Synchronizer(engine.root, index).full()
         finally:
             index.close()
             leading.close()

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.cloud`: placeholders are never read, conflict copies are recognised."""
+"""`vaultbridge.vault.cloud`: placeholders are never read, conflict copies are recognized."""
 
 from __future__ import annotations
 

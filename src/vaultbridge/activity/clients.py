@@ -416,7 +416,7 @@ class Activity:
 
     def keep_json(self, entry: CallRecord | TraceMessage, attribute: str, data: bytes) -> None:
         """Keep the JSON of one message. Call it only while `json_wanted`."""
-        # More than is shown, so that a cut is recognised; a character has at most four bytes.
+        # More than is shown, so that a cut is recognized; a character has at most four bytes.
         json = data[: 4 * JSON_KEPT_CHARS + 4].decode("utf-8", "replace")[: JSON_KEPT_CHARS + 1]
         setattr(entry, attribute, json)
         self._json.append((entry, attribute, len(json)))

@@ -1,4 +1,4 @@
-"""Holds what an evaluation can see and how much work it may do, and defines the form of functions.
+"""Defines what an evaluation can see, how much work it may do, and the form of functions.
 
 Everything from outside (the time, the resolver, other files, random numbers) is passed in here as a value or
 a callable, so that the language itself stays pure. `Method` is a function of the language with the number of

@@ -199,10 +199,10 @@ def _unknown_name(
 ) -> InvalidQuery:
     plain = name.removesuffix("()").removeprefix(prefix)
     suffix = "()" if name.endswith("()") else ""
-    by_key = {one.lower(): one for one in sorted(known)}
+    by_key = {name.lower(): name for name in sorted(known)}
     close = difflib.get_close_matches(plain.lower(), by_key, n=3, cutoff=0.6)
     if not hint and close:
-        hint = "Did you mean " + " or ".join(f"{prefix}{by_key[one]}{suffix}" for one in close) + "?"
+        hint = "Did you mean " + " or ".join(f"{prefix}{by_key[key]}{suffix}" for key in close) + "?"
     return InvalidQuery(f"Unknown {what} {name} at {position}.", position=position, hint=hint)
 
 

@@ -1,8 +1,8 @@
 """Parses a Bases expression: splits it into tokens with their positions, and these into a frozen tree.
 
-Owns the grammar: literals, operators with JavaScript's precedence, member access, indexing, calls. After a
-value `/` divides, elsewhere it opens a regular expression. What is refused is an `InvalidQuery` with the
-offset of the offending character. `bases.evaluate` knows which names and functions exist and what they mean.
+It defines the grammar: literals, operators with JavaScript's precedence, member access, indexing, calls.
+After a value `/` divides, elsewhere it opens a regular expression. Errors are `InvalidQuery` with the offset
+of the offending character. `bases.evaluate` defines which names and functions exist and what they mean.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _HINTS: Final = {
     "“": 'Write straight quotes: "text".',
     "‘": "Write straight quotes: 'text'.",
 }
-"""What people write who know other languages, and what to write here."""
+"""What people write who are used to other languages, and what to write here."""
 
 
 def tokenize(source: str) -> tuple[Lexeme, ...]:

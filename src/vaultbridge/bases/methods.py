@@ -146,7 +146,7 @@ def as_list(value: Value) -> tuple[Value, ...]:
 
 
 def _holds(context: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
-    # `file.tags` have a `#`, but people ask for tags without it.
+    # `file.tags` have a `#`, but people write tags without it.
     tag = f"#{wanted}" if isinstance(wanted, str) else None
     return any(are_equal(item, wanted, context) or (tag is not None and item == tag) for item in items)
 

@@ -1,6 +1,6 @@
 """Implements the operators: one rule per operator, for every pair of types.
 
-Knows only values; `bases.evaluate` handles names and calls.
+It handles only values; `bases.evaluate` handles names and calls.
 """
 
 from __future__ import annotations

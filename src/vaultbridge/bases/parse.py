@@ -37,7 +37,7 @@ class PropertyId(Struct, frozen=True):
 
 
 class Expression(Struct, frozen=True):
-    """`tree` is None if the source cannot be parsed; `error` then says why."""
+    """An expression of a base. `tree` is None if the source cannot be parsed; `error` then says why."""
 
     source: str
     line: int
@@ -134,7 +134,7 @@ def parse_base(text: str, first_line: int = 1) -> Base:
 
 
 class _Reader:
-    """Walks the YAML nodes, which unlike loaded values know their lines and the text of each scalar."""
+    """Walks the YAML nodes, which unlike loaded values have their lines and the text of each scalar."""
 
     def __init__(self, first_line: int) -> None:
         self._first_line = first_line
@@ -196,7 +196,7 @@ class _Reader:
     def _visit(self) -> bool:
         self._visited += 1
         if self._visited == MAX_YAML_NODES:
-            # What is left out may be a filter, and without it every file would pass.
+            # A filter may be left out, and without it every file would pass.
             self._problem(f"The base has more than {MAX_YAML_NODES} entries.", self._first_line)
             self._readable = False
         return self._visited < MAX_YAML_NODES
@@ -222,7 +222,7 @@ class _Reader:
                 break
             name = str(key.value) if self._kind(key) == "scalar" else ""
             if name in fields:
-                # Refused as in the app: nobody can know which of the two is meant.
+                # Refused as in the app, because it is unclear which of the two is meant.
                 self._problem(f"The key {name!r} is used twice.", self._line(key))
                 self._readable = False
             fields[name] = value

@@ -1,8 +1,9 @@
 """Compiles a JavaScript regular expression into a program for `bases.regex_match`.
 
-Owns the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors, look-arounds,
-back references, and the flags d, g, i, m, s, u, v, y; and by JavaScript's rules, which characters a class or
-escape accepts. It refuses what it does not know with an `InvalidPattern` that has the offset in the pattern.
+It defines the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors,
+look-arounds, back references, and the flags d, g, i, m, s, u, v, y; and, by JavaScript's rules, which
+characters a class or escape accepts. It refuses anything else with an `InvalidPattern` that has the offset in
+the pattern.
 """
 
 from __future__ import annotations
@@ -151,7 +152,9 @@ class _Compiler:
             raise self._wrong("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
-        memoryless = not any(isinstance(one, BackReference | RequireProgress) for one in program)
+        memoryless = not any(
+            isinstance(instruction, BackReference | RequireProgress) for instruction in program
+        )
         return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, memoryless)
 
     def _wrong(self, reason: str) -> InvalidPattern:

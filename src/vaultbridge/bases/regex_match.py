@@ -1,8 +1,8 @@
 """Matches a compiled regular expression with a bound on the work.
 
 Python's `re` cannot be interrupted, and one pattern such as `(a+)+$` in a `.base` file would block the
-process forever. This matcher backtracks with its own stack and counts its steps. It does not know the syntax
-of patterns: `bases.regex_compile` makes the programs.
+process forever. This matcher backtracks with its own stack and counts its steps. `bases.regex_compile`
+compiles patterns into the programs that it runs.
 """
 
 from __future__ import annotations

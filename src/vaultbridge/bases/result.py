@@ -78,5 +78,6 @@ def _cell(value: Value) -> str:
 def _summary_line(result: ViewResult, summaries: tuple[Summary, ...]) -> str:
     names = {column.id: column.name for column in result.columns}
     return "; ".join(
-        f"{one.name} of {names.get(one.column, one.column)}: {_cell(one.value)}" for one in summaries
+        f"{summary.name} of {names.get(summary.column, summary.column)}: {_cell(summary.value)}"
+        for summary in summaries
     )

@@ -341,12 +341,12 @@ class _Run:
                     self._problems[f"{expression.source}: {value.message}"] = None
                 return truthy(value)
             case AllOf(parts):
-                return all(self._holds(one, row) for one in parts)
+                return all(self._holds(inner, row) for inner in parts)
             case AnyOf(parts):
                 # An empty group has no condition.
-                return not parts or any(self._holds(one, row) for one in parts)
+                return not parts or any(self._holds(inner, row) for inner in parts)
             case NoneOf(parts):
-                return not any(self._holds(one, row) for one in parts)
+                return not any(self._holds(inner, row) for inner in parts)
 
     def _sort(self, rows: list[_Row]) -> list[_Row]:
         """Sort by group first, so that a limit keeps groups together, then by the view's keys, then by name.
@@ -401,8 +401,8 @@ def _statements(part: Filter) -> Iterable[Expression]:
     if isinstance(part, Statement):
         yield part.expression
     else:
-        for one in part.parts:
-            yield from _statements(one)
+        for inner in part.parts:
+            yield from _statements(inner)
 
 
 def _sort_by(rows: list[_Row], key: SortKey) -> list[_Row]:

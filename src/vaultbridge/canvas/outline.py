@@ -21,7 +21,7 @@ COMPARED_BOXES: Final = 4_000_000
 nesting."""
 
 _NAME_CHARS: Final = 60
-"""The length of a card's name in a connection: enough to recognise it, since its text is shown above."""
+"""The length of a card's name in a connection: enough to recognize it, since its text is shown above."""
 
 
 def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:

@@ -1,7 +1,7 @@
 """An MCP client for other programs: transports that account for every message, a session, plugins.
 
-`WebSocketTransport` is the centre; `docs/client.md` shows its use. The names below are imported when first
-used, so that importing this package costs nothing.
+`WebSocketTransport` is the main class; `docs/client.md` shows its use. The names below are imported when
+first used, so that importing this package costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong on the client's side of a connection: a branch of the one error tree.
+"""The errors of the client, as a branch of the error tree.
 
     VaultbridgeError
     ├── InvalidArgument
@@ -17,7 +17,7 @@
         ├── TransportClosed     the transport has ended, or has not been started
         └── RpcError            the peer answered a request with an error
 
-Texts name hosts and methods, never a token, a header's value or a path of the machine.
+The texts name hosts and methods, never a token, a header's value or a path on the machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vaultbridge.errors import InvalidArgument, VaultbridgeError
 
 
 class InvalidMessage(InvalidArgument):
-    """`message` says which rule of JSON-RPC 2.0 is broken."""
+    """Not a JSON-RPC 2.0 message. `message` says which rule is broken."""
 
     reason = "invalid-message"
 
@@ -59,7 +59,7 @@ class ConnectionLost(TransportError):
 class MessagesUnconfirmed(TransportError):
     """The messages may or may not have arrived. They are not sent again: the caller decides.
 
-    `messages` are those still held, oldest first; `forgotten` counts the older ones that were dropped.
+    `messages` are those still stored, oldest first; `forgotten` counts the older ones that were dropped.
     """
 
     reason = "unconfirmed"
@@ -137,7 +137,7 @@ class RpcError(TransportError):
 
 
 NAMED_MESSAGES = 5
-"""How many messages an error names: enough to recognise them, short enough for one log line."""
+"""How many messages an error names: enough to recognize them, and short enough for one log line."""
 
 
 def name_messages(messages: tuple[dict[str, Any], ...]) -> str:

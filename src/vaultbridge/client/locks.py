@@ -1,6 +1,6 @@
 """Finds a Claude Code IDE server on this machine by the lock file that it wrote for its clients.
 
-Only reads: a stale lock is skipped and left to its owner.
+It only reads: a stale lock is skipped and left to its owner.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class RunningIdeServer(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     name: str
     written: float
-    """When the file was last written: of two equal matches, the newer is more likely to be alive."""
+    """When the file was last written. Of two equal matches, the newer is more likely to be alive."""
 
 
 def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> RunningIdeServer:
-    """The lock whose folder contains `workspace` (default: the current folder), the closest one first.
+    """Find the lock whose folder contains `workspace` (default: the current folder), the closest one first.
 
     Without `workspace`, the only running server is taken even if its folder does not match. Raises
     ConnectFailed.

@@ -1,13 +1,12 @@
 """Reads, checks and writes the JSON-RPC 2.0 messages that the client exchanges. Pure.
 
 Every message that a transport sends or receives goes through `classify`. The rules are JSON-RPC 2.0's and,
-where MCP is narrower (ids are strings or integers, no batches), MCP's. Unknown
-members are tolerated, because the specification does not forbid them. This module does not know what a method
-means.
+where MCP is narrower (ids are strings or integers, no batches), MCP's. Unknown members are tolerated, because
+the specification does not forbid them. What a method means is decided elsewhere.
 
 There are two readers of JSON-RPC because their duties differ: `jsonrpc.codec` reads for the server, which
-must answer even a malformed request and takes what it can; a client transport must tell its user why it
-refuses a message, and passes accepted ones on unchanged.
+must answer even a malformed request and accepts what it can; a client transport must report why it refuses a
+message, and passes accepted ones on unchanged.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class _IdOnly(msgspec.Struct):
 
 
 def classify(message: object) -> MessageKind:
-    """Tell the kind of `message`. Raises InvalidMessage, which names the broken rule."""
+    """Return the kind of `message`. Raises InvalidMessage, which names the broken rule."""
     if not isinstance(message, dict):
         if isinstance(message, list):
             raise InvalidMessage("Invalid JSON-RPC message: batches are not part of this protocol.")

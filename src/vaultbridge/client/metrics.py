@@ -1,4 +1,4 @@
-"""Counts what one transport does; renders a snapshot as Prometheus text. Pure: the caller brings the
+"""Counts what one transport does, and renders a snapshot as Prometheus text. Pure: the caller passes the
 times."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
 
 
 class Metrics:
-    """Updated by the transport as things happen. Plain numbers only, so that counting costs next to
+    """The counters, which the transport updates. They are plain numbers, so that counting costs next to
     nothing."""
 
     __slots__ = (

@@ -1,8 +1,9 @@
-"""Makes transports from configuration: the three plugins, and what a person writes at the command line.
+"""Makes transports from configuration: with the three plugins, or from what a person writes at the command
+line.
 
 A plugin configures, connects, checks and disconnects; the interface is the `ITransportPlugin` of the
 WebSocket client protocol (docs/protocols/websocket-client.md). It owns at most one transport; the client that
-speaks over it (the official SDK's `Client` or our `Session`) belongs to the caller.
+uses it (the official SDK's `Client` or our `Session`) belongs to the caller.
 
 `open_target` takes a URL, a command line, or a name in a configuration file of Claude Code (`.mcp.json`) or
 Claude Desktop: an object `mcpServers` of named servers, with `${VAR}` and `${VAR:-default}` replaced from the
@@ -68,7 +69,7 @@ class _Plugin(Generic[T]):
         """
         merged = {**self._config, **(config or {})}
         self.check(merged)
-        # First, because both may use the same queue file.
+        # This comes first, because both may use the same queue file.
         await self.disconnect()
         transport = self._transport = self.make(merged)
         await transport.start()
@@ -173,7 +174,7 @@ CONFIG_BYTES: Final = 4 * MIB
 """Claude Desktop's file contains more than servers, but not much more."""
 
 ACTION_CHARS: Final = 1000
-"""How much of a server's command line is shown: nobody reads more before answering."""
+"""How much of a server's command line is shown. Nobody reads more before answering."""
 
 IDE: Final = "ide"
 """The target that means a Claude Code IDE server on this machine, found by its lock file."""
@@ -182,7 +183,8 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 Trust = Callable[[str], bool]
-"""Decides whether to use a server that only the current folder's file names; is given what it would do."""
+"""Decides whether to use a server that only the current folder's file names; takes a description of what that
+would do."""
 
 
 def open_target(
@@ -195,9 +197,9 @@ def open_target(
 ) -> Transport:
     """Make a transport to `target`, not started. Raises InvalidArgument, which says how to correct it.
 
-    The current folder's `.mcp.json` may be anybody's: it may have come with an archive or a clone, and what
-    it names runs with all rights of the user. So it is used only if `trust` agrees. A file given as `config`
-    was chosen by the user and is trusted.
+    The current folder's `.mcp.json` may be from anybody: it may have come with an archive or a clone, and the
+    commands in it run with all rights of the user. So it is used only if `trust` agrees. A file given as
+    `config` was chosen by the user and is trusted.
     """
     extra = dict(headers or {})
     if target.lower().startswith(("ws://", "wss://", "http://", "https://")):

@@ -11,7 +11,8 @@ from vaultbridge.client.errors import RpcError
 from vaultbridge.jsonrpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 PAGES: Final = 1000
-"""The most pages of one listing: a server whose cursor never ends must not hang its caller."""
+"""The most pages of one listing, so that a server whose cursors never end cannot occupy its caller
+forever."""
 
 PrimitiveType = Literal["tool", "resource", "template", "prompt"]
 
@@ -62,7 +63,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
 
 
 def _read_capabilities(client: Any) -> dict[str, Any] | None:
-    """What the server says it has; None when unknown (the SDK can adopt a version without asking)."""
+    """Return the server's capabilities; None if unknown (the SDK can adopt a version without asking)."""
     value = _to_dict(getattr(client, "server_capabilities", None))
     return value or None
 

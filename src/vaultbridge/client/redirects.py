@@ -1,9 +1,9 @@
 """Decides which redirects of a server are followed. A redirect repeats the request, with its headers and
 message.
 
-A redirect is followed within one origin, and only when it keeps the message: a server that moves `/mcp` to
-`/mcp/`. To another origin it would hand the token to whoever the server names, and a POST that turns into a
-GET loses its message while the status looks like success.
+A redirect is followed within one origin, and only if it keeps the message, as when a server moves `/mcp` to
+`/mcp/`. A redirect to another origin would send the token to any host that the server names, and a POST that
+turns into a GET loses its message while the status looks like success.
 """
 
 from __future__ import annotations

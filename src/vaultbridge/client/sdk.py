@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 READ_AHEAD: Final = 64
-"""Messages that may wait for the SDK before the transport stops reading, so that neither idles."""
+"""Messages that may wait for the SDK before the transport stops reading, so that neither waits for the
+other."""
 
 
 def open_streams(transport: Transport) -> AbstractAsyncContextManager[TransportStreams]:

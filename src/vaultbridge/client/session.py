@@ -1,11 +1,12 @@
 """A light MCP session over any transport: negotiation, requests and answers, notifications. Needs no SDK.
 
-For programs that want a server's tools without the official SDK, and for `vaultbridge call`. It offers the
-server nothing (no roots, sampling or elicitation): it refuses every request of the server except a ping.
+It is for programs that use a server's tools without the official SDK, and for `vaultbridge call`. It offers
+the server nothing (no roots, sampling or elicitation): it refuses every request of the server except a ping.
 
 The version is negotiated as the specification says (2026-07-28, Versioning and Compatibility). A server that
-answers `server/discover`, or refuses it with one of the errors introduced by 2026-07-28, is modern, and is
-asked again at a version it names. Any other error, or silence, means that the server wants a handshake.
+answers `server/discover`, or refuses it with one of the errors introduced by 2026-07-28, is modern, and gets
+the request again with a version that it names. Any other error, or silence, means that the server needs a
+handshake.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORT
 """Errors that only servers from 2026-07-28 on give."""
 
 NAMED_VERSIONS: Final = 10
-"""How many versions an error repeats: there are five today, but a peer may name any number."""
+"""How many versions an error lists: there are five today, but a peer may name any number."""
 
 
 def read_supported_versions(error: RpcError) -> tuple[str, ...]:
@@ -53,7 +54,7 @@ def read_versions(value: Any) -> tuple[str, ...]:
 
 
 def find_newest_common(offered: tuple[str, ...], spoken: tuple[str, ...]) -> str | None:
-    """Find the newest version that is both offered and spoken."""
+    """Find the newest version that both sides support."""
     return next((name for name in SUPPORTED_NEWEST_FIRST if name in offered and name in spoken), None)
 
 
@@ -91,7 +92,7 @@ class Session:
         on_notification: Callable[[Message], object] | None = None,
         client_name: str = "vaultbridge",
     ) -> None:
-        """`version` is "auto" (the newest that both sides speak) or one version of the protocol."""
+        """`version` is "auto" (the newest that both sides support) or one version of the protocol."""
         if version != "auto" and version not in VERSIONS:
             raise InvalidArgument(
                 f"{version!r} is not a version of MCP.",
@@ -153,7 +154,7 @@ class Session:
             if not offered:
                 version = HANDSHAKE_VERSIONS[-1]
                 break
-            # The refused version may be in the list all the same. It is tried once more, not more often.
+            # The refused version may still be in the list. It is tried once more, but not again after that.
             left = tuple(name for name in spoken if name not in refused)
             refused.add(version)
             version = find_newest_common(offered, left)
@@ -162,9 +163,9 @@ class Session:
         await self._initialize(version or self._wanted)
 
     async def _discover(self, version: str) -> tuple[str, ...] | None:
-        """Ask the server which versions it speaks.
+        """Ask the server which versions it supports.
 
-        Returns None when it speaks `version`, otherwise the versions it named; empty when it wants a
+        Returns None if it supports `version`, otherwise the versions that it named; empty if it needs a
         handshake.
         """
         self.protocol_version = version
@@ -192,7 +193,8 @@ class Session:
         return None
 
     def _has_no_fallback(self) -> bool:
-        """Whether nothing is left to try: the caller wants only this version, or the connection is gone."""
+        """Whether nothing is left to try, because the caller wants only this version or the connection is
+        gone."""
         return self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING)
 
     async def _initialize(self, version: str) -> None:
@@ -200,7 +202,7 @@ class Session:
         try:
             result = await self._ask_to_initialize(version)
         except RpcError as error:
-            # The specification wants an answer that names another version; some servers refuse instead.
+            # The specification requires an answer that names another version; some servers refuse instead.
             named = read_supported_versions(error)
             spoken = HANDSHAKE_VERSIONS if self._wanted == "auto" else (self._wanted,)
             other = find_newest_common(named, spoken)
@@ -258,7 +260,8 @@ class Session:
     async def _cancel(self, request_id: RequestId, method: str) -> None:
         if method in ("initialize", "server/discover") or not self.transport.is_connected:
             return
-        # A courtesy that must not hide the timeout or prolong it: the server may have stopped reading.
+        # This is a courtesy, which must neither hide nor prolong the timeout: the server may have stopped
+        # reading.
         with contextlib.suppress(TimeoutError, VaultbridgeError):
             async with asyncio.timeout(COURTESY_SECONDS):
                 await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
@@ -281,15 +284,15 @@ class Session:
         return await self._request_page("prompts/list", cursor)
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the tool's result, even with `isError`: that is for the caller (or the model) to read."""
+        """Return the tool's result, even with `isError`, which the caller (or the model) should read."""
         params = {"name": name, "arguments": arguments or {}}
         try:
             return _require_complete(await self.request("tools/call", params))
         except RpcError as error:
             if error.rpc_code != HEADER_MISMATCH or not self.is_modern:
                 raise
-        # The tool has not run: the server wants arguments in headers, and only its list of tools names them
-        # (2026-07-28, Streamable HTTP, Client Behavior).
+        # The tool has not run: the server requires arguments in headers, and only its list of tools names
+        # them (2026-07-28, Streamable HTTP, Client Behavior).
         await fetch_all(self.list_tools, "tools")
         return _require_complete(await self.request("tools/call", params))
 
@@ -351,7 +354,7 @@ class Session:
         else:
             text = f"This client does not answer {request['method']!r}."
             answer = make_error_answer(request["id"], METHOD_NOT_FOUND, text)
-        # The asker is gone, or the transport has reported to `on_error` why the answer was not sent.
+        # The server is gone, or the transport has reported to `on_error` why the answer was not sent.
         with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
 
@@ -365,7 +368,7 @@ class Session:
 
 
 def _require_complete(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result that asks for input: this session has nobody to ask."""
+    """Refuse a result that asks for input, because nobody can answer in this session."""
     if result.get("resultType") == "input_required":
         raise RpcError(
             -32021, "The server asks for input that this client cannot give.", result.get("inputRequests")

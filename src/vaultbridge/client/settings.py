@@ -1,5 +1,4 @@
-"""Everything that can be chosen for a WebSocket transport, checked once, and the delays between attempts.
-Pure.
+"""The settings of a WebSocket transport, checked once, and the delays between attempts. Pure.
 
 `WebSocketOptions` are the keyword arguments, `WebSocketSettings` the checked values with their defaults, and
 `read_settings` accepts the keys of the plugin interface too (`reconnectAttempts`, `reconnectDelay` in
@@ -22,8 +21,8 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
 
 LONGEST_DELAY: Final = 60.0
-"""Seconds. After a minute a person has given up, or the server will not come back on its own. Without a
-bound, doubling reaches hours within a dozen attempts."""
+"""The longest delay, in seconds. After a minute, either a person has given up or the server will not return
+on its own. Without a limit, doubling reaches hours within a dozen attempts."""
 
 
 def backoff_delays(
@@ -44,7 +43,7 @@ def backoff_delays(
         if attempt == 0:
             yield 0.0
             continue
-        # The exponent needs a bound too: 2.0 ** 1100 overflows, and a patient caller gets that far.
+        # The exponent needs a limit too: 2.0 ** 1100 overflows, and a patient caller gets that far.
         delay = min(base * 2.0 ** min(attempt - 1, 64), longest)
         yield delay * (1.0 + jitter * (random() - 0.5))
 
@@ -69,8 +68,8 @@ PONG_SECONDS: Final = 20.0
 """How long the pong may take: a server busy with a long call may not read for some seconds."""
 
 STABLE_SECONDS: Final = 5.0
-"""A connection that lasted this long counts as a success and resets the attempts. Without it, a server that
-accepts and drops at once would be called in an endless loop."""
+"""A connection that lasted this long counts as a success and resets the attempts. Otherwise we would connect
+in an endless loop to a server that accepts and drops at once."""
 
 ATTEMPTS_MOST: Final = 1_000_000
 """More attempts than anyone will see. The bound exists to report typing errors."""
@@ -219,7 +218,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
         if not _is_token(name):
             raise InvalidArgument(f"{name!r} cannot name a header.", argument="headers")
         if any(c in value for c in "\r\n\0"):
-            # The value may be a token: it is not shown.
+            # The value may be a token, so it is not shown.
             raise InvalidArgument(f"The header {name!r} holds a line break.", argument="headers")
 
 

@@ -32,15 +32,15 @@ EXIT_SECONDS: Final = 2.0
 """How long a server may take to exit after its input is closed, and again after SIGTERM."""
 
 STDERR_LINES: Final = 20
-"""Lines of the server's stderr kept for the error that says why it ended."""
+"""Lines of the server's stderr that are kept for the error that says why it ended."""
 
 STDERR_LINE_BYTES: Final = 8 * KIB
-"""A longer line of stderr is cut: only people read it."""
+"""A longer line of stderr is cut, because only people read it."""
 
 
 LINE_FACTOR: Final = 4
 """A line may be this many times longer than the largest message before we stop reading it. Up to there it is
-read to learn which request it answers, so that only that request fails."""
+read to find out which request it answers, so that only that request fails."""
 
 
 KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -184,7 +184,7 @@ class StdioTransport(Callbacks):
                 async with asyncio.timeout(EXIT_SECONDS):
                     await process.wait()
         finally:
-            # If the caller was interrupted while waiting, nobody else will stop the server.
+            # If the caller was interrupted while waiting, nothing else will stop the server.
             if process.returncode is None:
                 _signal_group(process.pid, KILL)
 
@@ -198,7 +198,8 @@ class StdioTransport(Callbacks):
                 if not line.strip():
                     break
             except asyncio.LimitOverrunError:
-                # We cannot know which request it answers, and nobody may wait forever: all of them fail.
+                # We cannot know which request it answers, and no caller may wait forever, so all of them
+                # fail.
                 too_long = self._max_message_bytes * LINE_FACTOR
                 await self._end_with_error(process, f"The server wrote a line of more than {too_long} bytes.")
                 return
@@ -209,7 +210,7 @@ class StdioTransport(Callbacks):
         await self._finish_after_exit(process)
 
     async def _finish_after_exit(self, process: asyncio.subprocess.Process) -> None:
-        """The server closed its output: end the transport and report why."""
+        """End the transport after the server closed its output, and report why."""
         self._move("close")
         await self._stop(process)
         if self._logging is not None:

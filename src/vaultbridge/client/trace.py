@@ -1,4 +1,4 @@
-"""Writes a transcript of everything that passes through a transport, for debugging a server."""
+"""Writes a transcript of all messages of a transport, for debugging a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from vaultbridge.client.transport import ALIVE_SECONDS, State, Transport
 
 
 class TracedTransport:
-    """Passes everything on and writes a line for each: `→` sent, `←` received, `!` error, `·` state.
+    """A transport that forwards to another and writes a line for each event: `→` sent, `←` received, `!`
+    error, `·` state.
 
     Lines that a stdio server logs are marked `|`.
     """

@@ -1,8 +1,8 @@
-"""What every client transport is: its interface, its life cycle, its callbacks, its open requests.
+"""The base of every client transport: its interface, its life cycle, its callbacks, its open requests.
 
 `Transport` is the interface. `Callbacks` implements the half that faces the user and keeps three promises:
 `on_close` is called once, nothing is called after it, and a callback that raises affects nothing else.
-`Lifecycle` is a table of states, events and legal moves. A transport ends once: It begins and ends as
+`Lifecycle` is a table of states, events and legal moves. A transport ends once: it begins and ends as
 `disconnected`; `Lifecycle.ended` distinguishes the two. `PendingRequests` serves transports that never
 reconnect; the WebSocket transport has its own accounting.
 """
@@ -178,7 +178,7 @@ class Callbacks:
             if pending is not None:
                 await pending
         except Exception as error:
-            # The user's code failed; that must not end the connection.
+            # The user's code failed, which must not end the connection.
             logger.exception("on_message raised")
             self._report(error)
 

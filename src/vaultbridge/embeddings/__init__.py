@@ -1,1 +1,1 @@
-"""Similarity by meaning, from a model that the user runs: off unless an endpoint is configured."""
+"""Finds notes of similar meaning with a model that the user runs; off unless an endpoint is configured."""

@@ -1,9 +1,9 @@
-"""Asks an OpenAI-compatible endpoint (`POST …/embeddings`) for the vectors of some texts.
+"""Gets the vectors of texts from an OpenAI-compatible endpoint (`POST …/embeddings`).
 
 One client is used by one thread and keeps its connection open between requests. A request has one deadline
-for everything, kept by a timer that shuts the socket: a server that answers a byte a second would otherwise
-hold its caller for hours. Redirects are not followed, because the key must not reach another address. What a
-server says in an error is neither shown nor logged, because some repeat the key.
+for everything, enforced by a timer that closes the socket: otherwise a server that sends a byte a second
+could occupy its caller for hours. Redirects are not followed, because the key must not reach another address.
+A server's error messages are neither shown nor logged, because some repeat the key.
 """
 
 from __future__ import annotations
@@ -30,23 +30,25 @@ CONNECT_SECONDS: Final = 5.0
 """How long connecting may take; the rest of a request may take longer."""
 
 DIMENSIONS: Final = 16_384
-"""The longest vector that is accepted: four times that of any model we know."""
+"""The longest vector that is accepted: four times as long as that of any known model."""
 
 
 class EndpointFailed(Exception):
-    """The endpoint gave no vectors. The text says why, for people, and never contains a key. `refused`: the
-    texts themselves were refused, others may not be. `settled`: trying again soon cannot help. `slow`: fewer
-    texts might have been answered in time."""
+    """The endpoint returned no vectors. The text says why, for people, and never contains a key. `refused`:
+    these texts were refused, but others may be accepted. `permanent`: trying again soon cannot help. `slow`:
+    with fewer texts there might have been an answer in time."""
 
-    def __init__(self, why: str, *, refused: bool = False, settled: bool = False, slow: bool = False) -> None:
+    def __init__(
+        self, why: str, *, refused: bool = False, permanent: bool = False, slow: bool = False
+    ) -> None:
         super().__init__(why)
         self.refused = refused
-        self.settled = settled
+        self.permanent = permanent
         self.slow = slow
 
 
 UNNUMBERED: Final = -1
-"""Some servers leave the numbers of the vectors out; then they come in the order of the texts."""
+"""The index of vectors from servers that leave it out; they are in the order of the texts."""
 
 
 class _Item(Struct):
@@ -156,7 +158,7 @@ class EmbeddingClient:
             self.close()
             raise _explain_status(answer.status)
         if len(data) > ANSWER_BYTES:
-            raise EndpointFailed(f"the answer has more than {ANSWER_BYTES} bytes", settled=True)
+            raise EndpointFailed(f"the answer has more than {ANSWER_BYTES} bytes", permanent=True)
         return data
 
     def _connect(self) -> http.client.HTTPConnection:
@@ -198,12 +200,12 @@ def _explain_status(status: int) -> EndpointFailed:
     if 300 <= status < 400:
         return EndpointFailed(
             f"it redirects elsewhere (HTTP {status}), which is not followed; set url to that address",
-            settled=True,
+            permanent=True,
         )
     if status in (401, 403):
-        return EndpointFailed(f"it refuses the key (HTTP {status}); see key_env", settled=True)
+        return EndpointFailed(f"it refuses the key (HTTP {status}); see key_env", permanent=True)
     if status in (404, 405):
-        return EndpointFailed(f"no such address or model (HTTP {status}); see url and model", settled=True)
+        return EndpointFailed(f"no such address or model (HTTP {status}); see url and model", permanent=True)
     if status in (400, 413, 422):
         return EndpointFailed(f"it refuses the texts (HTTP {status})", refused=True)
     if status == 429:
@@ -215,19 +217,19 @@ def _read_vectors(data: bytes, count: int) -> list[list[float]]:
     try:
         items = _decode(data).data
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise EndpointFailed("the answer is not a list of embeddings", settled=True) from None
+        raise EndpointFailed("the answer is not a list of embeddings", permanent=True) from None
     if len(items) != count:
-        raise EndpointFailed(f"{count} texts were sent and {len(items)} vectors came back", settled=True)
+        raise EndpointFailed(f"{count} texts were sent and {len(items)} vectors came back", permanent=True)
     numbers = sorted(item.index for item in items)
     if numbers == list(range(count)):
         items = sorted(items, key=lambda item: item.index)
     elif count > 1 and numbers != [UNNUMBERED] * count:
-        # A vector would be taken for that of another text, and nobody would notice.
-        raise EndpointFailed("the vectors are not numbered as the texts were sent", settled=True)
+        # Otherwise a vector could be taken for that of another text, and nobody would notice.
+        raise EndpointFailed("the vectors are not numbered as the texts were sent", permanent=True)
     vectors = [item.embedding for item in items]
     lengths = {len(vector) for vector in vectors}
     if len(lengths) != 1 or not 1 <= next(iter(lengths)) <= DIMENSIONS:
-        raise EndpointFailed("the vectors of one answer differ in length, or are empty", settled=True)
+        raise EndpointFailed("the vectors of one answer differ in length, or are empty", permanent=True)
     if not all(math.isfinite(number) for vector in vectors for number in vector):
-        raise EndpointFailed("a vector contains a number that is not finite", settled=True)
+        raise EndpointFailed("a vector contains a number that is not finite", permanent=True)
     return vectors

@@ -1,8 +1,9 @@
-"""The embeddings of one vault: sends its passages, ranks passages for a question, and reports its state.
+"""Manages the embeddings of one vault: sends its passages, ranks passages for a question, and reports the
+state.
 
 The engine has one of these if an endpoint is configured. Several processes may share the file of vectors;
-only one that keeps running sends (`start`), any may ask. Questions have their own thread, so that a search
-waits for the model only as long as it chooses.
+only one that keeps running sends passages (`start`), but any may rank. Questions have their own thread, so
+that a search waits for the model only as long as it chooses.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 PASSAGES_ASKED: Final = 4
-"""Passages of a note that are compared with others: its beginning says what it is about."""
+"""How many passages of a note are compared with others: its beginning says what it is about."""
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class EmbeddingStatus(Struct, frozen=True):
 
 
 def check_model(settings: EmbeddingSettings, folder: Path) -> tuple[str, str]:
-    """Ask the endpoint for one sentence. Returns what was found and what is wrong, one of them empty."""
+    """Embed one sentence. Returns what was found and what is wrong, one of them empty."""
     if settings.problem:
         return "", settings.problem
     client = EmbeddingClient(settings)
@@ -87,8 +88,9 @@ def check_model(settings: EmbeddingSettings, folder: Path) -> tuple[str, str]:
 
 
 class Embeddings:
-    """`index` returns the vault's index. `shown` returns the test of what the owner shows to assistants: what
-    a scope denies or the app ignores is never sent, nor is what `settings.private` names."""
+    """The embeddings of one vault. `index` returns the vault's index. `shown` returns a function that accepts
+    the notes that the owner shows to assistants: what a scope denies or the app ignores is never sent, nor is
+    what `settings.private` names."""
 
     def __init__(
         self,
@@ -141,7 +143,7 @@ class Embeddings:
         try:
             if not self._store.matches(self.settings.fingerprint(VERSION)):
                 return Ranked(problem="no note has been embedded with this model yet")
-            # Asked before the passages are loaded: the two take their time together.
+            # Requested before the passages are loaded, so that the two take place at the same time.
             self._questions.request(question)
             self._nearest.refresh()
             vector = self._questions.ask(question, self.settings.wait_ms / 1000)
@@ -177,7 +179,7 @@ class Embeddings:
             problem = problem or "the file of embeddings failed"
         return EmbeddingStatus(self.settings.model, notes, vectors, sent.left, sent.sending, problem)
 
-    # What the sender asks.
+    # `sender.Source`: what the sender calls.
 
     def may_send(self) -> Visible:
         shown, private = self._shown(), self._private.visible
@@ -203,17 +205,19 @@ class Embeddings:
 
 
 QUESTIONS_KEPT: Final = 64
-"""Questions whose vectors are remembered: pages of one answer, and a question asked again after a moment."""
+"""Questions whose vectors are cached, for the pages of one answer, and for a question that is repeated
+soon."""
 
 QUESTIONS_WAITING: Final = 8
-"""Questions that wait for the endpoint; further ones go without."""
+"""The most questions that wait for the endpoint; further ones are answered without embeddings."""
 
 QUESTION_CHARS: Final = 2000
-"""How much of a question is sent: more is a pasted text, whose beginning says what it is about."""
+"""How much of a question is sent. A longer one is a pasted text, whose beginning says what it is about."""
 
 
 class Questions:
-    """A late vector is remembered for the next time. An endpoint that failed is left alone for a while."""
+    """Embeds questions in a thread. A vector that arrives late is cached for the next time. An endpoint that
+    failed gets no requests for a while."""
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._settings = settings
@@ -228,8 +232,8 @@ class Questions:
         self.problem = ""
 
     def ask(self, question: str, seconds: float) -> tuple[float, ...] | None:
-        """Return the vector of a question, or None if it is not there in time. While the endpoint is failing
-        it is not waited for at all."""
+        """Return the vector of a question, or None if it does not arrive in time. While the endpoint is
+        failing, there is no wait at all."""
         deadline = time.monotonic() + seconds
         with self._guard:
             if question in self._known:
@@ -245,7 +249,7 @@ class Questions:
             return self._known.get(question)
 
     def request(self, question: str) -> None:
-        """Begin to ask, without waiting."""
+        """Request the vector of a question, without waiting."""
         with self._guard:
             if question not in self._known and time.monotonic() >= self._failed_until and not self._stopped:
                 self._request(question)

@@ -1,9 +1,9 @@
 """Finds the passages nearest to a vector, without numpy.
 
-First all passages by one number each: the signs of their vector's numbers, as the bits of an integer. The
-number of differing bits says how far apart two directions are, and Python counts them in a tenth of a
-microsecond: 20,000 passages of 768 numbers take 2 to 5 ms. Then the nearest few by their whole vectors, which
-are read from the file, so that a passage takes a hundred bytes of memory.
+First all passages are compared by one number each: the signs of their vector's numbers, as the bits of an
+integer. The number of differing bits measures how far apart two directions are, and Python counts them in a
+tenth of a microsecond: 20,000 passages of 768 numbers take 2 to 5 ms. Then the nearest few are compared by
+their whole vectors, which are read from the file, so that a passage takes only a hundred bytes of memory.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
+from vaultbridge.embeddings.store import Quantized, VectorStore, quantize
 from vaultbridge.vault.paths import Visible
 
 COMPARED: Final = 160
-"""Passages compared by their whole vectors: 5 to 8 ms for 768 numbers. Of the twenty nearest, the signs find
-nearly all among so many."""
+"""How many passages are compared by their whole vectors: 5 to 8 ms for 768 numbers. Nearly all of the twenty
+nearest are among as many by signs."""
 
 WIDENED: Final = 4
 """How often the first choice is doubled when the caller may not see most of it."""
 
 _SIGNS: Final = bytes(ord("0") if byte >= 128 else ord("1") for byte in range(256))
-"""A signed byte to its sign as a digit."""
+"""Maps a signed byte to its sign as a digit."""
 
 
 class NearPassage(Struct, frozen=True):
-    """`score` is the cosine: 1 for the same direction."""
+    """A passage near a vector. `score` is the cosine: 1 for the same direction."""
 
     path: str
     line: int
@@ -74,10 +74,10 @@ class Nearest:
         self, vector: Sequence[float], *, limit: int, visible: Visible | None = None
     ) -> list[NearPassage]:
         """Return the nearest passages that the caller may see, nearest first."""
-        return self.find_near(quantise(vector), limit=limit, visible=visible)
+        return self.find_near(quantize(vector), limit=limit, visible=visible)
 
     def find_near(
-        self, wanted: Quantised, *, limit: int, visible: Visible | None = None
+        self, wanted: Quantized, *, limit: int, visible: Visible | None = None
     ) -> list[NearPassage]:
         self.refresh()
         with self._guard:
@@ -94,7 +94,7 @@ class Nearest:
                 dot = sum(map(mul, numbers, memoryview(other.data).cast("b")))
                 path, line = places[id_]
                 found.append(NearPassage(path, line, dot / (wanted.norm * other.norm)))
-        found.sort(key=lambda one: (-one.score, one.path, one.line))
+        found.sort(key=lambda passage: (-passage.score, passage.path, passage.line))
         return found[:limit]
 
 
@@ -105,8 +105,8 @@ def signs_of(vector: bytes) -> int:
 def _choose(
     distances: dict[int, int], places: dict[int, tuple[str, int]], visible: Visible | None, count: int
 ) -> list[int]:
-    """The nearest by signs. A caller with a narrow view gets as many, as far as a few wider looks find
-    them."""
+    """Choose the nearest passages by signs. For a caller who may see few notes, the choice is widened a few
+    times to get as many."""
     wanted = count
     for _ in range(WIDENED + 1):
         nearest = heapq.nsmallest(wanted, distances, key=distances.__getitem__)
@@ -124,7 +124,7 @@ def _choose(
             return kept[:count]
         wanted *= 2
     assert visible is not None
-    # Most of what is near is hidden: look at everything once, rather than answer with little.
+    # Most of the near passages are hidden, so consider all of them rather than return few.
     allowed = {path for path in {path for path, _ in places.values()} if visible(path)}
     rest = {id_: distance for id_, distance in distances.items() if places[id_][0] in allowed}
     return heapq.nsmallest(count, rest, key=rest.__getitem__)

@@ -1,4 +1,4 @@
-"""The user's own model for embeddings, opened when it is first needed, and its view of a question."""
+"""Opens the user's own embedding model when it is first needed, and gives ranking its view of a question."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
 
 NEAR_PASSAGES: Final = 60
-"""Passages in a model's view of a question: about as many notes as are read for it."""
+"""How many passages are in a model's view of a question: from about as many notes as are read for it."""
 
 
 class OwnModel:
-    """`settings` None: the user has no model, and nothing here does anything."""
+    """The user's model. If `settings` is None there is none, and every method does nothing."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class OwnModel:
             self._opened.close()
 
     def view(self, question: str) -> tuple[ExtraView, ...]:
-        """What the model makes of a question; nothing without one, or if it does not answer in time."""
+        """Return the model's view of a question; empty without a model, or if it does not answer in time."""
         embeddings = self.embeddings
         if embeddings is None:
             return ()
@@ -62,7 +62,10 @@ class OwnModel:
         near = embeddings.rank(question, limit=NEAR_PASSAGES, visible=self._shown()).passages
         if not near:
             return ()
-        # Models differ in how similar they find everything: what counts is how much nearer than the last.
+        # Models differ in how similar they rate everything, so a passage is scored relative to the last one.
         low, high = near[-1].score, near[0].score
-        places = ((one.path, one.line, (one.score - low + 0.01) / (high - low + 0.01)) for one in near)
+        places = (
+            (passage.path, passage.line, (passage.score - low + 0.01) / (high - low + 0.01))
+            for passage in near
+        )
         return (ExtraView("meaning", tuple(places)),)

@@ -1,8 +1,8 @@
 """Cuts a note into the passages that are embedded: a section, or a part of a long one. Pure: no I/O.
 
 A passage begins with the note's title and the headings above it, because most sections do not repeat what
-they are about. Properties are left out. What contains no letter or digit is not a passage: an endpoint
-refuses an empty text, and a line of dashes resembles everything.
+they are about. Properties are left out. A text without a letter or digit is not a passage: an endpoint
+refuses an empty text, and a line of dashes is similar to everything.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ VERSION: Final = 1
 """Raise it when notes are cut or written differently: stored vectors are then made again."""
 
 PASSAGE_CHARS: Final = 1600
-"""About 400 tokens: small models read 512, and a longer passage is about more than one thing."""
+"""The length of a passage, about 400 tokens: small models read 512, and a longer passage has more than one
+subject."""
 
 SMALL_CHARS: Final = 200
-"""A section shorter than this joins the next one: by itself it says little."""
+"""A section shorter than this is joined with the next one, because by itself it says little."""
 
 NOTE_PASSAGES: Final = 64
-"""The most passages of one note: a book in one file must not take as much as the rest of the vault."""
+"""The most passages of one note, so that a book in one file does not take as much as the rest of the
+vault."""
 
 
 class EmbeddedPassage(Struct, frozen=True):
@@ -64,7 +66,7 @@ def is_blank(text: str) -> bool:
 
 
 def _join_small(text: str, note: Note) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The stretches between headings, each with its heading path; small neighbours are one stretch."""
+    """Yield the spans between headings, each with its heading path; small neighbours are joined."""
     start = note.properties.end if note.properties is not None else 0
     path: tuple[str, ...] = ()
     begun = start
@@ -78,7 +80,7 @@ def _join_small(text: str, note: Note) -> Iterator[tuple[int, int, tuple[str, ..
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a long stretch at a blank line, else at a line end, else anywhere."""
+    """Cut a long span at a blank line, else at a line end, else anywhere."""
     while end - start > PASSAGE_CHARS:
         limit = start + PASSAGE_CHARS
         at = text.rfind("\n\n", start + PASSAGE_CHARS // 2, limit)

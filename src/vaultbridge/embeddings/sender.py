@@ -1,11 +1,10 @@
 """Sends passages to the endpoint in the background and stores their vectors. Nothing waits for it.
 
-One process per vault and machine sends, held by a lock file. It looks at the notes that changed, asks for
-each whether it may be sent, at the moment of sending, and sends the passages whose text has no vector yet, a
-batch at a time. An endpoint that fails is left alone for a while, twice as long each time; what was not sent
-is found again by comparing, so no queue can overflow. A model whose vectors
-have a new length, or that answers the same sentence differently, counts as a new one: all vectors are made
-again.
+One process per vault and machine sends, the one that holds a lock file. It reads the notes that changed,
+checks for each, at the moment of sending, whether it may be sent, and sends the passages whose text has no
+vector yet, a batch at a time. An endpoint that fails gets no requests for a while, twice as long each time;
+what was not sent is found again by comparing, so no queue can overflow. A model whose vectors have a new
+length, or that returns another vector for the same sentence, counts as a new one: all vectors are made again.
 """
 
 from __future__ import annotations
@@ -23,24 +22,25 @@ from vaultbridge.embeddings.client import EmbeddingClient, EndpointFailed
 from vaultbridge.embeddings.nearest import signs_of
 from vaultbridge.embeddings.passages import VERSION, EmbeddedPassage
 from vaultbridge.embeddings.settings import EmbeddingSettings
-from vaultbridge.embeddings.store import Quantised, VectorStore, quantise
+from vaultbridge.embeddings.store import Quantized, VectorStore, quantize
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.locking import FileLock
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 300.0
-"""Seconds that a failing endpoint is left alone: doubled with each failure, up to five minutes. A refused key
-or a wrong address takes the longest at once, because only a person can change it."""
+"""The longest pause, in seconds, before a failing endpoint is used again. The pause doubles with each
+failure. After a refused key or a wrong address it is the longest at once, because only a person can correct
+that."""
 
 CLOSE_SECONDS: Final = 2.0
 """How long closing waits for the thread. One that is still connecting is left to finish on its own."""
 
 COMPARE_SECONDS: Final = 300.0
-"""How often all notes are compared, in case nobody reported a change."""
+"""How often all notes are compared, in case a change was not reported."""
 
 PATHS_KEPT: Final = 1000
-"""Changed paths that are remembered until they are looked at; with more, everything is compared."""
+"""The most changed paths that are stored until they are handled; with more, everything is compared."""
 
 BATCH_CHARS: Final = 60_000
 """The most text in one request, whatever the batch: about 15,000 tokens."""
@@ -49,7 +49,7 @@ GROUP_NOTES: Final = 200
 """The most notes that are read before their passages are stored."""
 
 PROBE: Final = "The quick brown fox jumps over the lazy dog."
-"""The sentence by which a model is recognised again."""
+"""The sentence by which a model is recognized again."""
 
 PROBE_DIFFERS: Final = 0.06
 """The part of the signs that may differ for the same sentence. Servers compute a little differently from day
@@ -69,7 +69,7 @@ class Source(Protocol):
     """Where notes come from."""
 
     def may_send(self) -> Callable[[str], bool]:
-        """Says whether a note may be sent; asked again for each request."""
+        """Return a function that decides whether a note may be sent. Called again for each request."""
         ...
 
     def list_notes(self) -> Iterable[Sendable]:
@@ -91,7 +91,7 @@ class _Waiting(Struct, frozen=True):
 
 
 class SendStatus(Struct, frozen=True):
-    """`problem` says, for people, why sending has stopped; "" if it has not."""
+    """The state of sending. `problem` says, for people, why it has stopped; "" if it has not."""
 
     sending: bool = False
     left: int = 0
@@ -99,7 +99,8 @@ class SendStatus(Struct, frozen=True):
 
 
 class Sender:
-    """`start` once; `changed` from any thread; `close` cuts off a request under way."""
+    """Sends passages in a thread. Call `start` once, and `changed` from any thread; `close` cuts off a
+    request in progress."""
 
     def __init__(self, settings: EmbeddingSettings, store: VectorStore, source: Source, folder: Path) -> None:
         self._settings = settings
@@ -111,7 +112,7 @@ class Sender:
         self._wake = threading.Event()
         self._guard = threading.Lock()
         self._paths: set[str] | None = None
-        """Paths that changed; None: anything may have."""
+        """Paths that changed; None if anything may have changed."""
         self._thread: threading.Thread | None = None
         self._left = 0
         self._batch = settings.batch
@@ -134,7 +135,7 @@ class Sender:
         self._lock.release()
 
     def changed(self, paths: frozenset[str] | None) -> None:
-        """These notes have changed, or anything may have. Never blocks."""
+        """Report that these notes have changed, or for None that anything may have. Never blocks."""
         with self._guard:
             self.idle.clear()
             if paths is None or self._paths is None or len(self._paths) + len(paths) > PATHS_KEPT:
@@ -167,7 +168,7 @@ class Sender:
                 if failure.slow:
                     # A large model on a small machine would never answer a whole batch in time.
                     self._batch = max(1, self._batch // 2)
-                wait, pause = (LONGEST_PAUSE if failure.settled else pause), min(pause * 2, LONGEST_PAUSE)
+                wait, pause = (LONGEST_PAUSE if failure.permanent else pause), min(pause * 2, LONGEST_PAUSE)
                 self._tell(str(failure))
             except (VaultbridgeError, sqlite3.Error, OSError) as error:
                 wait, pause = pause, min(pause * 2, LONGEST_PAUSE)
@@ -177,7 +178,7 @@ class Sender:
                 self._tell("a fault of vaultbridge's own")
                 return
             if self._problem:
-                # Changes do not shorten the pause: they would wake a failing endpoint again and again.
+                # Changes do not shorten the pause, or they would call a failing endpoint again and again.
                 self._stop.wait(wait)
                 with self._guard:
                     self._paths = None
@@ -253,12 +254,14 @@ class Sender:
     def _send(self, group: list[_Waiting]) -> None:
         waiting = {passage.hash: (note.path, passage) for note in group for passage in note.lacking}
         while waiting:
-            # Asked again for each request: a note may have become private while others were sent.
+            # Checked again for each request, because a note may have become private while others were sent.
             may_send = self._source.may_send()
             waiting = {hash_: one for hash_, one in waiting.items() if may_send(one[0])}
             part = self._take(passage for _, passage in waiting.values())
             if part:
-                self._store.put_vectors(zip((one.hash for one in part), self._embed(part), strict=True))
+                self._store.put_vectors(
+                    zip((passage.hash for passage in part), self._embed(part), strict=True)
+                )
             for passage in part:
                 del waiting[passage.hash]
             if self._stop.is_set():
@@ -273,7 +276,7 @@ class Sender:
             self._left = max(0, self._left - 1)
 
     def _take(self, waiting: Iterable[EmbeddedPassage]) -> list[EmbeddedPassage]:
-        """As many as fit into a request."""
+        """Take as many passages as fit into a request."""
         taken: list[EmbeddedPassage] = []
         chars = 0
         for passage in waiting:
@@ -283,9 +286,9 @@ class Sender:
             taken.append(passage)
         return taken
 
-    def _embed(self, passages: list[EmbeddedPassage]) -> list[Quantised]:
-        """One vector for each passage. A passage that the endpoint refuses even by itself and cut in half
-        gets an empty vector, so that it is not sent forever."""
+    def _embed(self, passages: list[EmbeddedPassage]) -> list[Quantized]:
+        """Return one vector for each passage. A passage that the endpoint refuses even by itself and cut in
+        half gets an empty vector, so that it is not sent again and again."""
         try:
             return self._ask([passage.text for passage in passages])
         except EndpointFailed as failure:
@@ -299,19 +302,20 @@ class Sender:
             return self._ask([text[: len(text) // 2] or text])
         except EndpointFailed as failure:
             if not failure.refused or not self._works():
-                raise EndpointFailed(str(failure), settled=failure.settled) from None
+                raise EndpointFailed(str(failure), permanent=failure.permanent) from None
         log.warning("The embeddings endpoint refuses one passage of %d characters.", len(text))
-        return [Quantised(b"", 0.0)]
+        return [Quantized(b"", 0.0)]
 
     def _works(self) -> bool:
-        """Whether the endpoint accepts anything at all: else every passage of the vault would be given up."""
+        """Whether the endpoint accepts anything at all. Otherwise every passage of the vault would be given
+        up."""
         try:
             self._ask([PROBE])
         except EndpointFailed:
             return False
         return True
 
-    def _ask(self, texts: list[str]) -> list[Quantised]:
+    def _ask(self, texts: list[str]) -> list[Quantized]:
         prompt = self._settings.prompts[1]
         vectors = self._client.embed([replace_surrogates(prompt + text) for text in texts])
         before = self._store.check_dimensions(len(vectors[0]))
@@ -323,13 +327,13 @@ class Sender:
                 before,
             )
             raise EndpointFailed(f"its vectors had {before} numbers before, and {len(vectors[0])} now")
-        return [quantise(vector) for vector in vectors]
+        return [quantize(vector) for vector in vectors]
 
     def _probe(self) -> None:
-        """Whether the model is still the one that made the stored vectors."""
+        """Check whether the model is still the one that made the stored vectors."""
         (vector,) = self._ask([PROBE])
         if not vector.data:
-            raise EndpointFailed("it answers with zeros", settled=True)
+            raise EndpointFailed("it answers with zeros", permanent=True)
         before = self._store.read_probe()
         if before and len(before) == len(vector.data):
             differing = (signs_of(before) ^ signs_of(vector.data)).bit_count() / len(before)

@@ -1,8 +1,7 @@
-"""What the user says about the model: where it is, how it wants to be asked, and what must never be sent.
+"""The settings of the embedding model: its address, its prompts, and which notes must never be sent.
 
-`prompts_for` knows the words that common models want before a question and before a passage: a model trained
-with them finds much less without them. Where the key is read is the server's duty; nothing here reads the
-environment.
+`prompts_for` has the words that common models need before a question and before a passage: a model trained
+with them finds much less without them. The server reads the key; nothing here reads the environment.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ WAIT_MILLISECONDS: Final = 200
 class EmbeddingSettings(Struct, frozen=True, kw_only=True):
     """`url` is the address of the API, with or without `/embeddings` at its end. `key` is the secret itself;
     `key_env` names the variable that it came from, for messages. `private` are patterns, as in a scope, of
-    notes that are never sent. None as a prompt: the one that the model is known to want."""
+    notes that are never sent. None as a prompt means the one that the model is known to need."""
 
     url: str
     model: str
@@ -45,7 +44,7 @@ class EmbeddingSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def prompts(self) -> tuple[str, str]:
-        """What comes before a question, and before a passage."""
+        """The texts that are put before a question and before a passage."""
         question, passage = prompts_for(self.model)
         return (
             question if self.question_prompt is None else self.question_prompt,
@@ -64,8 +63,8 @@ class EmbeddingSettings(Struct, frozen=True, kw_only=True):
         return f"EmbeddingSettings(url={self.url!r}, model={self.model!r})"
 
     def fingerprint(self, version: int) -> str:
-        """Differs whenever vectors made with other settings cannot be compared with ours. A question's prompt
-        is not part of it: questions are not stored."""
+        """Return a text that differs for settings whose vectors cannot be compared with ours. A question's
+        prompt is not part of it, because questions are not stored."""
         parts = (str(version), self.url.rstrip("/"), self.model, self.prompts[1], str(self.dimensions))
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -94,7 +93,8 @@ _PROMPTS: Final[tuple[tuple[str, str, str], ...]] = (
 
 
 def prompts_for(model: str) -> tuple[str, str]:
-    """The prompts for questions and for passages that the model is known to want; empty for any other."""
+    """Return the prompts for questions and for passages that the model is known to need; empty for any
+    other."""
     name = model.lower()
     for pattern, question, passage in _PROMPTS:
         if re.search(pattern, name):

@@ -1,12 +1,12 @@
-"""The vectors of a vault's passages: one SQLite file in the cache folder, derived and deletable.
+"""Stores the vectors of a vault's passages in one SQLite file in the cache folder, derived and deletable.
 
 A vector is stored once for each text of a passage, by its hash: an edit elsewhere in the note, a move or a
 copy sends nothing again. Vectors are stored as bytes from -127 to 127, a quarter of their size, which changes
 a similarity by less than a hundredth. The file belongs to one model: whatever would make vectors incomparable
 (another model, another length, another way to cut notes) empties it.
 
-Rows of passages are never deleted while the file is in use, only emptied, with a new `version`: a reader
-loads what is newer than what it has.
+Rows of passages are never deleted while the file is in use, only emptied, with a new `version`, so that a
+reader can load just what is newer than what it has.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ endpoint refuses."""
 log = logging.getLogger(__name__)
 
 
-class Quantised(Struct, frozen=True):
+class Quantized(Struct, frozen=True):
     """A vector as bytes: signed numbers from -127 to 127, with the length of that vector."""
 
     data: bytes
     norm: float
 
 
-def quantise(vector: Sequence[float]) -> Quantised:
+def quantize(vector: Sequence[float]) -> Quantized:
     """A vector as bytes; only its direction is stored. A vector of zeros has no direction and no bytes."""
     largest = max(map(abs, vector))
     if largest == 0:
-        return Quantised(b"", 0.0)
-    # Divided first: 127 divided by the smallest numbers is infinite.
+        return Quantized(b"", 0.0)
+    # The vector is divided first, because 127 divided by the smallest numbers is infinite.
     numbers = array("b", [round(number / largest * 127) for number in vector])
-    return Quantised(numbers.tobytes(), math.sqrt(sum(number * number for number in numbers)))
+    return Quantized(numbers.tobytes(), math.sqrt(sum(number * number for number in numbers)))
 
 
 class StoredPassage(Struct, frozen=True):
@@ -81,7 +81,7 @@ class StoredPassage(Struct, frozen=True):
 
 
 class VectorStore:
-    """Any thread may use it; calls are serialised. A file that was deleted or damaged is replaced by an empty
+    """Any thread may use it; calls are serialized. A file that was deleted or damaged is replaced by an empty
     one."""
 
     def __init__(self, folder: Path) -> None:
@@ -154,7 +154,8 @@ class VectorStore:
                 if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     for statement in _TABLES:
                         db.execute(statement)
-                    # From the time, not from 0: a reader of a file that was deleted must notice.
+                    # Versions start at the current time, not at 0, so that a reader of a file that was
+                    # deleted notices.
                     db.execute("INSERT INTO meta VALUES ('version', 0), ('emptied', ?)", (time.time_ns(),))
                     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -176,11 +177,11 @@ class VectorStore:
         for suffix in ("", "-wal", "-shm", "-journal"):
             self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
 
-    # What the file is for.
+    # The settings that the file belongs to.
 
     def claim(self, fingerprint: str) -> bool:
-        """Make the file that of these settings. Returns whether it held vectors of others, which are gone
-        now."""
+        """Make the file belong to these settings. Returns whether it contained vectors of others, which are
+        deleted."""
         with self._transaction(write=True) as db:
             before = _meta(db, "fingerprint")
             if before == fingerprint:
@@ -196,8 +197,8 @@ class VectorStore:
             return _meta(db, "fingerprint") == fingerprint
 
     def check_dimensions(self, dimensions: int) -> int:
-        """Make the file one of vectors of this length. Returns the length before if that was another one: the
-        vectors are gone then. Otherwise 0."""
+        """Set the length of the vectors in the file. Returns the previous length if it was different, and
+        deletes those vectors; otherwise returns 0."""
         with self._transaction(write=True) as db:
             before = int(_meta(db, "dimensions") or 0)
             if before == dimensions:
@@ -212,7 +213,7 @@ class VectorStore:
             _empty(db)
 
     def read_probe(self) -> bytes:
-        """The vector of the sentence by which a model is recognised again; empty before the first."""
+        """Return the vector of the sentence by which a model is recognized again; empty before the first."""
         with self._transaction() as db:
             row = db.execute("SELECT value FROM meta WHERE name = 'probe'").fetchone()
         return b"" if row is None else bytes(row[0])
@@ -229,12 +230,12 @@ class VectorStore:
             return dict(db.execute("SELECT path, hash FROM notes"))
 
     def known(self, hashes: Iterable[bytes]) -> set[bytes]:
-        """Those of the passages whose vectors are stored."""
+        """Return those of the passages whose vectors are stored."""
         with self._transaction() as db:
             statement = "SELECT hash FROM vectors WHERE hash = ?"
             return {hash_ for hash_ in hashes if db.execute(statement, (hash_,)).fetchone() is not None}
 
-    def put_vectors(self, vectors: Iterable[tuple[bytes, Quantised]]) -> None:
+    def put_vectors(self, vectors: Iterable[tuple[bytes, Quantized]]) -> None:
         rows = [(hash_, vector.data, vector.norm) for hash_, vector in vectors]
         with self._transaction(write=True) as db:
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
@@ -279,8 +280,8 @@ class VectorStore:
             )
 
     def changes_since(self, version: int, emptied: int) -> tuple[int, int, list[StoredPassage]]:
-        """The passages that changed after `version`, with the version now; all of them if the file was
-        emptied in the meantime, which the second number shows."""
+        """Return the current version, the number of times that the file was emptied, and the passages that
+        changed after `version`; all of them if the file was emptied since."""
         with self._transaction() as db:
             now, times = int(_meta(db, "version")), int(_meta(db, "emptied"))
             if times != emptied:
@@ -294,24 +295,24 @@ class VectorStore:
             ).fetchall()
         return now, times, [StoredPassage(*row) for row in rows]
 
-    def vectors_of(self, ids: Iterable[int]) -> dict[int, Quantised]:
+    def vectors_of(self, ids: Iterable[int]) -> dict[int, Quantized]:
         """The vectors of passages by their ids."""
         statement = "SELECT vector, norm FROM passages JOIN vectors USING (hash) WHERE id = ?"
-        found: dict[int, Quantised] = {}
+        found: dict[int, Quantized] = {}
         with self._transaction() as db:
             for id_ in ids:
                 row = db.execute(statement, (id_,)).fetchone()
                 if row is not None and row[0]:
-                    found[id_] = Quantised(row[0], row[1])
+                    found[id_] = Quantized(row[0], row[1])
         return found
 
-    def vectors_of_note(self, path: str) -> list[Quantised]:
+    def vectors_of_note(self, path: str) -> list[Quantized]:
         with self._transaction() as db:
             rows = db.execute(
                 "SELECT vector, norm FROM passages JOIN vectors USING (hash) WHERE path = ? ORDER BY id",
                 (path,),
             ).fetchall()
-        return [Quantised(*row) for row in rows if row[0]]
+        return [Quantized(*row) for row in rows if row[0]]
 
     def counts(self) -> tuple[int, int]:
         """How many notes and how many vectors are stored."""

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.activity.records import record_change, record_read
@@ -34,10 +33,9 @@ from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
-from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
+from vaultbridge.engine.reading import FileView, Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.vocabulary import label_operations, with_paths
 from vaultbridge.errors import (
-    EngineFailure,
     NoteBusy,
     PermissionDenied,
     StaleWrite,
@@ -47,7 +45,7 @@ from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
-from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
+from vaultbridge.vault.cache_folder import CacheFolder
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder
 from vaultbridge.vault.read import content_hash, read_place, read_start, retry_while_busy
@@ -59,8 +57,6 @@ from vaultbridge.vault.write.transaction import Overtaken, Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
-
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
     from vaultbridge.engine.outcome import ChangeGate, Planned
@@ -70,12 +66,11 @@ OPEN_SCOPE = Scope()
 
 
 DRAFT_ATTEMPTS: Final = 5
-"""How often a change is drafted because a file it needs was saved between our read and our write. Each time
-somebody else was quicker, so each time the vault has moved on. A caller that stated the hash it saw is
-refused at the second attempt instead."""
+"""How often a change is drafted, because a file that it needs was saved between our read and our write. A
+caller that gave the hash it saw is refused at the second attempt instead."""
 
 TASKS_FOUND: Final = 1000
-"""Tasks with a given text that are compared to find the one that is meant: a daily checklist repeats its
+"""The most tasks with a given text that are compared to find the right one: a daily checklist repeats its
 tasks for years."""
 
 log = logging.getLogger(__name__)
@@ -87,17 +82,6 @@ class _Overtaken(Exception):
     def __init__(self, error: StaleWrite | Overtaken) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-class FileView(Struct, frozen=True):
-    """One file as it is on disk now. `text` may contain lone surrogates: `markdown.text.displayable` before
-    it leaves."""
-
-    path: VaultPath
-    text: str
-    note: Note
-    hash: str
-    modified: float
 
 
 class Engine:
@@ -121,10 +105,8 @@ class Engine:
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
         self._gate: ChangeGate | None = None
-        self._passing: TemporaryDirectory[str] | None = None
-        self.cache_problem = ""
-        """Why there is no permanent cache folder; "" when there is one."""
-        self.cache = self._cache(cache)
+        self._cache = CacheFolder(self.root.folder, cache)
+        self.cache = self._cache.folder
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
@@ -136,7 +118,7 @@ class Engine:
             trash=trash,
             clock=clock,
             checkpoint=checkpoint,
-            refusal=self._write_refusal if self.cache_problem else None,
+            refusal=self._cache.make_refusal if self._cache.problem else None,
             approve=lambda path, real: self._files.check_leads(path, real),
         )
         try:
@@ -171,32 +153,7 @@ class Engine:
         self._model.close()
         self.index_sync.close()
         self.transactor.close()
-        if self._passing is not None:
-            self._passing.cleanup()
-
-    def _cache(self, base: Path) -> Path:
-        """The vault's cache folder, or a temporary one for the life of this engine: an index can be built
-        again at any time, so reading and searching need no permanent one."""
-        try:
-            return vault_cache(self.root.folder, base)
-        except CacheUnusable as problem:
-            from tempfile import TemporaryDirectory
-
-            try:
-                self._passing = TemporaryDirectory(prefix="vaultbridge-", ignore_cleanup_errors=True)
-            except OSError:
-                raise problem from None
-            self.cache_problem = problem.message
-            log.warning("%s The index is temporary, and nothing can be changed.", problem.message)
-            return Path(self._passing.name)
-
-    def _write_refusal(self) -> EngineFailure:
-        """A change without a permanent journal could neither be undone nor rolled back after a crash."""
-        return EngineFailure(
-            f"Nothing can be changed: {self.cache_problem[:1].lower()}{self.cache_problem[1:]} "
-            "Without it there is no place for the journal, which makes changes safe and undoable.",
-            hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to one that is, and start again.",
-        )
+        self._cache.close()
 
     def _recover(self) -> tuple[Recovered, ...]:
         """A vault that cannot be written now, or whose writer hangs, can still be read; the next change tries
@@ -210,6 +167,11 @@ class Engine:
     @property
     def name(self) -> str:
         return self.root.name
+
+    @property
+    def cache_problem(self) -> str:
+        """Why there is no permanent cache folder; "" if there is one."""
+        return self._cache.problem
 
     @property
     def settings(self) -> VaultSettings:
@@ -292,7 +254,8 @@ class Engine:
 
     def read_again(self, name: str, part: Part) -> Reading | None:
         """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if
-        this part was read before and the note is unchanged. Never waits: a server may ask in its event loop.
+        this part was read before and the note is unchanged. Never waits: a server may call it in its event
+        loop.
         Raises as `read` does."""
         if not self._read_cache.usable:
             return None
@@ -347,8 +310,8 @@ class Engine:
 
         def attempt() -> Outcome:
             for number in range(1, DRAFT_ATTEMPTS + 1):
-                # Overtaken once, we lock other vaultbridge processes out: only a person's editor does not
-                # wait.
+                # After the first attempt we lock out other vaultbridge processes; only a person's editor does
+                # not wait.
                 held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
                     with self._changing, held:
@@ -373,9 +336,9 @@ class Engine:
         self.root.check()
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
         context = self._operation_context()
-        # What another process changes from here on may decide what the links of the draft mean.
+        # A change by another process from here on may alter what the links of the draft lead to.
         drafted_after: int | None = None
-        # Before the table is read: in a table of half the files, half the links would be unresolved.
+        # This comes before the table is read: in an incomplete table, many links would be unresolved.
         if any(operation.needs_index(context) for operation in operations):
             drafted_after = self.transactor.journal.last_finished()
             self.index_sync.ensure_fresh()

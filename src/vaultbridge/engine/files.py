@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.canvas.edit import CanvasEdit
-from vaultbridge.engine.engine import FileView
 from vaultbridge.engine.operations import Write
 from vaultbridge.engine.outcome import Outcome
+from vaultbridge.engine.reading import FileView
 from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.links.syntax import write_link

@@ -26,7 +26,7 @@ from vaultbridge.vault.write.transaction import WRITER_LOCK, ignore_checkpoint
 
 if TYPE_CHECKING:
     from vaultbridge.index.store.database import Index
-    from vaultbridge.index.sync import Synchroniser, SyncReport
+    from vaultbridge.index.sync import Synchronizer, SyncReport
     from vaultbridge.vault.watch import WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
@@ -156,7 +156,7 @@ class IndexSync:
         self._opening = threading.Lock()
         self._index: Index | None = None
         self._closed = False
-        self._sync: Synchroniser | None = None
+        self._sync: Synchronizer | None = None
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -192,11 +192,11 @@ class IndexSync:
                     self._index = Index.open(self._folder)
         return self._index
 
-    def _synchroniser(self) -> Synchroniser:
+    def _synchronizer(self) -> Synchronizer:
         if self._sync is None:
-            from vaultbridge.index.sync import Synchroniser
+            from vaultbridge.index.sync import Synchronizer
 
-            self._sync = Synchroniser(self._root, self.index)
+            self._sync = Synchronizer(self._root, self.index)
         return self._sync
 
     @property
@@ -270,12 +270,12 @@ class IndexSync:
         self._follower.add(paths)
 
     def _index_own_writes(self, changed: frozenset[VaultPath]) -> None:
-        from vaultbridge.index.sync import Synchroniser
+        from vaultbridge.index.sync import Synchronizer
 
         try:
-            # Not the leader's synchroniser: this must not wait for a first build, which may take minutes. The
-            # index itself serialises the two writers.
-            own = Synchroniser(self._root, self.index)
+            # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
+            # index itself serializes the two writers.
+            own = Synchronizer(self._root, self.index)
             if self._guarded(lambda: own.paths(changed)) is None:
                 self._fall_behind()
         except Exception:
@@ -422,7 +422,7 @@ class IndexSync:
         match event:
             case Changed(paths=paths):
                 with self._syncing:
-                    if self._guarded(lambda: self._synchroniser().paths(paths)) is None:
+                    if self._guarded(lambda: self._synchronizer().paths(paths)) is None:
                         self._fall_behind()
                 self._notify(frozenset(paths))
             case Rescan():
@@ -457,7 +457,7 @@ class IndexSync:
         """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
         journal that exists has removed its own."""
         started = time.monotonic()
-        report = self._synchroniser().full(progress, self._stop.is_set)
+        report = self._synchronizer().full(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started
         if len(report.left_out) > self._left_out:

@@ -168,7 +168,7 @@ def share_room(needs: Sequence[int], weights: Sequence[float], room: int) -> lis
 
 
 class Said:
-    """What earlier passages said, to recognise one that says hardly anything else. In every script: words are
+    """What earlier passages said, to recognize one that says hardly anything else. In every script: words are
     those of the index."""
 
     def __init__(self) -> None:

@@ -39,6 +39,17 @@ LARGEST_EXCERPT_CHARS: Final = 90_000
 """The most a caller may ask for: below the 25,000 tokens at which assistants refuse a result."""
 
 
+class FileView(Struct, frozen=True):
+    """One file as it is on disk now. `text` may contain lone surrogates: call
+    `markdown.text.replace_surrogates` before it is sent to anyone."""
+
+    path: VaultPath
+    text: str
+    note: Note
+    hash: str
+    modified: float
+
+
 class Part(Struct, frozen=True, kw_only=True, gc=False):
     """What to read of a note. At most one of `heading`, `block`, `lines` and `outline` is given.
 

@@ -68,7 +68,7 @@ class SyncReport(Struct, frozen=True):
         return bool(self.added or self.changed or self.removed)
 
 
-class Synchroniser:
+class Synchronizer:
     """Updates one vault's index. Only one thread at a time may use it; each call blocks until it is done."""
 
     def __init__(

@@ -35,7 +35,7 @@ MAX_BATCH: Final = 256
 """Members of one batch. Clients send a dozen at most, and each member may start a task."""
 
 _QUOTED_CHARS: Final = 64
-"""How much of the decoder's error text is quoted: enough to recognise it, too little to flood a log."""
+"""How much of the decoder's error text is quoted: enough to recognize it, too little to flood a log."""
 
 _WRONG_VERSION: Final = 'the member "jsonrpc" must be "2.0"'
 
@@ -220,7 +220,7 @@ def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
 
 
 def _explain_bytes(data: bytes, problem: UnicodeDecodeError) -> Malformed:
-    """The same for bytes that are not UTF-8, read with replaced characters."""
+    """Like `_explain_failure`, for bytes that are not UTF-8, read with replaced characters."""
     refused = _parse_error(f"not UTF-8 (byte {problem.start} of a string)")
     try:
         return _address(refused, _decode_slowly(data.decode("utf-8", "replace")))

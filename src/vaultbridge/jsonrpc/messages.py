@@ -15,7 +15,7 @@ RequestId = int | float | str
 """JSON-RPC allows a string or a number; `null` is not an id, and a boolean is not a number.
 
 MCP narrows numbers to integers. A fractional id is still echoed exactly, because without it the caller could
-not recognise its answer."""
+not recognize its answer."""
 
 Params = dict[str, Any]
 """Parameters by name. `codec` rejects parameters by position (a JSON array): no protocol here has them."""
@@ -27,10 +27,10 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
 SERVER_ERROR: Final = -32000
-"""The first of the seven application codes of the stdio contract; The others are in `protocols.failures`."""
+"""The first of the seven application codes of the stdio contract; the others are in `protocols.failures`."""
 
 RESOURCE_NOT_FOUND: Final = -32002
-"""MCP 2024-11-05 to 2025-11-25. Later versions forbid this code and use INVALID_PARAMS."""
+"""Used by MCP 2024-11-05 to 2025-11-25. Later versions forbid this code and use INVALID_PARAMS."""
 
 HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021

@@ -3,8 +3,7 @@
 Feed it the bytes of each message with `receive`, act on the events it returns, report outcomes with `answer`,
 `fail` and `cancel`, and after every call send what `take_outgoing` returns. It holds back the answers of a
 batch until all have arrived, drops answers to cancelled requests, and sends progress only while the request
-runs. It does not know what methods mean, except `notifications/cancelled`, which is about the requests it
-tracks.
+runs. It interprets no method except `notifications/cancelled`, which concerns the requests that it tracks.
 
     events = session.receive(line)          # RequestReceived, NotificationReceived, …
     session.answer(request.id, result)      # or fail(request.id, error)
@@ -224,7 +223,7 @@ class Session:
                     return [Ignored("an answer to no request of ours")]
                 return [AnswerReceived(id_, message)]
             case MalformedAnswer(id_, error):
-                # Whoever waits for it must not wait any longer.
+                # The caller that waits for it must not wait any longer.
                 return self._take(ErrorResponse(id_, error), batch)
             case Malformed(id_, error):
                 self._reply(codec.encode(ErrorResponse(id_, error)), id_, batch)

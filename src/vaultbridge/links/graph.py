@@ -1,7 +1,7 @@
 """Walks the links of a vault as a graph: the neighbourhood of a note, and the path between two notes.
 
-Does not know the index: a callable gives the neighbours of a note. Every walk is limited to a number of
-notes, because in a vault with hubs everything is within three steps.
+It is independent of the index: a callable returns the neighbours of a note. Every walk is limited to a number
+of notes, because in a vault with hubs everything is within three steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NEIGHBOURHOOD_DEPTH: Final = 10
 """The most steps from a note: by then all of a connected vault has been visited."""
 
 NEIGHBOURHOOD_NOTES: Final = 500
-"""The most notes in one neighbourhood unless the caller asks for fewer: as many as a reader can use."""
+"""The most notes in one neighbourhood unless the caller wants fewer: as many as a reader can use."""
 
 PATH_NOTES: Final = 200_000
 """The most notes visited in search of a path: more than the largest vaults have, and it bounds memory."""

@@ -1,7 +1,7 @@
 """Resolves links to files by the app's own rules (docs/obsidian.md 3).
 
-Owns the comparison key of names, the table of a vault's files by that key, and the resolver. It does not read
-notes: `markdown.sections` and `links.subpath` find headings and blocks in the target note.
+It defines the comparison key of names, the table of a vault's files by that key, and the resolver. It does
+not read notes: `markdown.sections` and `links.subpath` find headings and blocks in the target note.
 
 The result for a link depends only on its source's path and on the files whose name key is among
 `candidate_keys(target)`. The incremental index relies on that: when a file is added or removed, only the

@@ -1,10 +1,10 @@
 """Writes links, finds the parts of a written link, and changes one so that it names another file, heading or
 block (docs/obsidian.md 4).
 
-Chooses the target text by the vault's settings. The chosen text is guaranteed to resolve to its file: if the
-preferred form does not, the next one that does is used. A written link is split only into offsets, so that a
-rewrite replaces the target, the subpath, or a display text that repeats the old name, and leaves every other
-character alone.
+It chooses the target text by the vault's settings. The chosen text is guaranteed to resolve to its file: if
+the preferred form does not, the next one that does is used. A written link is split only into offsets, so
+that a rewrite replaces the target, the subpath, or a display text that repeats the old name, and leaves every
+other character alone.
 
 Links can be in a note's text, in its properties (inside YAML quotes), and on a canvas (a card's file, or a
 link in a text card, inside JSON strings).

@@ -66,7 +66,7 @@ _END: Final = "-----END CERTIFICATE-----"
 
 
 class Tls(Struct, frozen=True):
-    """`fingerprint` is the certificate's SHA-256 in hexadecimal. The user's own commands recognise this
+    """`fingerprint` is the certificate's SHA-256 in hexadecimal. The user's own commands recognize this
     server by it, whoever signed the certificate and for whatever name."""
 
     context: ssl.SSLContext

@@ -28,7 +28,7 @@ from vaultbridge.vault.scope import Scope
 FILE_NAME: Final = "tokens.json"
 
 PREFIX: Final = "vbt_"
-"""Makes a token recognisable where it should not be: in a commit, a note, a log."""
+"""Makes a token recognizable where it should not be: in a commit, a note, a log."""
 
 SECRET_BYTES: Final = 32
 """256 bits: nobody can guess that, so a plain hash is enough."""

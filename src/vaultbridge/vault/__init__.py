@@ -1,1 +1,1 @@
-"""Files: the vault on disk, Obsidian's settings in it, and every way to change it."""
+"""The vault on disk: its files, Obsidian's settings in it, and every way to change it."""

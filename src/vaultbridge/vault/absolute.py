@@ -1,6 +1,6 @@
-"""Absolute paths: which vault contains one, and which vault path it means.
+"""Handles absolute paths: which vault contains one, and which vault path it means.
 
-An assistant that also works on files names a note as it names a file. A leading slash can mean the top of the
+An assistant that also works on files may name a note like a file. A leading slash can mean the top of the
 machine or the top of the vault, as in Obsidian's own links. `make_vault_relative` decides, in this order:
 
 1. A path below the vault's folder is a path of that vault, however the folder was reached.
@@ -35,7 +35,8 @@ FOLDERS_TRIED: Final = 64
 
 
 def is_absolute(text: str) -> bool:
-    """Whether a path may be one of the machine. Fast rather than exact: every call asks this."""
+    """Whether a path may be a path of the machine. It is fast rather than exact, because every call checks
+    this."""
     return text[:1] == "/" or text[:2] == "~/" or (text[1:2] == ":" and os.name == "nt")
 
 
@@ -87,7 +88,8 @@ def _lies_outside(text: str, root: Root, visible: Visible) -> bool:
         first, several = "~", True
     else:
         first, _, rest = text.lstrip("/").partition("/")
-        # A single name after the slash is a note at the top: nobody puts a file in the machine's top folder.
+        # A single name after the slash is a note at the top, because nobody puts a file in the machine's top
+        # folder.
         several = bool(rest.strip("/"))
     if not several or first.startswith("."):
         return False
@@ -105,7 +107,8 @@ def _is_machine_folder(name: str) -> bool:
 
 
 def _below_by_identity(written: str, folder: Path) -> str | None:
-    """The same for a path that reaches the vault's folder through a link or in another spelling."""
+    """Like `relative_to_vault`, for a path that reaches the vault's folder through a link or in another
+    spelling."""
     if written.startswith("~/"):
         written = _written(os.path.expanduser(written))  # noqa: PTH111 - a Path would drop a slash at the end
     try:

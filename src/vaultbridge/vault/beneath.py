@@ -2,10 +2,10 @@
 
 A place is an absolute path whose links `paths.Root` resolved when it checked the path. Between that check and
 its use, another program may replace a file or a folder with a link. So nothing here trusts a path twice: an
-opened file is proven to be at its path, either by what the system says about the open descriptor or by
-opening each component in turn without following links. Whatever is created, renamed or removed is named
-relative to the descriptor of its folder. Where a link has taken a place, there is an error (`ELOOP` or
-`ENOTDIR`), never another file.
+opened file is proven to be at its path, either by what the system reports about the open descriptor or by
+opening each component in turn without following links. Files are created, renamed and removed relative to the
+descriptor of their folder. If a link has taken a place, there is an error (`ELOOP` or `ENOTDIR`), never
+another file.
 
 Windows has no folder descriptors to open files relative to; the plain calls are used there.
 """
@@ -33,8 +33,8 @@ _SEARCH: Final = _FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
 _DESCRIPTORS: Final = "/proc/self/fd/"
 
 RESOLVE_ATTEMPTS: Final = 20
-"""How often we try to follow a link that changes while we look: a program that changes it in a loop gets in
-the way now and then, but not twenty times in a row."""
+"""How often we try to follow a link that changes meanwhile. A program that changes it in a loop interferes
+now and then, but not twenty times in a row."""
 
 _NOREPLACE: Final = 1
 _EXCHANGE: Final = 2

@@ -1,4 +1,5 @@
-"""The cache folder of a vault, outside the vault: it contains the index, the journal and locks.
+"""Finds and creates the cache folder of a vault, outside the vault: it contains the index, the journal and
+locks.
 
 Deleting it loses the history and costs a new index, but never a note.
 """
@@ -6,18 +7,24 @@ Deleting it loses the history and costs a new index, but never a note.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import sys
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
 
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
 _ABOUT: Final = "vault.json"
+
+log = logging.getLogger(__name__)
 
 
 class CacheUnusable(EngineFailure):
@@ -66,6 +73,41 @@ def vault_cache(vault: Path, base: Path) -> Path:
             hint=f"Set {CACHE_VARIABLE} to a writable folder.",
         ) from error
     return folder
+
+
+class CacheFolder:
+    """The cache folder of an open vault, or a temporary one if that cannot be used: an index can be built
+    again at any time, so reading and searching need no permanent folder. `problem` says why it is temporary;
+    "" if it is not."""
+
+    def __init__(self, vault: Path, base: Path) -> None:
+        self.problem = ""
+        self._temporary: TemporaryDirectory[str] | None = None
+        try:
+            self.folder = vault_cache(vault, base)
+        except CacheUnusable as problem:
+            from tempfile import TemporaryDirectory
+
+            try:
+                self._temporary = TemporaryDirectory(prefix="vaultbridge-", ignore_cleanup_errors=True)
+            except OSError:
+                raise problem from None
+            self.problem = problem.message
+            self.folder = Path(self._temporary.name)
+            log.warning("%s The index is temporary, and nothing can be changed.", problem.message)
+
+    def make_refusal(self) -> EngineFailure:
+        """The error for a change. Without a permanent journal it could neither be undone nor rolled back
+        after a crash."""
+        return EngineFailure(
+            f"Nothing can be changed: {self.problem[:1].lower()}{self.problem[1:]} "
+            "Without it there is no place for the journal, which makes changes safe and undoable.",
+            hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to one that is, and start again.",
+        )
+
+    def close(self) -> None:
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
 
 def _describe(about: Path, real: Path) -> None:

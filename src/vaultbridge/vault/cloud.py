@@ -1,7 +1,7 @@
-"""Recognises what cloud services leave in a vault: files that are not downloaded yet, and conflict copies.
+"""Recognizes what cloud services leave in a vault: files that are not downloaded yet, and conflict copies.
 
 A placeholder must never be read: reading starts a download or returns zeros. A conflict copy is an ordinary
-note; it is recognised so that the report on the vault's health can show it. Nothing here changes a file.
+note; it is recognized so that the report on the vault's health can show it. Nothing here changes a file.
 """
 
 from __future__ import annotations

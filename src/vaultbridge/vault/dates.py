@@ -1,4 +1,4 @@
-"""Dates as Obsidian writes them: moment.js formats, the paths of periodic notes, and template variables.
+"""Formats dates as Obsidian does: moment.js formats, the paths of periodic notes, and template variables.
 
 English names and the `en` week (it starts on Sunday, and week 1 contains January 1st) are the app's defaults;
 another week can be given. The variables are `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}` and

@@ -1,4 +1,4 @@
-"""What kind of file a name denotes. Obsidian, browsers and assistants all decide it by the suffix."""
+"""Determines the kind of a file by its suffix, as Obsidian, browsers and assistants do."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ KINDS: Final[dict[str, FileKind]] = {
     "base": "base",
     **dict.fromkeys(_MEDIA_KINDS, "attachment"),
 }
-"""By suffix; a file with any other is `other`."""
+"""The kind for each suffix; a file with any other is `other`."""
 
 
 def suffix_of(path: str) -> str:
@@ -75,7 +75,7 @@ def kind_of(path: str) -> FileKind:
 
 
 def media_kind(path: str) -> MediaKind | None:
-    """Which of the attachments that can be shown or played a file is; None if it is none of them."""
+    """The kind of an attachment that can be shown or played; None for any other file."""
     return _MEDIA_KINDS.get(suffix_of(path))
 
 

@@ -1,4 +1,5 @@
-"""What the Obsidian app on this machine says through its files: its vaults, whether it runs, its open tabs.
+"""Reads the state of the Obsidian app on this machine from its files: its vaults, whether it runs, its open
+tabs.
 
 It runs when its single-instance lock belongs to a live process or the socket of its command line accepts;
 neither outlives the app. The list of vaults does not show it, because a vault is marked as open after
@@ -121,7 +122,7 @@ def find_vault(
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
     hint = "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_listed(known)}."
-    # Assistants see this error too, and the folders above a vault are not their business.
+    # Assistants see this error too, and must not learn the folders above a vault.
     name = Path(text).name or text
     if place is not None and place.exists():
         raise VaultNotFound(f"{name!r} is a file, not the folder of a vault.", hint=hint)
@@ -139,7 +140,7 @@ CONNECT_SECONDS: Final = 0.2
 
 
 def is_obsidian_running(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
-    """Whether the app runs on this machine now. Never raises; in doubt the answer is no."""
+    """Whether the app runs on this machine now. Never raises; False if that is uncertain."""
     folders = list_app_folders(environ, platform=platform)
     if platform == "win32":
         # On Windows the lock is a file that the system deletes when its holder ends.

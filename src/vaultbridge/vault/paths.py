@@ -4,7 +4,7 @@ A `VaultPath` is checked once, when it arrives: it is relative to the vault, has
 NFC, and no component starts with a dot. After that, nothing checks it again. `Root` turns it into a place on
 disk and proves, by the real path, that no symlink leads out of the vault.
 
-This module reads no content and knows no scope (`scope.py` decides who may see what).
+This module reads no content; `scope.py` decides who may see what.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vaultbridge.vault.beneath import status as exact_status
 VaultPath = NewType("VaultPath", str)
 
 Visible = Callable[[str], bool]
-"""Whether the file at a path exists for the caller: what a scope hides does not."""
+"""Whether the file at a path exists for the caller. What a scope hides does not."""
 
 NAME_BYTES: Final = 255
 """The longest file name in UTF-8, as in ext4, APFS and NTFS (which counts units). Only new names are
@@ -37,7 +37,8 @@ checked."""
 CONFIG_FOLDER: Final = ".obsidian"
 
 TEXT_SUFFIXES: Final = (".md", ".canvas", ".base")
-"""Files with these names are text, whatever their content: Obsidian reads and writes them as text."""
+"""Files with these suffixes are text, whatever their content, because Obsidian reads and writes them as
+text."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?:[/\\]|$)")
@@ -163,9 +164,9 @@ class Root:
         return unicodedata.normalize("NFC", self.folder.name)
 
     def absence(self) -> str:
-        """Why the vault is missing now, in words; empty when it is there. Another folder in its place
-        counts as the vault once it has content. An empty one is a mount point without its disk: the notes
-        missing there were not deleted, and nothing must be written there."""
+        """Return why the vault is missing now, or "" if it is there. Another folder in its place counts as
+        the vault once it has content. An empty one is a mount point without its disk: the notes missing there
+        were not deleted, and nothing must be written there."""
         try:
             status = self.folder.stat()
             if not stat.S_ISDIR(status.st_mode):
@@ -191,7 +192,7 @@ class Root:
         """The file or folder on disk, even when it is stored as NFD or in another case.
 
         Each component is tried exactly, then by scanning that one folder: first for the same name in another
-        normalisation, then in another case (as Obsidian compares names); of several, the first in code point
+        normalization, then in another case (as Obsidian compares names); of several, the first in code point
         order is used. Raises `NoteNotFound`; `VaultNotFound` when the vault itself is gone; `EngineFailure`
         when the disk fails; `PermissionDenied` when a folder may not be entered or a symlink leads out of the
         vault. The last is raised for every path behind such a link, so that a caller cannot find out what is
@@ -361,8 +362,8 @@ class Root:
         return self.path_of(real_path(place))
 
     def leave_out_links(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        """The paths without links to another file of the vault: that file is in the list itself, and a text
-        must not be written twice."""
+        """Return the paths without links to another file of the vault: that file is in the list itself, and a
+        text must not be written twice."""
         return [
             path
             for path in paths

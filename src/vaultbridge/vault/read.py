@@ -1,8 +1,8 @@
 """Reads whole files of the vault, up to a limit, and finds out whether another program is saving one.
 
 Many editors save in place: they empty the file and then write it, so a reader in between sees an empty note.
-Linux knows whether a file is open for writing: it grants a read lease only when it is not. Where the system
-does not know, a file that changed a moment ago counts as being saved. `markdown.text` does the decoding, and
+Linux can tell whether a file is open for writing: it grants a read lease only if it is not. Where the system
+cannot tell, a file that changed a moment ago counts as being saved. `markdown.text` does the decoding, and
 `scope.Scope` decides who may read what.
 """
 
@@ -34,8 +34,8 @@ EMPTY_SECONDS: Final = 1.0
 writing it takes some tenths of a second."""
 
 RECENT_SECONDS: Final = 0.2
-"""How long after its last change a file is not touched, if the system does not know who has it open. A save
-in several pieces changes the file more often than that."""
+"""How long after its last change a file is not touched, if the system cannot tell who has it open. A save in
+several pieces changes the file more often than that."""
 
 BUSY_SECONDS: Final = 3.0
 """The longest that a change waits for another program to finish saving before it is refused: longer than a
@@ -46,8 +46,8 @@ BUSY_POLL_SECONDS: Final = 0.01
 
 
 def is_open_for_writing(handle: int) -> bool | None:
-    """Whether any program has this file, which we have open for reading, open for writing. None where that is
-    not known: on another system, on a network file system, for another user's file."""
+    """Whether any program has this file, which we have open for reading, open for writing. None if that is
+    unknown: on another system, on a network file system, for another user's file."""
     if sys.platform == "linux":
         from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, F_UNLCK, fcntl
         from signal import SIGURG
@@ -66,7 +66,7 @@ def is_open_for_writing(handle: int) -> bool | None:
 
 def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
     """Raises `NoteBusy` for a file that may be half saved: open for writing, just emptied or, where the
-    system does not know who has it open, just changed."""
+    system cannot tell who has it open, just changed."""
     writing = is_open_for_writing(handle)
     if writing:
         raise NoteBusy(path)
@@ -187,7 +187,7 @@ def _read(place: str, path: str, limit: int, *, not_busy: bool) -> FileContent:
             signature = FileStat.of(before)
             if not_busy:
                 check_not_busy(handle, before, path)
-            # In this order: anything added during reading shows in the size.
+            # The order matters: anything added during reading shows in the size.
             if FileStat.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))
         finally:

@@ -1,10 +1,10 @@
-"""Answers read from files before, given again only while the file is certain to be what it was.
+"""Caches what was read from files, and returns it only while the file is certain to be unchanged.
 
-Assistants read the same few notes again and again, and a server that answers from here does so in its event
-loop: no thread, no wait. Over HTTP that takes 170 µs of the server instead of 290, and it is all this module
-is for. So nothing here may wait for a disk or a network: only a file system of this machine is asked, and a
-file is remembered by its stat only when a later change is sure to show in it. If that cannot be established,
-the answer is None, and the caller reads the file in the ordinary way.
+Assistants read the same few notes again and again, and a server can answer from this cache in its event loop,
+without a thread or a wait. Over HTTP that takes 170 µs of the server's time instead of 290, and it is the
+only purpose of this module. So nothing here may wait for a disk or a network: only local file systems are
+used, and a file is cached by its stat only if a later change is sure to show in it. If that is uncertain, the
+result is None, and the caller reads the file in the ordinary way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Part = TypeVar("Part", bound=Hashable)
 Value = TypeVar("Value")
 
 CACHE_BYTES: Final = 8 * MIB
-"""Of all values together: some thousand notes, and little compared with what a process needs anyway."""
+"""The size of all values together: some thousand notes, and little compared with what a process needs
+anyway."""
 
 ENTRY_BYTES: Final = 600
 """What an entry takes in addition to its value."""
@@ -39,14 +40,14 @@ MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 LOCAL_FILESYSTEMS: Final = frozenset(
     {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 )
-"""Kept by this machine's kernel on its own disks or in its memory. A name that is missing here costs a little
-speed and nothing else."""
+"""File systems on this machine's own disks or in its memory. A name that is missing here only costs a little
+speed."""
 
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
 
 def is_local_filesystem(folder: Path, *, mounts: Path = MOUNT_TABLE) -> bool:
-    """`folder` is real: absolute and without links."""
+    """Whether a folder is on a local file system. `folder` must be absolute and without links."""
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").split("\n")
     except OSError:
@@ -59,15 +60,15 @@ def is_local_filesystem(folder: Path, *, mounts: Path = MOUNT_TABLE) -> bool:
         if not dash or len(fields) < 5:
             continue
         point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4]).rstrip(os.sep) + os.sep
-        # Of several mounted on one place, the last one counts.
+        # If several are mounted in one place, the last one counts.
         if f"{folder}{os.sep}".startswith(point) and len(point) >= len(longest):
             longest, kind = point, after.split(" ", 1)[0]
     return kind in LOCAL_FILESYSTEMS
 
 
 class StrictFileStat(FileStat, frozen=True, gc=False):
-    """Also the time of the last status change, which moves even when a program sets the time of the content
-    back, and the device."""
+    """A file stat with the device and the time of the last status change, which changes even when a program
+    sets the modification time back."""
 
     ctime_ns: int
     device: int
@@ -84,8 +85,8 @@ class _Entry(Struct, Generic[Value], frozen=True, gc=False):
 
 
 class ReadCache(Generic[Part, Value]):
-    """What was made of parts of a vault's files. Any thread may use it; the value that was used longest ago
-    goes first."""
+    """Caches values that were computed from a vault's files. Any thread may use it; the least recently used
+    value is dropped first."""
 
     def __init__(
         self, root: Root, *, clock: Callable[[], float] = time.time, most_bytes: int = CACHE_BYTES
@@ -105,7 +106,8 @@ class ReadCache(Generic[Part, Value]):
         return self._device is not None
 
     def stat(self, path: VaultPath) -> StrictFileStat | None:
-        """Before reading: what to compare with later, or None for a file that should not be remembered."""
+        """Return the stat to compare with later, or None for a file that should not be cached. Call it before
+        reading."""
         status = self._root.plain_status(path)
         if status is None or not stat.S_ISREG(status.st_mode) or status.st_dev != self._device:
             return None
@@ -118,8 +120,8 @@ class ReadCache(Generic[Part, Value]):
         return status is not None and StrictFileStat.of(status) == before
 
     def put(self, path: VaultPath, part: Part, value: Value, before: StrictFileStat, *, size: int) -> None:
-        """`before` was taken before the file was read: if it changed since, the next look will tell. `size`
-        is what the value takes in memory."""
+        """Store a value. `before` is the stat from before the file was read, so that `get` notices a change
+        since. `size` is the size of the value in memory."""
         size += ENTRY_BYTES
         if size > self._most:
             return
@@ -131,7 +133,8 @@ class ReadCache(Generic[Part, Value]):
                 self._bytes -= self._entries.popitem(last=False)[1].size
 
     def get(self, path: VaultPath, part: Part, *, largest: int) -> Value | None:
-        """`largest` is how many bytes a file may have now."""
+        """Return the cached value if the file is unchanged. `largest` is the most bytes that the file may
+        have now."""
         key = (path, part)
         entry = self._entries.get(key)
         if entry is None or entry.stat.size > largest:

@@ -1,13 +1,12 @@
-"""Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
+"""Decides who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
 
-A denied note does not exist: asking for it gives exactly the error for a missing note. `Scope` decides by the
-vault path only. `LinkedScope` also asks where the path leads, because a link inside the vault gives a hidden
-note a second name; the engine uses it wherever a path arrives. Hard links and bind mounts cannot be
-recognised: they are the file itself under another name, and nothing on disk says which name came first
-(SECURITY.md). That a path cannot lead out of the vault is `paths.Root`'s duty. `redact` keeps hidden names
-out of errors: a move rewrites links in notes that its caller may not see, because it would break them
-otherwise, and when one of those prevents the change, the caller learns that it cannot be made, and nothing
-else.
+A denied note does not exist: reading it gives exactly the error for a missing note. `Scope` decides by the
+vault path only. `LinkedScope` also checks where the path leads, because a link inside the vault gives a
+hidden note a second name; the engine uses it wherever a path arrives. Hard links and bind mounts cannot be
+recognized: they are the file itself under another name, and nothing on disk says which name came first
+(SECURITY.md). `paths.Root` ensures that a path cannot lead out of the vault. `redact` keeps hidden names out
+of errors: a move rewrites links in notes that its caller may not see, because it would break them otherwise;
+if one of those prevents the change, the error says only that the change cannot be made.
 
 The patterns of a scope are case-insensitive and NFC:
 
@@ -17,9 +16,9 @@ The patterns of a scope are case-insensitive and NFC:
     *.secret.md               a wildcard without `/` matches at any depth; a leading `/` ties it to the top
     [abc] [!abc] {one,two}    one character of a set; one of several texts
 
-A spelling must not reveal what someone meant to hide: a backslash separates folders as `/` does, doubled
-slashes and `.` are ignored, and a name that is spelled exactly like the pattern (`[Work]/`) matches too. A
-place on the machine instead of one in the vault is refused.
+A different spelling of a pattern must not expose what its author meant to hide: a backslash separates folders
+as `/` does, doubled slashes and `.` are ignored, and a name that is spelled exactly like the pattern
+(`[Work]/`) matches too. A pattern for a place on the machine instead of one in the vault is refused.
 
 `compile_file_pattern` has patterns of another kind, which select files in a listing (`list_files`):
 
@@ -77,7 +76,7 @@ SCOPE_PATTERNS: Final = 1000
 """The most patterns in one list: people write it by hand, and all become one expression."""
 
 PATTERN_CHARS: Final = 500
-"""The longest pattern: no pattern may make matching slow."""
+"""The longest pattern, so that none can make matching slow."""
 
 PATTERN_WILDCARDS: Final = 16
 """The most `*` in one pattern: each further one multiplies the worst case by a path's length."""
@@ -280,8 +279,8 @@ class LiveScope(Scope):
 
 
 class LinkedScope(Scope):
-    """A path is as visible as what it leads to. `names` decides by names; it may change at run time, so it is
-    asked each time."""
+    """A path is visible if what it leads to is. `names` decides by names; it may change at run time, so
+    nothing of it is cached."""
 
     __slots__ = ("_root", "names")
 
@@ -318,7 +317,7 @@ class LinkedScope(Scope):
         if not self.names.visible(path):
             return False
         if self.names.unrestricted:
-            # Only what no vault path may name is hidden, and `Root` refuses to follow a link there.
+            # Only places that no vault path can name are hidden, and `Root` refuses to follow a link there.
             return True
         real = self._root.follow_links(path)
         return real is None or not real or self.names.visible(real)
@@ -326,9 +325,8 @@ class LinkedScope(Scope):
 
 @contextmanager
 def redact(hidden: Collection[str]) -> Iterator[None]:
-    """Raise an error from within that names one of the hidden files, or a folder around one, as one that
-    names none. An error that does not say which files it names counts as one that does: whoever raises it
-    says so in `paths`, or it is not shown where something is hidden."""
+    """Replace an error from within that names one of the hidden files, or a folder around one, by one that
+    names none. An error whose `paths` do not say which files it names is replaced too."""
     try:
         yield
     except VaultbridgeError as error:
@@ -345,7 +343,7 @@ def _names(path: str, hidden: Collection[str]) -> bool:
 
 
 def hidden_links(root: Root, paths: Iterable[str], visible: Visible) -> frozenset[str]:
-    """Those of the vault's files that are links to a hidden one. Costs a look at each file."""
+    """Return those of the vault's files that are links to a hidden one. It costs a stat of each file."""
     prefix = f"{root.folder}{os.sep}"
     found: set[str] = set()
     for path in paths:

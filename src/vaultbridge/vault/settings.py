@@ -1,5 +1,5 @@
-"""The settings in a vault's `.obsidian` folder, with Obsidian's defaults, and the rules that follow from
-them: where new notes and attachments go, and which files are ignored.
+"""Reads the settings in a vault's `.obsidian` folder, with Obsidian's defaults, and the rules that follow
+from them: where new notes and attachments go, and which files are ignored.
 
 Nothing is written, so unknown keys survive. A broken file, or a value of the wrong type, counts as missing
 and is reported as a problem. The files are read again only when one of their stats has changed.
@@ -130,7 +130,7 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     template_date_format: str = "YYYY-MM-DD"
     template_time_format: str = "HH:mm"
     property_types: dict[str, str] = {}
-    """By the property's name in lower case."""
+    """The type of each property, by its name in lower case."""
     bookmarks: tuple[Bookmark, ...] = ()
     community_plugins: tuple[str, ...] = ()
     core_plugins: dict[str, bool] = {}
@@ -212,7 +212,8 @@ class SettingsReader:
         self._settings: VaultSettings | None = None
 
     def current(self) -> VaultSettings:
-        """Costs one stat for each file when nothing has changed. Never raises."""
+        """Return the current settings. It costs one stat for each file if nothing has changed, and never
+        raises."""
         seen = [stat_file(place) for place in self._places]
         if self._settings is None or seen != self._seen:
             self._settings = self._read()
@@ -224,7 +225,7 @@ class SettingsReader:
 
 
 def read_settings(root: Root) -> VaultSettings:
-    """Reads the settings once; use `SettingsReader` to ask repeatedly."""
+    """Reads the settings once; use `SettingsReader` to read them repeatedly."""
     return SettingsReader(root).current()
 
 

@@ -7,7 +7,7 @@ The content is derived from the `-wal` file: SQLite rebuilds it under its own lo
 cleared.
 
 A file that SQLite enlarges in another thread or process looks truncated for an instant. It must not be
-touched: to open and close it here would give up the locks that SQLite holds on it in this process.
+touched, because opening and closing it here would release the locks that SQLite holds on it in this process.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ HEADER_BYTES: Final = 136
 """Two copies of the header, checkpoint marks and locks. Zeros there make SQLite rebuild the file."""
 
 EMPTY_BYTES: Final = 3
-"""The size to which SQLite itself truncates the file when nobody else has it open."""
+"""The size to which SQLite itself truncates the file when no other connection has it open."""
 
 GROWING_SECONDS: Final = 1.0
 """SQLite enlarges the file by a region in steps of a page, which takes microseconds. A size between two
-regions that lasts longer is the work of somebody else: even a busy machine lets a thread go on sooner."""
+regions that lasts longer is the work of another program: even on a busy machine a thread continues sooner."""
 
 GROWING_POLL_SECONDS: Final = 0.001
 """How often the size is checked in that time."""

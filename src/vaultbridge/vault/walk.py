@@ -1,4 +1,4 @@
-"""Lists every file of a vault with its stat: the cheapest complete look at the disk.
+"""Lists every file of a vault with its stat: the cheapest complete scan of the disk.
 
 No file is read. Hidden names are left out, names are NFC, and symlinks are followed unless they lead out of
 the vault or back into it. What could not be examined is reported (`Unreadable`, `Skipped`): a folder that
@@ -65,7 +65,8 @@ LEFT_OUT: Final[dict[str, str]] = {
     "same-name": "another one beside it has the same name in another Unicode form",
     "too-deep": f"it is more than {WALK_DEPTH} folders deep",
 }
-"""What a person may take for a part of the vault and has to hear of: `Skipped.why`, and how to say it."""
+"""The reasons (`Skipped.why`) for which files are left out that a person may take for a part of the vault,
+each with its text."""
 
 
 Found = FileEntry | Unreadable | Skipped
@@ -91,7 +92,8 @@ class _Walk:
         self.waiting.append((folder, place, folder.count("/") + 1 if folder else 0))
         while self.waiting:
             yield from self.list_folder(*self.waiting.pop())
-        # Checked last: folders that vanished during the walk may have vanished with the vault.
+        # This is checked last, because folders that vanished during the walk may have vanished with the
+        # vault.
         if why := self.root.absence():
             yield Unreadable(VaultPath(""), why)
 

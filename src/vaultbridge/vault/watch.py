@@ -2,7 +2,7 @@
 
 The system's events are collected until they pause (`DEBOUNCE_MS`), so a save, a move or a whole checkout
 arrives once. What is not known exactly becomes a `Rescan`: the receiver then compares the whole vault by
-stat. Comparing and reading files are the receiver's duties. The vault's folder may vanish and come back.
+stat. Comparing and reading files is left to the receiver. The vault's folder may vanish and come back.
 
 Use it in this order: start, wait for the first `Rescan` (no change is missed from then on), compare
 everything once, then handle the batches.
@@ -59,7 +59,7 @@ RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 CROWDED_SECONDS: Final = 60.0
-"""The same when the system allows no more watches, or the disk reports nothing. An attempt takes up all
+"""The same if the system allows no more watches, or the disk reports no changes. An attempt uses up all
 watches that are left, if only for a moment, and other programs need them too; a disk seldom changes its
 kind."""
 
@@ -78,7 +78,7 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 
 class Changed(Struct, frozen=True):
     """Files or folders that were created, changed, moved (old and new path) or deleted. A deleted folder is
-    reported by its own path only: only the receiver knows what was in it."""
+    reported by its own path only; the receiver has a record of what was in it."""
 
     paths: tuple[VaultPath, ...]
 
@@ -185,7 +185,7 @@ class VaultWatcher:
         try:
             kind = find_disk_kind(str(self._root.folder), self._mounts.read_text("utf-8", "surrogateescape"))
         except OSError:
-            return ""  # another system, whose watches know
+            return ""  # on another system, whose watches report them
         return (
             f"changes made elsewhere are not reported on {kind}. {_INSTEAD}" if kind in SILENT_DISKS else ""
         )

@@ -1,8 +1,8 @@
 """The Streamable HTTP transport: one POST per message, answers as JSON or as an event stream.
 
-It speaks both eras. With a handshake it keeps the session id, opens the server's own stream (GET) and resumes
-an event stream that ended early. From 2026-07-28 on there is no session, and ending a POST cancels its
-request. A message is sent once: a failure is reported, never retried.
+It supports versions with a session and without. With a handshake it stores the session id, opens the server's
+own stream (GET) and resumes an event stream that ended early. From 2026-07-28 on there is no session, and
+ending a POST cancels its request. A message is sent once: a failure is reported, never retried.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def format_status(response: aiohttp.ClientResponse) -> str:
 
 
 def describe_cause(error: BaseException) -> str:
-    """Describe an error: the library's own texts contain addresses, and its class names help nobody."""
+    """Describe an error in our own words: the library's texts contain addresses, and its class names help
+    nobody."""
     import aiohttp
 
     cause = getattr(error, "os_error", error)
@@ -402,7 +403,7 @@ class StreamableHttpTransport(Callbacks):
         await self._deliver(message)
 
     def _check_tools(self, result: Any) -> Message:
-        """Learn which arguments go into headers, and leave out tools whose marks are invalid."""
+        """Record which arguments go into headers, and leave out tools whose marks are invalid."""
         checked = wire.check_tools(result)
         self._marked.update(checked.marked)
         for name, reason in checked.refused.items():

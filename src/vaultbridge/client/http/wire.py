@@ -1,4 +1,4 @@
-"""The forms that Streamable HTTP gives a message: headers made from it, and server-sent events. Pure.
+"""Makes the headers of a message for Streamable HTTP, and parses server-sent events. Pure.
 
 From 2026-07-28 on a request's version, method and name, and the tool's arguments marked `x-mcp-header`, are
 repeated in headers, so that a gateway can route without reading the body. Servers refuse a mismatch.
@@ -103,7 +103,7 @@ def check_tools(result: Any) -> CheckedTools:
     for tool in tools:
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str):
-            good.append(tool)  # whoever lists the tools reports this better
+            good.append(tool)  # the code that lists the tools reports this better
             continue
         try:
             marked[name] = read_marks(tool.get("inputSchema"))
@@ -182,7 +182,8 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
 
 
 class EventReader:
-    """`last_id` and `retry` (milliseconds) are the stream's latest, for resuming it."""
+    """Parses a stream of server-sent events. `last_id` and `retry` (milliseconds) are the latest values, for
+    resuming the stream."""
 
     def __init__(self, max_bytes: int) -> None:
         self.last_id: str | None = None

@@ -3,8 +3,8 @@
 A connection is opened by a `Dial`, is used by one transport, and ends once. However it ends, `receive` raises
 ConnectionLost, so the transport needs to watch nothing else.
 
-`AiohttpConnection` is the real one; no other module of the client knows aiohttp's WebSocket. aiohttp writes
-an uncompressed frame to the socket's buffer before it first waits, and finishes a compressed one even if the
+`AiohttpConnection` is the real one; no other module of the client uses aiohttp's WebSocket. aiohttp writes an
+uncompressed frame to the socket's buffer before it first waits, and finishes a compressed one even if the
 caller is cancelled. `WebSocketConnection.send` relies on that for what it promises about cancellation.
 """
 
@@ -71,7 +71,8 @@ class WebSocketConnection(Protocol):
 
 
 Dial = Callable[[], Awaitable[WebSocketConnection]]
-"""Opens a connection. Raises ConnectFailed. The caller limits the time; if cancelled, nothing stays open."""
+"""Opens a connection. Raises ConnectFailed. The caller limits the time; after a cancellation nothing stays
+open."""
 
 
 class AiohttpConnection:
@@ -118,7 +119,7 @@ class AiohttpConnection:
             if frame.type is types.PONG:
                 return Pong(bytes(frame.data))
             if frame.type is types.PING:
-                # Best effort: if the pong cannot be sent, the next receive raises.
+                # If the pong cannot be sent, the next receive raises.
                 with contextlib.suppress(ConnectionError, RuntimeError, OSError):
                     await self._ws.pong(frame.data)
                 continue

@@ -1,6 +1,6 @@
 """Opens connections: the first one, and after a loss the next ones, with delays and a repeated handshake.
 
-`watch_silence` detects that a silent server is gone: a half-open connection looks like an idle one.
+`watch_silence` detects that a silent server is gone, because a half-open connection looks like an idle one.
 """
 
 from __future__ import annotations
@@ -126,11 +126,11 @@ class Connector:
                 confirmation = self._handshake.confirmation()
                 if confirmation is not None:
                     await connection.send(encode(confirmation))
-                # The answers arrive like any others: nothing has to wait for them.
+                # The answers arrive like any others, so nothing has to wait for them.
                 for request in self._handshake.make_renewals():
                     await connection.send(encode(request))
         except TimeoutError:
-            raise TimedOut(f"The server did not initialise the session again within {seconds:g} s.") from None
+            raise TimedOut(f"The server did not initialize the session again within {seconds:g} s.") from None
 
     def _fresh_delays(self) -> Iterator[float]:
         s = self._settings

@@ -2,9 +2,9 @@
 Pure.
 
 MCP up to 2025-11-25 binds a session to a handshake, and over a new connection the server has forgotten it.
-`Handshake` watches it pass, and the transport repeats it before it sends anything else. Then come the
+`Handshake` records it, and the transport repeats it before it sends anything else. Then follow the
 subscriptions and the log level that the server had accepted (`ServerState`); otherwise a subscriber would get
-nothing more and would not know it. From 2026-07-28 on every request carries its own context, and nothing is
+nothing more without noticing. From 2026-07-28 on every request carries its own context, and nothing is
 repeated.
 
 Requests that the transport makes itself get ids from `OwnIds`. They are integers because a popular gateway
@@ -25,7 +25,7 @@ FIRST_OWN_ID: Final = 2_000_000_000
 
 
 class OwnIds:
-    """Counts up, skipping ids of the caller's own requests, which `in_use` recognises."""
+    """Counts up, skipping ids of the caller's own requests, which `in_use` recognizes."""
 
     def __init__(self, in_use: Callable[[int], bool] | None = None) -> None:
         self._numbers = itertools.count(FIRST_OWN_ID)
@@ -42,7 +42,7 @@ METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "log
 
 
 class ServerState:
-    """What the server remembers for a session, learnt from requests and their answers."""
+    """What the server stores for a session, as seen in requests and their answers."""
 
     __slots__ = ("_accepted", "_asked")
 
@@ -80,7 +80,7 @@ class ServerState:
         return tuple(self._accepted.values())
 
     def forget(self, request: Message) -> None:
-        """The server refused to renew this request."""
+        """Forget a request that the server refused to renew."""
         self._accepted = {key: held for key, held in self._accepted.items() if held is not request}
 
 
@@ -153,7 +153,7 @@ class Handshake:
             self._asked = self._asked_id = None
 
     def note_lost(self) -> None:
-        """The connection is gone: an unanswered handshake will get no answer."""
+        """Note that the connection is gone: an unanswered handshake will get no answer."""
         self._asked = self._asked_id = None
         self._replayed, self._renewing = None, {}
 
@@ -169,7 +169,7 @@ class Handshake:
         if kind is MessageKind.ERROR:
             error = message["error"]
             raise ConnectFailed(
-                f"The server refused to initialise the session again: {error['message']} ({error['code']})."
+                f"The server refused to initialize the session again: {error['message']} ({error['code']})."
             )
         version = read_version(message["result"])
         if version != self._version:

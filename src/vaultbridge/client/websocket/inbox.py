@@ -27,8 +27,8 @@ from vaultbridge.client.websocket.connection import Frame, Pong
 from vaultbridge.client.websocket.outbox import Outbox
 
 LATE_IDS: Final = 4096
-"""How many ids of timed-out requests are remembered, so that a late answer is not reported as unknown. For an
-older id it is."""
+"""How many ids of timed-out requests are remembered, so that a late answer is not reported as unknown. A late
+answer to an older one is."""
 
 
 class Deadlines:
@@ -114,7 +114,7 @@ class Inbox:
         self._waiters: set[asyncio.Future[None]] = set()
 
     def last_activity(self) -> float:
-        """When the server last showed activity: now, while the user's callback keeps us from reading."""
+        """When the server was last active. While the user's callback keeps us from reading, that is now."""
         return asyncio.get_running_loop().time() if self._delivering else self.last_received
 
     async def next_pong(self) -> None:

@@ -1,9 +1,9 @@
 """The outgoing half of a WebSocket transport: from `send` to the connection, in order, once.
 
 A message is sent directly when nothing waits before it, and queued otherwise; one writer empties the queue. A
-message is recorded as unacknowledged (and in the queue file) before it is sent, never after: so whatever
-happens to the connection, we know what may not have arrived. The transport decides what a lost message means
-to the user.
+message is recorded as unacknowledged (and in the queue file) before it is sent, never after. So whatever
+happens to the connection, we know what may not have arrived. The transport decides how a lost message is
+reported.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Outbox:
         return found
 
     def give_up(self, request_id: RequestId) -> tuple[QueuedMessage, bool] | None:
-        """Remove an open request. Returns it and whether it was sent. Tells the server nothing."""
+        """Remove an open request, without informing the server. Returns it and whether it was sent."""
         waiting = self.queue.remove_request(request_id)
         if waiting is not None:
             self._remove_rows([waiting])
@@ -215,7 +215,7 @@ class Outbox:
                 file.mark_handed(row)  # its connection has ended: only to be reported
 
     def take_left_over(self) -> tuple[QueuedMessage, ...]:
-        """Return, once, what an earlier process had sent without learning that it arrived."""
+        """Return, once, what an earlier process had sent without confirmation."""
         if self._file is None or self._connection is not None:
             return ()
         items = []
@@ -309,7 +309,8 @@ class Outbox:
         await connection.send(item.data)
         if self.unacknowledged.wants_ping():
             await connection.ping(b"%d" % self.unacknowledged.sequence)
-            # With room in its buffers, sending never yields: let the reader see the pongs.
+            # Sending never yields while there is room in the buffers, so give the reader a chance to see the
+            # pongs.
             await asyncio.sleep(0)
 
     def _store(self, item: QueuedMessage, *, handed: bool) -> QueuedMessage:
@@ -329,6 +330,6 @@ class Outbox:
 
 
 def compact(item: QueuedMessage) -> QueuedMessage:
-    """Copy without the encoder's spare capacity, which adds half of the size: the message may wait for
-    long."""
+    """Copy a message without the encoder's spare capacity, which adds half of its size, because it may wait
+    for a long time."""
     return QueuedMessage(item.kind, item.id, item.method, bytes(memoryview(item.data)), item.row)

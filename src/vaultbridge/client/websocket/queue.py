@@ -13,14 +13,15 @@ from vaultbridge.client.messages import Message, MessageKind, RequestId, decode
 from vaultbridge.limits import MIB
 
 QUEUE_MESSAGES: Final = 10_000
-"""As many as a busy client sends in some minutes. A longer outage is better reported than hidden."""
+"""The most queued messages: as many as a busy client sends in some minutes. It is better to report a longer
+outage than to hide it."""
 
 QUEUE_BYTES: Final = 32 * MIB
-"""Three messages of the largest size; small compared with the process."""
+"""The most queued bytes: three messages of the largest size, and little compared with the process."""
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, gc=False):
-    """An accepted message, encoded once, with what must be known about it."""
+    """An accepted message, encoded once, with its kind, id and method."""
 
     kind: MessageKind
     id: RequestId | None

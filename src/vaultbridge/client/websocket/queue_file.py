@@ -7,8 +7,8 @@ they may have arrived: it reports them. Rows belong to a server; those of other 
 The file survives a kill at any instant. A power cut may lose the last few entries, because the file is not
 synced for each message.
 
-Not part of `queue`, which the settings of every transport import: most clients have no such file, and need
-not import SQLite.
+It is not part of `queue`, which the settings of every transport import, because most clients have no such
+file and need not import SQLite.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class QueueFile:
         except (OSError, sqlite3.Error) as error:
             raise _failure(error) from None
         try:
-            # Before the first access: then SQLite has no -shm file. Whoever cuts that kills us.
+            # Set before the first access, so that SQLite makes no -shm file: truncating that would kill this
+            # process.
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -84,7 +85,7 @@ class QueueFile:
         return self._rows(handed=False)
 
     def list_handed(self) -> list[tuple[int, bytes]]:
-        """List what the last process sent without learning that it arrived, oldest first."""
+        """List what the last process sent without confirmation, oldest first."""
         return self._rows(handed=True)
 
     def _rows(self, *, handed: bool) -> list[tuple[int, bytes]]:

@@ -2,7 +2,7 @@
 
 Use it with callbacks (`start`, `send`, `close`), or as an async context manager that yields the read and
 write streams of the official SDK (`Client(WebSocketTransport("ws://…"))`). The outbox sends, the inbox
-receives, the connector opens connections; this module owns the life from `start` to `on_close`.
+receives, the connector opens connections; this module manages the life cycle from `start` to `on_close`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class WebSocketTransport(Callbacks):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> WebSocketTransport:
-        """Make one from a mapping with the plugin interface's keys; see `settings.from_mapping`."""
+        """Make one from a mapping with the plugin interface's keys; see `settings.read_settings`."""
         return cls.from_settings(read_settings(config))
 
     @classmethod
@@ -267,7 +267,7 @@ class WebSocketTransport(Callbacks):
         return ConnectionLost("The transport was closed.")
 
     async def _drop(self, connection: WebSocketConnection, lost: ConnectionLost) -> None:
-        """The connection is lost: report everything that failed, at once."""
+        """Report everything that failed with a lost connection, at once."""
         connection.abort()
         if self._beating is not None:
             self._beating.cancel()

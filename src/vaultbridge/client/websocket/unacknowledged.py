@@ -37,7 +37,7 @@ UNCONFIRMED_BYTES: Final = 4 * MIB
 """The same limit in bytes: this must not use more memory than the queue."""
 
 CONFIRM_EVERY: Final = 512
-"""After this many messages without an answer, a ping asks the server to confirm them. That is far fewer than
+"""After this many messages without an answer, a ping makes the server confirm them. That is far fewer than
 are kept, and ten bytes per 512 messages cost nothing."""
 
 IN_FLIGHT: Final = 10_000
@@ -139,7 +139,8 @@ class Unacknowledged:
         return (found, ()) if found is None or not self._others else (found, self.confirm(found.sequence))
 
     def confirm(self, sequence: int) -> tuple[QueuedMessage, ...]:
-        """Everything up to `sequence` has arrived: return the messages without an answer among it."""
+        """Record that everything up to `sequence` has arrived. Returns the messages without an answer among
+        them."""
         done: list[QueuedMessage] = []
         while self._others and self._others[0][0] <= sequence:
             _, item = self._others.popleft()
@@ -151,7 +152,7 @@ class Unacknowledged:
         return tuple(done)
 
     def drop(self) -> Unconfirmed:
-        """The connection is gone: return and forget everything."""
+        """Return and forget everything, because the connection is gone."""
         unconfirmed = Unconfirmed(
             tuple(entry.item for entry in self.open.values()),
             tuple(item for _, item in self._others),
@@ -174,7 +175,8 @@ class FailureReport(msgspec.Struct, frozen=True):
 def report_lost_connection(
     why: str, unconfirmed: Unconfirmed, orphans: Iterable[QueuedMessage]
 ) -> FailureReport:
-    """A connection ended: `unconfirmed` was sent over it; `orphans` are queued answers to its requests."""
+    """Report the end of a connection. `unconfirmed` was sent over it; `orphans` are queued answers to its
+    requests."""
     errors: list[TransportError] = []
     if unconfirmed.others or unconfirmed.forgotten:
         errors.append(
@@ -191,7 +193,8 @@ def report_lost_connection(
 def report_unsent(
     why: str, queued: Iterable[QueuedMessage], *, requests_kept: bool, others_kept: bool
 ) -> FailureReport:
-    """The transport ended with `queued` messages unsent; those that are `…_kept` stay in the queue file."""
+    """Report the `queued` messages that were unsent when the transport ended; those that are `…_kept` stay in
+    the queue file."""
     items = tuple(queued)
     others = decode_messages(item for item in items if item.kind is not MessageKind.REQUEST)
     errors = () if others_kept or not others else (MessagesDiscarded(others, f"{why[0].lower()}{why[1:]}."),)

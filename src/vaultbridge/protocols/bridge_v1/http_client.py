@@ -191,7 +191,7 @@ def _reason(error: Exception) -> str:
     if verify:
         return f"its certificate is not trusted ({verify})"
     if getattr(error, "library", ""):
-        # An SSLError, recognised by its fields so that `ssl` need not be imported.
+        # An SSLError, recognized by its fields so that `ssl` need not be imported.
         return "it does not speak TLS, or not a version that we speak"
     if isinstance(error, socket.gaierror | UnicodeError):
         return "that host name is unknown"

@@ -17,19 +17,20 @@ EntryKind = Literal["plain", "typed", "copilot", "opencode", "goose"]
 
 
 class Assistant(Struct, frozen=True, kw_only=True):
-    """`file` is relative to `base`: "home", "settings" (where apps keep theirs), "config" (`~/.config`, on
-    macOS too) or "here" (the current folder); `windows` replaces both on Windows, and `package` is where a
-    packaged app has it there, below `Packages` of the local settings. `also` is another name that the file
-    may have. `folder` names an environment variable that moves the file's folder. `key` is the member that
-    holds the servers by name; where it has a member `nested`, as a newer version writes it, that one holds
-    them. `then` tells the user how the change takes effect, and `source` is where all of this is
-    documented."""
+    """An assistant and its configuration file. `file` is relative to `base`: "home", "settings" (the folder
+    for the settings of apps), "config" (`~/.config`, on macOS too) or "here" (the current folder). On
+    Windows, `windows` replaces `file`, and `package` is the file's folder if the app is packaged, below
+    `Packages` of the local settings. Some assistants also read a second file name in the same folder:
+    `other_name`. `folder` names an environment variable that sets another folder for the file. `key` is the
+    member that contains the servers by name; if that has a member `nested`, as newer versions write it, the
+    servers are in there. `then` says what the user does next, and `source` is the page that documents all of
+    this."""
 
     name: str
     title: str
     base: Literal["home", "settings", "config", "here"]
     file: str
-    also: str = ""
+    other_name: str = ""
     windows: str = ""
     package: str = ""
     folder: str = ""
@@ -129,7 +130,7 @@ ASSISTANTS: Final = (
         title="opencode",
         base="config",
         file="opencode/opencode.json",
-        also="opencode.jsonc",
+        other_name="opencode.jsonc",
         key="mcp",
         nested="servers",
         entry="opencode",
@@ -270,7 +271,7 @@ ASSISTANTS: Final = (
         title="Kilo Code",
         base="config",
         file="kilo/kilo.jsonc",
-        also="kilo.json",
+        other_name="kilo.json",
         key="mcp",
         entry="opencode",
         then="Kilo's settings, Agent Behaviour, MCP Servers shows it.",
@@ -301,7 +302,7 @@ def find_config_file(
     file = folders[assistant.base] / assistant.file
     if platform == "win32" and assistant.package:
         return _find_packaged(assistant.package, file, environ, home)
-    other = file.with_name(assistant.also or file.name)
+    other = file.with_name(assistant.other_name or file.name)
     return other if other.is_file() and not file.is_file() else file
 
 

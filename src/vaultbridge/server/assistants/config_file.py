@@ -29,6 +29,37 @@ BACKUP_SUFFIX: Final = ".before-vaultbridge"
 """Added to the name of a file's former text. Only the newest is kept, to undo what was just done."""
 
 
+def check_servers(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    key: str | tuple[str, ...],
+    name: str,
+    entry: dict[str, Any] | None,
+) -> None:
+    """Raises EditRefused unless `after`, the edited file, is `before` with exactly this server set, or
+    removed if `entry` is None. The file belongs to another program, so a wrong edit must never be written."""
+    *above, last = (key,) if isinstance(key, str) else key
+    expected = outer = {**before}
+    found = inner = {**after}
+    for part in above:
+        outer[part], inner[part] = {**outer[part]}, {**inner.get(part, {})}
+        outer, inner = outer[part], inner[part]
+    servers = outer.pop(last, None) or {}
+    if not isinstance(servers, dict):
+        raise unsafe_edit()
+    servers = {**servers}
+    servers.pop(name, None)
+    if entry is not None:
+        servers[name] = entry
+    # A file without servers may have an empty member for them, or none.
+    if (inner.pop(last, None) or {}) != servers or found != expected:
+        raise unsafe_edit()
+
+
+def unsafe_edit() -> EditRefused:
+    return EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
+
+
 def _edits(assistant: Assistant) -> ModuleType:
     from importlib import import_module
 

@@ -1,5 +1,5 @@
-"""Edits of JSON files, with comments and trailing commas where an editor allows them: one server is set or
-removed, and every other byte stays."""
+"""Edits JSON files, with comments and trailing commas where an editor allows them: sets or removes one
+server, and leaves every other byte as it is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 from vaultbridge.errors import EditRefused
 from vaultbridge.json_text import BadJson, JsonObject, JsonValue, scan_json, to_plain_value
 from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
 
 INDENT: Final = "  "
 """For a new file, and for one without any indentation."""
@@ -21,7 +22,7 @@ _REST_OF_LINE: Final = re.compile(r"[ \t]*(,?)[ \t]*(?=\r?\n|$)")
 
 
 Key = str | tuple[str, ...]
-"""The member that holds the servers, or the names that lead to it; only the first may be missing yet."""
+"""The member that contains the servers, or the names that lead to it; only the first may be missing."""
 
 
 def list_servers(text: str, key: Key) -> dict[str, Any]:
@@ -180,25 +181,16 @@ def _indent_before(text: str, at: int) -> str | None:
 
 
 def _check(text: str, changed: str, key: Key, name: str, entry: dict[str, Any] | None) -> str:
-    """Check that the result means exactly what it should and that no comment is lost: the file is not
-    ours."""
+    """Check the result, and that no comment is lost."""
     if not text.strip() and entry is None:
         return text
-    wanted = to_plain_value(_scan(text))
-    assert isinstance(wanted, dict)
-    *above, last = (key,) if isinstance(key, str) else key
-    holder = wanted
-    for one in above:
-        holder = holder[one]
-    listed = {**holder.get(last, {})}
-    listed.pop(name, None)
-    if entry is not None:
-        listed[name] = entry
-    if entry is not None or last in holder:
-        holder[last] = listed
+    before, after = to_plain_value(_scan(text)), to_plain_value(_scan(changed))
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    check_servers(before, after, key, name, entry)
     replaced = entry is not None and name in list_servers(text, key)
-    if to_plain_value(_scan(changed)) != wanted or not (replaced or _comments(text) == _comments(changed)):
-        raise EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
+    if not replaced and _comments(text) != _comments(changed):
+        raise unsafe_edit()
     return changed
 
 

@@ -1,4 +1,4 @@
-"""Edits of TOML files: one server's table is set or removed, and every other byte stays."""
+"""Edits TOML files: sets or removes one server's table, and leaves every other byte as it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tomllib
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
+from vaultbridge.server.assistants.config_file import check_servers
 
 _HEADER: Final = re.compile(r"[ \t]*\[(\[)?[ \t]*(?P<name>[^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -103,23 +104,8 @@ def _value(value: Any) -> str:
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """Check that the result means exactly what it should: the file is not ours."""
-    wanted = _parse(text)
-    listed = wanted.get(key, {})
-    if not isinstance(listed, dict):
+    before = _parse(text)
+    if not isinstance(before.get(key, {}), dict):
         raise EditRefused(f"{key!r} is not a table.", hint="Nothing was changed.")
-    listed = {**listed}
-    listed.pop(name, None)
-    if entry is not None:
-        listed[name] = entry
-    if listed or key in wanted:
-        wanted[key] = listed
-    found = _parse(changed)
-    if not listed:
-        # The table of servers itself is written by its servers' headers only.
-        wanted.pop(key, None)
-        if found.get(key) == {}:
-            found.pop(key)
-    if found != wanted:
-        raise EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
+    check_servers(before, _parse(changed), key, name, entry)
     return changed

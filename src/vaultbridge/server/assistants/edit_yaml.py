@@ -1,4 +1,4 @@
-"""Edits of YAML files: one server below the key is set or removed, and every other byte stays."""
+"""Edits YAML files: sets or removes one server below the key, and leaves every other byte as it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.yaml import parse_yaml
+from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
 
 INDENT: Final = "  "
 """For the first server of a file."""
@@ -58,7 +59,7 @@ def remove_server(text: str, key: str, name: str) -> str:
             if head is not None and len(children) == 1:
                 kept[head] = re.sub(rf"^({re.escape(key)}:)", r"\1 {}", kept[head])
             return _check(text, "".join(kept), key, name, None)
-    raise _unsafe()
+    raise unsafe_edit()
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
         if len(blanks) == len(indent):
             named = re.match(r"""\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
             if named is None:
-                raise _unsafe()
+                raise unsafe_edit()
             if found:
                 found[-1] = (found[-1][0], last, *found[-1][2:])
             name = parse_yaml(named[1]).value if named[1] else named[2] or named[3] or ""
@@ -119,20 +120,8 @@ def _value(value: Any) -> str:
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """Check that the result means exactly what it should: the file is not ours."""
-    wanted = _parse(text)
-    listed = wanted.get(key) or {}
-    if not isinstance(listed, dict):
+    before = _parse(text)
+    if not isinstance(before.get(key) or {}, dict):
         raise EditRefused(f"{key!r} is not a list of settings.", hint="Nothing was changed.")
-    listed = {**listed}
-    listed.pop(name, None)
-    if entry is not None:
-        listed[name] = entry
-    wanted[key] = listed
-    if _parse(changed) != wanted:
-        raise _unsafe()
+    check_servers(before, _parse(changed), key, name, entry)
     return changed
-
-
-def _unsafe() -> EditRefused:
-    return EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")

@@ -135,7 +135,7 @@ def has_absolute_path(arguments: dict[str, Any]) -> bool:
 def names_machine_folder(arguments: dict[str, Any]) -> bool:
     """Whether a path begins with an existing folder of the machine. Finding its vault then means looking at
     folders outside any vault, and one of them may be on a disk that does not answer."""
-    return has_absolute_path(arguments) and any(
+    return any(
         text[:1] == "~" or os.path.lexists("/" + text.lstrip("/").partition("/")[0])
         for text in _list_paths(arguments)
         if text[:1] in ("/", "~")
@@ -206,7 +206,7 @@ def _shorten(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
 
 
 QUOTED_CHARS: Final = 80
-"""How much of a wrong value an error quotes: enough to recognise it."""
+"""How much of a wrong value an error quotes: enough to recognize it."""
 
 _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _FIELD: Final = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<field>[^`]*)`")

@@ -56,7 +56,7 @@ class SavedMeanwhile(StaleWrite):
 
 class Execution:
     """The execution of one plan. `done` counts the finished acts, `path` is the one being worked on. `staged`
-    has the inode of each staged file, by which recovery recognises it after a crash."""
+    has the inode of each staged file, by which recovery recognizes it after a crash."""
 
     def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
         self.done = 0
@@ -164,7 +164,7 @@ class Execution:
             case FolderMade():
                 beneath.make_folder(Path(act.place))
             case FolderRemoved():
-                # If it is not empty, it contains something that nobody asked to remove, and stays.
+                # If it is not empty, it contains something that was not to be removed, and stays.
                 with contextlib.suppress(OSError):
                     beneath.remove_folder(Path(act.place))
 
@@ -202,8 +202,8 @@ class Execution:
             raise SavedMeanwhile(path, expected=expected, data=data)
 
     def _put_back(self, number: int, temporary: str, place: str) -> None:
-        """Reverts a swap at once: the shorter our text is there, the less likely another program builds on
-        it. A file that another program has put in its place since then stays."""
+        """Reverts a swap at once: the shorter the time that our text is there, the less likely another
+        program uses it. A file that another program has put in its place since then stays."""
         with contextlib.suppress(OSError):
             if beneath.status(place).st_ino == self.staged[number]:
                 swap(temporary, place)

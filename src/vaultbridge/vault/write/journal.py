@@ -1,4 +1,4 @@
-"""The journal: what was done to the vault, and what is needed to undo it, in a database in the cache folder.
+"""Records what was done to the vault, and what is needed to undo it, in a database in the cache folder.
 
 A transaction is recorded with the content before and after, before the first file changes; `state` says how
 it ended. This module never touches a note. Content is stored compressed, and once, however many changes refer
@@ -48,8 +48,8 @@ JOURNAL_SECONDS: Final = 90 * 86400.0
 """The age after which a change can no longer be undone: three months, as is common for file histories."""
 
 GAP_SECONDS: Final = 7 * 86400.0
-"""The most that the time between two changes adds to a change's age. A clock that is set wrong must not end
-the history: whatever it says, at most this much time passes."""
+"""The most that the time between two changes adds to a change's age, so that a clock that is set wrong cannot
+delete the history."""
 
 FORGET_AT_ONCE: Final = 500
 """How many changes are deleted at once, which takes some milliseconds; the rest follows the next time."""
@@ -159,7 +159,7 @@ class Journal:
                 )
                 number = cursor.lastrowid
                 assert number is not None
-                # Most often the content before a change is the content after the last one: compressing it
+                # Usually the content before a change is the content after the last one, and compressing it
                 # again would take as long as all the rest here.
                 new = (digest for digest in contents if not _has_content(db, digest))
                 rows = [(digest, *_compress(contents[digest])) for digest in new]
@@ -200,7 +200,7 @@ class Journal:
             try:
                 self.prune(now=at)
             except EngineFailure as error:
-                # The change is done, and a journal that is too long is no reason to undo it.
+                # The change is done, and a journal that is too long is no reason to roll it back.
                 log.warning("Old changes could not be deleted from the journal: %s", error)
 
     def pending(self) -> tuple[JournalEntry, ...]:
@@ -361,7 +361,7 @@ def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
     gone = db.execute(ended, (last, most)).fetchall()
     if not gone:
         return 0
-    used = {row for one in gone for row in db.execute("SELECT digest FROM uses WHERE id = ?", one)}
+    used = {row for change in gone for row in db.execute("SELECT digest FROM uses WHERE id = ?", change)}
     for table in ("uses", "touched", "transactions"):
         db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)
     db.executemany(

@@ -1,8 +1,8 @@
-"""The journal's database file: its tables, and opening and using it whatever state it is in.
+"""Opens and uses the journal's database file, whatever state it is in.
 
 The file is opened when it is first needed, so a vault whose journal cannot be opened can still be read. A
 file that is deleted while it is open is created again: what is written to a file without a name would be
-lost. A damaged file is put aside. `journal.py` knows what the tables mean.
+lost. A damaged file is put aside. `journal.py` gives the tables their meaning.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS times ON transactions (id, at)",
     "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
 )
-"""They let the journal enforce its limits without reading its long columns. Journals that an older version
+"""These let the journal enforce its limits without reading its long columns. Journals that an older version
 created get them too."""
 
 
@@ -71,8 +71,8 @@ class JournalFile:
             self._close()
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Returns what `question` returns for the database that is on the disk now. When that turns out to be
-        damaged, the question is asked again of a new one, so it must have no effect outside the database.
+        """Returns what `question` returns for the database that is on the disk now. If that turns out to be
+        damaged, `question` is called again with a new one, so it must have no effect outside the database.
         Raises `EngineFailure`."""
         import sqlite3
 
@@ -89,7 +89,7 @@ class JournalFile:
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """One durable transaction on the database that was asked last. Raises `EngineFailure`."""
+        """One durable transaction on the database that was used last. Raises `EngineFailure`."""
         import sqlite3
 
         try:
@@ -120,7 +120,8 @@ class JournalFile:
         except OSError as error:
             raise _cannot_open(self._place) from error
         self._db = db
-        # Learns how much is mapped now: a file that is cut before the next use must be restored to that size.
+        # Records how much is mapped now: a file that is truncated before the next use must be restored to
+        # that size.
         self._wal_index.repair()
         try:
             self._status = self._place.stat()
@@ -260,7 +261,7 @@ def _is_journal(db: sqlite3.Connection) -> bool:
 
 def _create(db: sqlite3.Connection) -> None:
     with transaction(db):
-        # Check again under the lock: another process may have been faster.
+        # Checked again under the lock, because another process may have been faster.
         if not _is_new(db):
             return
         for statement in _SCHEMA.split(";"):

@@ -1,10 +1,10 @@
 """The vault as it will be while a plan is executed: the disk, with the planned steps on top of it.
 
-A plan asks what will be at a path when a step runs; earlier steps may have moved, made or removed it. The
+A plan looks up what will be at a path when a step runs; earlier steps may have moved, made or removed it. The
 overlay reads names from the disk but no content, and changes nothing.
 
-`engine.drafting.draft` simulates the vault too, but what notes say and where links lead, from the index and
-before the writer's lock is taken. ARCHITECTURE.md says why they are two.
+`engine.drafting.draft` simulates the vault too, but the texts of notes and the targets of links, from the
+index and before the writer's lock is taken. ARCHITECTURE.md says why there are two.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Overlay:
         if above is None:
             return _on_disk(self._root.place(path))
         if above.kind != "folder" or above.disk is None:
-            # Under something that will be gone, or in a folder that does not exist yet: nothing is there.
+            # Nothing is under something that will be gone, or in a folder that does not exist yet.
             return OverlayEntry(above.place / rest, "none")
-        # In a folder that will have been moved: look where it is now.
+        # It is in a folder that will have been moved, so look where that is now.
         origin = self._root.path_of(above.disk)
         assert origin is not None
         found = _on_disk(self._root.place(VaultPath(f"{origin}/{rest}")))

@@ -63,8 +63,8 @@ TRANSACTION_BYTES: Final = 256 * MIB
 """The most content, before and after together, that one transaction may put into the journal."""
 
 MOVE_HASH_BYTES: Final = 4 * MIB
-"""Up to this size a moved file is hashed, so that undoing the move notices an edit. For a larger one its stat
-has to do: hashing a folder of films would take minutes."""
+"""Up to this size a moved file is hashed, so that undoing the move notices an edit. For a larger one the stat
+is used, because hashing a folder of films would take minutes."""
 
 TRASH_IMAGE_BYTES: Final = MIB
 """Up to this size the journal also stores the content of a trashed file."""
@@ -375,8 +375,7 @@ class Plan:
         return entry.real if entry.disk == entry.place or entry.disk.is_symlink() else entry.place
 
     def _record_identity(self, status: os.stat_result | None) -> None:
-        """For the act that is added next, which moves this away. None for a file that this plan will
-        write."""
+        """Record the identity of what the next act moves away. None for a file that this plan will write."""
         if status is not None:
             self.identities[len(self.acts)] = file_identity(status)
 

@@ -1,10 +1,10 @@
 """Undoes transactions: rolls back an interrupted one, and turns a finished one into the steps that undo it.
 
-Rolling back undoes acts in reverse, whatever point they had reached. What a dead process had done shows on
-the disk, by the identity of files and never by content alone: two notes may have the same text. Acts happen
-one after the other, so an act that left its mark proves that all before it happened. When someone has changed
-a text since the transaction wrote it, only what the transaction changed is taken out again. Where that cannot
-be told apart, the file stays as it is and is reported.
+Rolling back undoes acts in reverse, whatever point they had reached. What a dead process had done is
+recognized on the disk by the identity of files, never by content alone, because two notes may have the same
+text. Acts happen one after the other, so an act that left its mark proves that all before it happened. If
+another program has changed a text since the transaction wrote it, only the transaction's own change is taken
+out again. If the two cannot be told apart, the file stays as it is and is reported.
 """
 
 from __future__ import annotations
@@ -199,7 +199,8 @@ def affected_folders(act: Act) -> set[str]:
 
 
 def folder_of_place(place: str) -> str:
-    """As text: a change of many files asks so often that making paths was a tenth of its work."""
+    """Return the folder as text: it is called so often for a change of many files that making `Path`s was a
+    tenth of the work."""
     return os.path.dirname(place)  # noqa: PTH120 - as said above
 
 
@@ -275,7 +276,7 @@ def _take_out(act: Written, before: bytes, after: bytes, kept: list[str]) -> boo
         if _read_hash(temporary, act.path) == content_hash(now):
             beneath.remove(temporary)
             return True
-        # It was saved once more: that text comes back, and the next try begins with it.
+        # It was saved once more, so that text is put back, and the next attempt starts from it.
         swap(temporary, place)
         if _inode_at(str(temporary)) != ours:
             kept.append(join(folder_of(act.path), set_aside(temporary, place).name))
@@ -285,8 +286,7 @@ def _take_out(act: Written, before: bytes, after: bytes, kept: list[str]) -> boo
 
 
 def _merge(before: bytes, after: bytes, now: bytes) -> bytes | None:
-    """`now`, which someone made of `after`, as if it had been made of `before`; None where that is
-    unclear."""
+    """Return `now`, a later edit of `after`, as if it were an edit of `before`; None if that is unclear."""
     if now.startswith(after):
         return before + now[len(after) :]
     try:
@@ -298,8 +298,9 @@ def _merge(before: bytes, after: bytes, now: bytes) -> bytes | None:
 
 
 def _restore_lines(before: str, after: str, now: str) -> str | None:
-    """The same for a change that replaced lines and neither added nor removed any, as rewriting links does:
-    every line that is still ours gets its text back, wherever it stands now. None where one is not."""
+    """Like `_merge`, for a change that replaced lines and neither added nor removed any, as rewriting links
+    does: every line that is still ours gets its old text back, wherever it is now. None if one of them is
+    not."""
     old, ours, lines = split_keeping_ends(before), split_keeping_ends(after), split_keeping_ends(now)
     if len(old) != len(ours):
         return None
@@ -396,7 +397,7 @@ def _undo_restore(act: Trashed) -> bool:
 
 
 def _read_hash(place: Path, path: str) -> str:
-    """The hash of the file; empty when there is none. An unreadable file is no known version."""
+    """Return the hash of the file; empty if there is none. An unreadable file matches no known version."""
     if not beneath.exists(place):
         return ""
     try:

@@ -2,7 +2,7 @@
 swap.
 
 `transaction.py` decides their order, records them and undoes them. A place that is passed in comes from
-`Root` and has no link in it; a link that appears in it later is not followed. Known and accepted: a replaced
+`Root` and has no link in it; a link that appears in it later is not followed. A known limitation: a replaced
 file is a new file to the system, so a hard link to the old one keeps the old content.
 """
 
@@ -26,15 +26,15 @@ from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 LEFTOVER_SECONDS: Final = 3600.0
-"""How old a temporary file must be before we assume that a dead writer left it and that no journal knows of
-it: far longer than any write takes, even on another machine that shares the folder."""
+"""How old a temporary file must be before we assume that a dead writer left it and that no journal has a
+record of it: far longer than any write takes, even on another machine that shares the folder."""
 
 CONFLICT_NAMES: Final = 1000
 """How many names are tried for a conflict copy: even two in one second are very unlikely."""
 
 TOGETHER: Final = 8
-"""How many files the disk is asked to sync or remove at a time: the file system then commits them together.
-Measured on ext4: syncing 250 new files takes 40 to 90 ms so, and 130 to 300 one after the other."""
+"""How many files are synced or removed at a time, so that the file system commits them together. Measured on
+ext4: syncing 250 new files takes 40 to 90 ms in this way, and 130 to 300 one after the other."""
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -44,7 +44,8 @@ _FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
 
 
 def temporary_name() -> str:
-    """A name that no note can have, that the walk never lists as a file, and that nobody else chooses."""
+    """Return a name that no note can have, that the walk never lists as a file, and that no other program
+    chooses."""
     return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
 
 
@@ -106,7 +107,7 @@ def do_together(work: Callable[[Item], Done], items: Sequence[Item]) -> Iterator
 
     helpers = [threading.Thread(target=run, daemon=True) for _ in range(min(len(items), TOGETHER) - 1)]
     started: list[threading.Thread] = []
-    # Where no more threads can be had, this one does it all.
+    # If no more threads can be started, this one does all the work.
     with contextlib.suppress(RuntimeError):
         for helper in helpers:
             helper.start()
@@ -153,7 +154,7 @@ def publish_new(temporary: Path | str, place: Path | str) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             raise
-        # A file system without hard links: here a small gap remains between the check and the rename.
+        # On a file system without hard links, a small gap remains between the check and the rename.
         beneath.rename_new(temporary, place)
         return
     beneath.remove(temporary)

@@ -1,4 +1,4 @@
-"""Changes to files as values: what a caller asks for (steps) and what is recorded and done (acts).
+"""Defines changes to files as values: what a caller requests (steps) and what is recorded and done (acts).
 
 A step names vault paths and what the caller expects there. An act is a step that was checked: it names exact
 places on disk and contains what is needed to undo it. Nothing here touches a disk.
@@ -128,7 +128,7 @@ class Removed(Struct, frozen=True, tag="remove"):
 
 class Moved(Struct, frozen=True, tag="move"):
     """`hash` is that of the content, empty for a folder and for a file too large to hash; then `size` and
-    `mtime_ns` show whether the file changed later (a folder has neither). Recovery recognises the file by its
+    `mtime_ns` show whether the file changed later (a folder has neither). Recovery recognizes the file by its
     inode `ino` or, when the act at position `written_by` creates it, by the inode of that act's staged
     file."""
 

@@ -1,4 +1,4 @@
-"""Changes to the vault, all or nothing: recorded first, then made, and undone on request.
+"""Makes changes to the vault, all or nothing: recorded first, then made, and undone on request.
 
 The order is: take the writer's lock, check every expectation (`plan.py`), record the plan with all content
 (`journal.py`), stage the new files, record that too, check and swap each file (`execute.py`), make the
@@ -40,12 +40,12 @@ WRITER_SECONDS: Final = 10.0
 
 OUTSIDE_ACTOR: Final = "another program"
 OUTSIDE_LABEL: Final = "saved during a change"
-"""How the history shows a save by another program that one of our changes ran into."""
+"""The label in the history for a save by another program that collided with one of our changes."""
 
 
 class Applied(Struct, frozen=True):
     """A finished transaction. `undo` takes its `id`, which is 0 when nothing had to change. `notices` are for
-    the person, for example that another trash was used than the settings ask for."""
+    the person, for example that another trash was used than the settings name."""
 
     id: int
     acts: tuple[Act, ...] = ()
@@ -53,8 +53,8 @@ class Applied(Struct, frozen=True):
 
 
 class Overtaken(EditRefused):
-    """Another process changed the vault after a change was drafted and before it was its turn: the names and
-    links that the draft knew may not be all."""
+    """Another process changed the vault after a change was drafted and before it was made, so the draft may
+    have missed names and links."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The trash: the desktop's or the vault's own `.trash`, putting files there and restoring them.
+"""Puts files into the trash, the desktop's or the vault's own `.trash`, and restores them.
 
 Choosing a place changes nothing; the caller records the choice before it moves anything. Linux follows the
 freedesktop.org trash specification, macOS uses the user's `.Trash`. Windows has no trash that a plain rename

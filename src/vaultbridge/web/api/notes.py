@@ -31,8 +31,8 @@ from vaultbridge.web.media import START_BYTES, MediaLinks, measure_picture
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.engine import FileView
     from vaultbridge.engine.outcome import Outcome
+    from vaultbridge.engine.reading import FileView
     from vaultbridge.markdown.model import Note
 
 ACTOR: Final = "page"
