@@ -11,8 +11,8 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 NOTE_PARSE_BYTES: Final = 8 * MIB
-"""A larger file is listed, linked and found by name, but its content is not parsed or indexed.
-The largest hand-written notes are some hundred KiB; an 8 MiB one parses in a few seconds."""
+"""A larger file is listed, linked and found by name, but its content is not parsed or indexed. The largest
+hand-written notes are some hundred KiB; an 8 MiB one parses in a few seconds."""
 
 NOTE_READ_BYTES: Final = 64 * MIB
 """The most that is read into memory from one note, attachment or canvas."""

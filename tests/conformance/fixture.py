@@ -19,7 +19,6 @@ from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer
 from vaultbridge.protocols.mcp.values import (
     AudioContent,
     BlobResource,
-    Change,
     Completion,
     EmbeddedResource,
     ImageContent,
@@ -31,6 +30,7 @@ from vaultbridge.protocols.mcp.values import (
     PromptRef,
     PromptResult,
     PromptsChanged,
+    ProviderChange,
     ResourceContents,
     ResourceInfo,
     ResourceLink,
@@ -149,7 +149,7 @@ HEADER_SCHEMA: dict[str, Any] = {
 
 class FixtureProvider(EmptyProvider):
     def __init__(self) -> None:
-        self._listeners: set[Callable[[Change], None]] = set()
+        self._listeners: set[Callable[[ProviderChange], None]] = set()
         self.watched: set[str] = set()
         self.closed = False
         self.tools: dict[str, tuple[ToolInfo, Tool]] = {}
@@ -515,14 +515,14 @@ class FixtureProvider(EmptyProvider):
 
     # Changes.
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
     async def close(self) -> None:
         self.closed = True
 
-    def _announce(self, change: Change) -> None:
+    def _announce(self, change: ProviderChange) -> None:
         for listener in tuple(self._listeners):
             listener(change)
 

@@ -20,12 +20,12 @@ from conformance.fixture import FixtureProvider
 from vaultbridge import __main__
 from vaultbridge.protocols.mcp.provider import Context
 from vaultbridge.protocols.mcp.values import (
-    Change,
     Completion,
     Page,
     PromptInfo,
     PromptRef,
     PromptResult,
+    ProviderChange,
     ResourceContents,
     ResourceInfo,
     ResourceRef,
@@ -95,7 +95,7 @@ class ProductProvider(VaultProvider):
             return await self._suite.complete(ref, argument, value, others)
         return await super().complete(ref, argument, value, others)
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         stops = (super().subscribe(listener), self._suite.subscribe(listener))
 
         def stop() -> None:

@@ -17,8 +17,8 @@ from vaultbridge.protocols.mcp.http.endpoint import Authorize, Grant
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import (
-    Change,
     ImageContent,
+    ProviderChange,
     TextContent,
     ToolInfo,
     ToolResult,
@@ -59,7 +59,7 @@ class SampleProvider(EmptyProvider):
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.entered = asyncio.Event()
         self.release = asyncio.Event()
-        self._listeners: list[Callable[[Change], None]] = []
+        self._listeners: list[Callable[[ProviderChange], None]] = []
 
     async def list_tools(self) -> Sequence[ToolInfo]:
         return tuple(self.tools)
@@ -84,7 +84,7 @@ class SampleProvider(EmptyProvider):
             case _:
                 return ToolResult((TextContent(text=name),), is_error=bool(arguments.get("fail")))
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

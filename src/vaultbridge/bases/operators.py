@@ -27,7 +27,7 @@ from vaultbridge.bases.values import (
     type_name,
 )
 
-SortKey: TypeAlias = tuple[object, ...]
+OrderKey: TypeAlias = tuple[object, ...]
 
 _DIGITS: Final = re.compile(r"(\d{1,15})")
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*")
@@ -209,7 +209,7 @@ def _arithmetic(operator: str, x: float, y: float) -> float:
         return math.nan
 
 
-def sort_key(value: Value) -> SortKey:
+def sort_key(value: Value) -> OrderKey:
     """Return a key that orders any values: by kind, then within the kind as people expect. Text is ordered by
     its letters without case and accents, and numbers in it by size: `Log 9` before `Log 10`."""
     match value:

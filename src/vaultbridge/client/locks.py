@@ -32,7 +32,7 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     ConnectFailed.
     """
     folders = [Path(folder)] if folder is not None else scanned_folders(os.environ, Path.home())
-    locks = {lock.port: lock for place in folders for lock in _living(place)}
+    locks = {lock.port: lock for place in folders for lock in _list_living(place)}
     if not locks:
         raise ConnectFailed(
             "No Claude Code IDE server is running: there is no lock file of a living process."
@@ -47,7 +47,7 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     raise ConnectFailed(f"No Claude Code IDE server has this folder open; running: {names}.")
 
 
-def _living(folder: Path) -> Iterator[RunningIdeServer]:
+def _list_living(folder: Path) -> Iterator[RunningIdeServer]:
     for file in list_lock_files(folder):
         lock, port = read_lock(file), int(file.stem)
         if lock is None or not lock.auth_token or lock.transport not in ("", "ws") or not 0 < port < 65536:

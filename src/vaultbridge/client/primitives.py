@@ -30,8 +30,8 @@ class Primitive(msgspec.Struct, frozen=True):
 async def list_primitives(client: Any) -> list[Primitive]:
     """List everything the server offers. A kind that the server does not have is left out.
 
-    `client` is our own `Session` or the official SDK's `Client`.
-    Raises what the client raises for any failure but "method not found".
+    `client` is our own `Session` or the official SDK's `Client`. Raises what the client raises for any
+    failure but "method not found".
     """
     listings: list[tuple[PrimitiveType, Any, str, str]] = [
         ("tool", client.list_tools, "tools", "name"),

@@ -21,7 +21,7 @@ from vaultbridge.vault.paths import Visible
 
 COMPARED: Final = 160
 """How many passages are compared by their whole vectors: 5 to 8 ms for 768 numbers. Nearly all of the twenty
-nearest are among as many by signs."""
+nearest are among the nearest by signs, if there are this many."""
 
 WIDENED: Final = 4
 """How often the first choice is doubled when the caller may not see most of it."""

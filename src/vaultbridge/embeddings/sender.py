@@ -169,13 +169,13 @@ class Sender:
                     # A large model on a small machine would never answer a whole batch in time.
                     self._batch = max(1, self._batch // 2)
                 wait, pause = (LONGEST_PAUSE if failure.permanent else pause), min(pause * 2, LONGEST_PAUSE)
-                self._tell(str(failure))
+                self._report_problem(str(failure))
             except (VaultbridgeError, sqlite3.Error, OSError) as error:
                 wait, pause = pause, min(pause * 2, LONGEST_PAUSE)
-                self._tell(f"{type(error).__name__}")
+                self._report_problem(f"{type(error).__name__}")
             except Exception:
                 log.exception("Making embeddings failed; searches go without them.")
-                self._tell("a fault of vaultbridge's own")
+                self._report_problem("a fault of vaultbridge's own")
                 return
             if self._problem:
                 # Changes do not shorten the pause, or they would call a failing endpoint again and again.
@@ -187,7 +187,7 @@ class Sender:
                     self.changed(None)
                 self._wake.clear()
 
-    def _tell(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         if problem != self._problem and not self._stop.is_set():
             log.warning("No embeddings are made: %s. Searches go without them.", problem)
         self._problem = problem

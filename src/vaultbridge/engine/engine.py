@@ -255,8 +255,7 @@ class Engine:
     def read_again(self, name: str, part: Part) -> Reading | None:
         """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if
         this part was read before and the note is unchanged. Never waits: a server may call it in its event
-        loop.
-        Raises as `read` does."""
+        loop. Raises as `read` does."""
         if not self._read_cache.usable:
             return None
         for path in self._files.spelled(name):
@@ -300,9 +299,9 @@ class Engine:
         check: Callable[[Planned], None] | None = None,
     ) -> Outcome:
         """Carries out all operations as one change, or none of them. With `dry_run` nothing is written and
-        the outcome says what would change. `label` names a change that is one thing to its caller. `check`
-        is called with what is about to be written; nothing is written when it raises. Raises
-        what the first failing operation raises, and without a label says which one failed."""
+        the outcome says what would change. `label` names a change that is one thing to its caller. `check` is
+        called with what is about to be written; nothing is written when it raises. Raises what the first
+        failing operation raises, and without a label says which one failed."""
         if self._gate is not None and not dry_run:
             engine = copy(self)
             engine._gate = None

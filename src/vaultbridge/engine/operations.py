@@ -2,10 +2,9 @@
 
 Everything else is derived from the Structs by `engine.vocabulary`: what `batch` and `edit_note` take, their
 schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md`. A new operation is a new
-class here and its test; `make generate` does the rest.
-Its fields become arguments (those without a default are needed), its docstring becomes its line in the
-documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft.
-`engine.operation_base` has what they share.
+class here and its test; `make generate` does the rest. Its fields become arguments (those without a default
+are needed), its docstring becomes its line in the documents, and `apply`, or `changes` for one that only
+edits a note's text, carries it out on a draft. `engine.operation_base` has what they share.
 
 Operations of more than a few lines have their code in `engine.drafting.operate`. It is imported when an
 operation is carried out: a client that lists tools loads this module, and should not wait for the rest of

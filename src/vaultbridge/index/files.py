@@ -250,7 +250,7 @@ def find_duplicates(
     with index.reading() as db:
         if visible is None and totals.are_current(db):
             marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
-            groups = [_named(db, key) for key, _ in marked]
+            groups = [_list_named(db, key) for key, _ in marked]
             return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
         named: dict[str, list[VaultPath]] = {}
         for key, path in db.execute("SELECT key, path FROM files WHERE kind = 'note' ORDER BY key, path"):
@@ -260,7 +260,7 @@ def find_duplicates(
     return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
 
-def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
+def _list_named(db: Any, key: str) -> tuple[VaultPath, ...]:
     rows = db.execute("SELECT path FROM files WHERE key = ? AND +kind = 'note' ORDER BY path", (key,))
     return tuple(VaultPath(path) for (path,) in rows)
 

@@ -227,7 +227,7 @@ class LinkGraph:
         """Returns notes and canvases (and `attachments`) that no other file links to, by path."""
         with self._index.reading() as db:
             if self._visible is None and not attachments and totals.are_current(db):
-                return _marked(db, totals.ORPHAN, limit, offset)
+                return _read_marked(db, totals.ORPHAN, limit, offset)
             linked = {to for to, _ in self.edges(db)}
             found = self._others(db, linked, attachments=attachments)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
@@ -237,7 +237,7 @@ class LinkGraph:
         one."""
         with self._index.reading() as db:
             if self._visible is None and totals.are_current(db):
-                return _marked(db, totals.DEAD_END, limit, offset)
+                return _read_marked(db, totals.DEAD_END, limit, offset)
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
             found = self._others(db, linking, attachments=False)
@@ -305,7 +305,7 @@ class LinkGraph:
         return [VaultPath(path) for id_, path in rows if id_ not in ids and self._sees(path)]
 
 
-def _marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> ListPage[VaultPath]:
+def _read_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> ListPage[VaultPath]:
     rows = tuple(VaultPath(path) for path, _ in totals.list_marked(db, what, limit, offset))
     return ListPage(rows, totals.count_marked(db, what))
 

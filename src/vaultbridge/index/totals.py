@@ -153,12 +153,14 @@ def count_missing(
 ) -> None:
     """Counts links to files that do not exist. For the caller, a hidden file does not exist."""
     counted: set[tuple[str, int]] = set()
-    for source, key in _missing(db, only, hidden):
+    for source, key in _list_missing_links(db, only, hidden):
         counts.add(MISSING, "", key, 1, (key, source) not in counted)
         counted.add((key, source))
 
 
-def _missing(db: sqlite3.Connection, only: int | None, hidden: Collection[int]) -> Iterator[tuple[int, str]]:
+def _list_missing_links(
+    db: sqlite3.Connection, only: int | None, hidden: Collection[int]
+) -> Iterator[tuple[int, str]]:
     if not hidden:
         yield from _rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
         return

@@ -74,9 +74,8 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     `related` is the peer's request that it belongs to (None if none), `final` says whether it ends that
     request. A transport with one stream per request routes by them; a transport with a single stream ignores
-    them. A
-    `notice` is a notification: nobody waits for it, so a transport may drop it instead of buffering it for a
-    peer that does not read.
+    them. A `notice` is a notification: nobody waits for it, so a transport may drop it instead of buffering
+    it for a peer that does not read.
     """
 
     data: bytes

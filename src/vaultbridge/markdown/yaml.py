@@ -2,9 +2,8 @@
 
 `parse_yaml` reads anything. It works on parse events rather than a loader's tree, because a loader recurses
 over the input's nesting and expands aliases without a bound. Dates, times and `yes/no/on/off` stay strings
-and
-`010` is ten, as in YAML 1.2; `<<` is a key like any other, because merging is not part of the core schema.
-Duplicate keys are refused.
+and `010` is ten, as in YAML 1.2; `<<` is a key like any other, because merging is not part of the core
+schema. Duplicate keys are refused.
 
 `parse_plain` reads the simple forms that nearly all properties have, without a YAML parser: the C loader
 takes a hundred microseconds for what a few regular expressions do in ten, and importing it costs more than a

@@ -9,8 +9,7 @@
 
 Everything a plugin may rely on is named in `__all__`; the modules of this package, and every other package,
 may change without notice. docs/plugins.md explains each name. Names are imported on first use, so that
-loading a plugin costs no more than what it uses.
-'''
+loading a plugin costs no more than what it uses.'''
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from vaultbridge.review.rebase import describe_scope, encode_operations
 from vaultbridge.review.store import ReviewStore, store_of
 
 WAITING_CALLS: Final = 16
-"""The most calls of a process that wait for a person at once. Each keeps a thread; the next one gets
-an answer at once: its proposal waits."""
+"""The most calls of a process that wait for a person at once. Each keeps a thread; the next one gets an
+answer at once: its proposal waits."""
 
 PROGRESS_SECONDS: Final = 5.0
 """How often a waiting call reports progress: clients that count from the last sign of life give up after

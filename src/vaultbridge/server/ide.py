@@ -24,7 +24,7 @@ from vaultbridge.editor.vault_view import EngineView
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
-from vaultbridge.protocols.claude_ide.server import IdeServer, Page
+from vaultbridge.protocols.claude_ide.server import IdeServer, PageHandler
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.editor.server import ActivitySource, EditorServer
 from vaultbridge.protocols.http.guard import HostGuard
@@ -168,7 +168,7 @@ class IdeService:
         """Whether Obsidian is connected and has this vault open."""
         return any((one.app, one.vault) == (OBSIDIAN, vault) for one in self.list_editors())
 
-    def add_routes(self, app: web.Application, page: Page) -> None:
+    def add_routes(self, app: web.Application, page: PageHandler) -> None:
         self.sockets.add_routes(app, page=page)
 
     def start(self) -> None:

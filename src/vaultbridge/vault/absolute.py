@@ -43,8 +43,8 @@ def is_absolute(text: str) -> bool:
 def relative_to_vault(text: str, folder: Path) -> str | None:
     """The part of an absolute path that follows the vault's folder, with any trailing slash; `""` for the
     folder itself, None for a path that is not in it."""
-    written = _written(text)
-    top = _written(str(folder)).rstrip("/") + "/"
+    written = _normalize(text)
+    top = _normalize(str(folder)).rstrip("/") + "/"
     if (written + "/").startswith(top):
         return written[len(top) :]
     return _below_by_identity(written, folder)
@@ -68,7 +68,7 @@ def make_vault_relative(text: str, root: Root, visible: Visible) -> str:
     if inside is not None:
         # A bare name could mean a note anywhere in the vault; the dot makes it the one at the top.
         return f"./{inside}" if inside and "/" not in inside else inside
-    if _lies_outside(text, root, visible):
+    if _is_outside(text, root, visible):
         raise outside_vault_error(text)
     return text
 
@@ -83,7 +83,7 @@ def outside_vault_error(text: str) -> InvalidPath:
     )
 
 
-def _lies_outside(text: str, root: Root, visible: Visible) -> bool:
+def _is_outside(text: str, root: Root, visible: Visible) -> bool:
     if text.startswith("~/"):
         first, several = "~", True
     else:
@@ -110,7 +110,7 @@ def _below_by_identity(written: str, folder: Path) -> str | None:
     """Like `relative_to_vault`, for a path that reaches the vault's folder through a link or in another
     spelling."""
     if written.startswith("~/"):
-        written = _written(os.path.expanduser(written))  # noqa: PTH111 - a Path would drop a slash at the end
+        written = _normalize(os.path.expanduser(written))  # noqa: PTH111 - a Path would drop a slash at the end
     try:
         wanted = file_identity(folder.stat())
     except OSError:
@@ -129,7 +129,7 @@ def _below_by_identity(written: str, folder: Path) -> str | None:
     return None
 
 
-def _written(path: str) -> str:
+def _normalize(path: str) -> str:
     """One spelling for a path: systems and programs compose accents differently."""
     text = unicodedata.normalize("NFC", path)
     return text.replace("\\", "/") if os.name == "nt" else text

@@ -199,8 +199,7 @@ def periodic_path(
     period: Period, day: date, settings: VaultSettings, *, week: Week = ENGLISH_WEEK
 ) -> VaultPath:
     """The path of the periodic note for a day, whether it exists or not. A `/` in the format makes folders.
-    Raises
-    `InvalidPath` when the format produces a name that no note may have."""
+    Raises `InvalidPath` when the format produces a name that no note may have."""
     notes = settings.periodic_notes(period)
     name = format_moment(day, notes.format, week=week).strip("/ ")
     return new_vault_path(f"{notes.folder}/{name}.md")

@@ -121,7 +121,9 @@ def find_vault(
         return named[0].folder
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
-    hint = "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_listed(known)}."
+    hint = (
+        "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_list_names(known)}."
+    )
     # Assistants see this error too, and must not learn the folders above a vault.
     name = Path(text).name or text
     if place is not None and place.exists():
@@ -131,7 +133,7 @@ def find_vault(
     raise VaultNotFound(f"There is no vault {text!r}.", hint=hint)
 
 
-def _listed(known: tuple[KnownVault, ...]) -> str:
+def _list_names(known: tuple[KnownVault, ...]) -> str:
     return ", ".join(dict.fromkeys(vault.name for vault in known))
 
 
@@ -198,8 +200,7 @@ class WorkspaceFile(Struct, frozen=True):
 
 class Workspace(Struct, frozen=True):
     """`recent` is the app's list of recent files, which may include folders, attachments and paths that are
-    gone.
-    `problem` says why the file could not be used."""
+    gone. `problem` says why the file could not be used."""
 
     active: VaultPath | None = None
     open_files: tuple[WorkspaceFile, ...] = ()

@@ -27,7 +27,7 @@ from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath
 
-Answer = TypeVar("Answer")
+_Result = TypeVar("_Result")
 
 EMPTY_SECONDS: Final = 1.0
 """How long we wait for a note that has just become empty: a program that closes the file between emptying and
@@ -75,7 +75,7 @@ def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
         raise NoteBusy(path, certain=False)
 
 
-def retry_while_busy(change: Callable[[], Answer]) -> Answer:
+def retry_while_busy(change: Callable[[], _Result]) -> _Result:
     """Calls `change` again while it raises `NoteBusy`, for `BUSY_SECONDS` at most. When it raises, it must
     have changed nothing and hold no lock."""
     deadline = time.monotonic() + BUSY_SECONDS

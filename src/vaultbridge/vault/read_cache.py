@@ -25,8 +25,8 @@ from vaultbridge.limits import MIB
 from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault.paths import Root, VaultPath
 
-Part = TypeVar("Part", bound=Hashable)
-Value = TypeVar("Value")
+_Part = TypeVar("_Part", bound=Hashable)
+_Value = TypeVar("_Value")
 
 CACHE_BYTES: Final = 8 * MIB
 """The size of all values together: some thousand notes, and little compared with what a process needs
@@ -78,13 +78,13 @@ class StrictFileStat(FileStat, frozen=True, gc=False):
         return cls(status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns, status.st_dev)
 
 
-class _Entry(Struct, Generic[Value], frozen=True, gc=False):
+class _Entry(Struct, Generic[_Value], frozen=True, gc=False):
     stat: StrictFileStat
-    value: Value
+    value: _Value
     size: int
 
 
-class ReadCache(Generic[Part, Value]):
+class ReadCache(Generic[_Part, _Value]):
     """Caches values that were computed from a vault's files. Any thread may use it; the least recently used
     value is dropped first."""
 
@@ -95,7 +95,7 @@ class ReadCache(Generic[Part, Value]):
         self._clock = clock
         self._most = most_bytes
         self._guard = threading.Lock()
-        self._entries: OrderedDict[tuple[VaultPath, Part], _Entry[Value]] = OrderedDict()
+        self._entries: OrderedDict[tuple[VaultPath, _Part], _Entry[_Value]] = OrderedDict()
         self._bytes = 0
         self._device: int | None = None
         if is_local_filesystem(root.folder):
@@ -119,7 +119,7 @@ class ReadCache(Generic[Part, Value]):
         status = self._root.plain_status(path)
         return status is not None and StrictFileStat.of(status) == before
 
-    def put(self, path: VaultPath, part: Part, value: Value, before: StrictFileStat, *, size: int) -> None:
+    def put(self, path: VaultPath, part: _Part, value: _Value, before: StrictFileStat, *, size: int) -> None:
         """Store a value. `before` is the stat from before the file was read, so that `get` notices a change
         since. `size` is the size of the value in memory."""
         size += ENTRY_BYTES
@@ -132,7 +132,7 @@ class ReadCache(Generic[Part, Value]):
             while self._bytes > self._most:
                 self._bytes -= self._entries.popitem(last=False)[1].size
 
-    def get(self, path: VaultPath, part: Part, *, largest: int) -> Value | None:
+    def get(self, path: VaultPath, part: _Part, *, largest: int) -> _Value | None:
         """Return the cached value if the file is unchanged. `largest` is the most bytes that the file may
         have now."""
         key = (path, part)
@@ -148,7 +148,7 @@ class ReadCache(Generic[Part, Value]):
                     self._drop(key)
         return entry.value if unchanged else None
 
-    def _drop(self, key: tuple[VaultPath, Part]) -> None:
+    def _drop(self, key: tuple[VaultPath, _Part]) -> None:
         gone = self._entries.pop(key, None)
         if gone is not None:
             self._bytes -= gone.size

@@ -120,7 +120,7 @@ class _Walk:
             if not name.isascii() or not name.isprintable():
                 as_shown = normalize_name(name)
                 if as_shown is None:
-                    found.append(Skipped(prefix + _showable(name) + _slash(item), "bad-name"))
+                    found.append(Skipped(prefix + _escape_name(name) + _slash(item), "bad-name"))
                     continue
                 if as_shown != name:
                     odd.append((as_shown, item))
@@ -251,12 +251,12 @@ def _slash(item: os.DirEntry[str]) -> str:
     return "/" if item.is_dir(follow_symlinks=False) else ""
 
 
-def _showable(name: str) -> str:
+def _escape_name(name: str) -> str:
     """Escapes what cannot be displayed in a name: bytes that are not UTF-8, and control characters."""
-    return "".join(char if char.isprintable() else _escaped(ord(char)) for char in name)
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in name)
 
 
-def _escaped(code: int) -> str:
+def _escape(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         # Python puts bytes that it could not decode here.
         code -= 0xDC00

@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from vaultbridge.jsonrpc.messages import Request, RpcError
-from vaultbridge.protocols.mcp.http.stateless import annotated, check_arguments, check_routing, check_version
+from vaultbridge.protocols.mcp.http.stateless import (
+    check_arguments,
+    check_routing,
+    check_version,
+    find_annotated,
+)
 
 
 def encoded(text: str) -> str:
@@ -70,7 +75,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_marked_properties_are_found_at_their_path() -> None:
-    assert dict(annotated(SCHEMA)) == {("region",): "Region", ("deep", "n"): "Count", ("on",): "On"}
+    assert dict(find_annotated(SCHEMA)) == {("region",): "Region", ("deep", "n"): "Count", ("on",): "On"}
 
 
 def test_marked_arguments_must_agree_with_their_headers() -> None:

@@ -21,8 +21,8 @@ from vaultbridge.index.query.match import (
     value_matches,
 )
 from vaultbridge.index.query.needle import (
-    Column,
     Needle,
+    SearchColumn,
     count_longer_words,
     match_prefix,
     match_whole_word,
@@ -93,9 +93,9 @@ class Evaluation:
         """Returns the files in `within` that match (None means all files)."""
         match query:
             case Term(text):
-                return self._holding_text(Needle.of(text, sensitive=sensitive), "any", within)
+                return self._find_text(Needle.of(text, sensitive=sensitive), "any", within)
             case RegexTerm(written):
-                return self._holding_pattern(written, within, names=True, sensitive=sensitive)
+                return self._find_pattern(written, within, names=True, sensitive=sensitive)
             case Anything():
                 return self.searchable(within)
             case And(parts):
@@ -112,19 +112,19 @@ class Evaluation:
             case Cased(case_sensitive, part):
                 return self.ids(part, within, sensitive=case_sensitive)
             case HasTag(name):
-                return _restrict(self._tagged(name), within)
+                return _restrict(self._find_tagged(name), within)
             case HasProperty(name, value):
-                return self._with_property(name, value, within, sensitive=sensitive)
+                return self._find_by_property(name, value, within, sensitive=sensitive)
             case Within("file", part):
-                return self._by_name(part, within, file_name, sensitive=sensitive)
+                return self._find_by_name(part, within, file_name, sensitive=sensitive)
             case Within("path", part):
-                return self._by_name(part, within, str, sensitive=sensitive)
+                return self._find_by_name(part, within, str, sensitive=sensitive)
             case Within("content", part):
-                return self._content(part, within, sensitive=sensitive)
+                return self._find_in_content(part, within, sensitive=sensitive)
             case Within("task" | "task-todo" | "task-done", part):
-                return self._with_task(query.place, part, within, sensitive=sensitive)
+                return self._find_by_task(query.place, part, within, sensitive=sensitive)
             case Within(place, part):
-                return self._with_unit(place, part, within, sensitive=sensitive)
+                return self._find_by_unit(place, part, within, sensitive=sensitive)
             case Compared() | IsNull():
                 return set()
 
@@ -145,7 +145,7 @@ class Evaluation:
             case Cased(case_sensitive, part):
                 return self.candidates(part, within, sensitive=case_sensitive)
             case HasTag(name):
-                return _restrict(self._tagged(name), within)
+                return _restrict(self._find_tagged(name), within)
             case _:
                 return within
 
@@ -161,23 +161,23 @@ class Evaluation:
                 f"SELECT id, CAST(text AS BLOB) FROM texts WHERE id IN ({marks})", part
             )
 
-    def _lookup(self, needle: Needle, column: Column) -> tuple[set[int] | None, bool]:
+    def _lookup(self, needle: Needle, column: SearchColumn) -> tuple[set[int] | None, bool]:
         """Returns candidates from the word table, and whether they need no check."""
         how = plan_candidates(needle, self.terms, column)
         if not how.match:
             return None, False
         return self._match(how.match), how.exact
 
-    def _holding_text(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
+    def _find_text(self, needle: Needle, column: SearchColumn, within: set[int] | None) -> set[int]:
         if within is not None and len(within) <= CHECKED_DIRECTLY:
             return self._check(needle, column, self.searchable(within))
         if needle.one_word:
-            return self._holding_word(needle, column, within)
+            return self._find_word(needle, column, within)
         found, exact = self._lookup(needle, column)
         pool = self.searchable(within) if found is None else _restrict(found, within)
         return pool if exact else self._check(needle, column, pool)
 
-    def _holding_word(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
+    def _find_word(self, needle: Needle, column: SearchColumn, within: set[int] | None) -> set[int]:
         longer = count_longer_words(needle, self.terms)
         if longer is not None and longer <= LONGER_WORDS:
             return _restrict(self._lookup(needle, column)[0] or set(), within)
@@ -193,7 +193,7 @@ class Evaluation:
             return known | _restrict(self._lookup(needle, column)[0] or set(), within)
         return known | self._check(needle, column, pool - known)
 
-    def _check(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
+    def _check(self, needle: Needle, column: SearchColumn, pool: set[int]) -> set[int]:
         """Returns the files in the pool whose text contains the needle, or whose path does if the column is
         "any"."""
         named: set[int] = set()
@@ -208,7 +208,7 @@ class Evaluation:
         rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
         return set(map(_first, rows))
 
-    def _holding_pattern(
+    def _find_pattern(
         self, written: str, within: set[int] | None, *, names: bool, sensitive: bool
     ) -> set[int]:
         pattern = compile_pattern(written, ignore_case=not sensitive)
@@ -222,28 +222,30 @@ class Evaluation:
             found |= {id_ for (id_, _), where in zip(rows, spans, strict=True) if where}
         return found
 
-    def _content(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+    def _find_in_content(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
         """Like `ids`, but words and patterns match only in the content."""
         match query:
             case Term(text):
-                return self._holding_text(Needle.of(text, sensitive=sensitive), "body", within)
+                return self._find_text(Needle.of(text, sensitive=sensitive), "body", within)
             case RegexTerm(written):
-                return self._holding_pattern(written, within, names=False, sensitive=sensitive)
+                return self._find_pattern(written, within, names=False, sensitive=sensitive)
             case And(parts):
                 for part in sorted(parts, key=_order):
-                    within = self._content(part, within, sensitive=sensitive)
+                    within = self._find_in_content(part, within, sensitive=sensitive)
                 return within or set()
             case Or(parts):
-                return set().union(*(self._content(part, within, sensitive=sensitive) for part in parts))
+                return set().union(
+                    *(self._find_in_content(part, within, sensitive=sensitive) for part in parts)
+                )
             case Not(part):
                 universe = self.searchable(within)
-                return universe - self._content(part, universe, sensitive=sensitive)
+                return universe - self._find_in_content(part, universe, sensitive=sensitive)
             case Cased(case_sensitive, part):
-                return self._content(part, within, sensitive=case_sensitive)
+                return self._find_in_content(part, within, sensitive=case_sensitive)
             case _:
                 return self.ids(query, within, sensitive=sensitive)
 
-    def _by_name(
+    def _find_by_name(
         self, query: Query, within: set[int] | None, get_name: Callable[[str], str], *, sensitive: bool
     ) -> set[int]:
         """Returns files of every kind that match by their name or path."""
@@ -253,14 +255,14 @@ class Evaluation:
         )
         return {id_ for id_, holds in zip(pool, held, strict=True) if holds}
 
-    def _tagged(self, name: str) -> set[int]:
+    def _find_tagged(self, name: str) -> set[int]:
         key = name_key(name)
         rows = self.db.execute(
             "SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)", (key, key + "/", key + "0")
         )
         return {id_ for (id_,) in rows}
 
-    def _with_property(
+    def _find_by_property(
         self, name: Query, value: Query, within: set[int] | None, *, sensitive: bool
     ) -> set[int]:
         names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
@@ -279,7 +281,9 @@ class Evaluation:
                     found.add(id_)
         return found
 
-    def _with_task(self, place: str, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+    def _find_by_task(
+        self, place: str, query: Query, within: set[int] | None, *, sensitive: bool
+    ) -> set[int]:
         condition = {"task": "", "task-todo": " WHERE status = ' '", "task-done": " WHERE status != ' '"}[
             place
         ]
@@ -294,7 +298,9 @@ class Evaluation:
         held = match_texts(query, [text for _, text in rows], self.patterns, sensitive=sensitive)
         return {id_ for (id_, _), holds in zip(rows, held, strict=True) if holds}
 
-    def _with_unit(self, place: str, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+    def _find_by_unit(
+        self, place: str, query: Query, within: set[int] | None, *, sensitive: bool
+    ) -> set[int]:
         pool = self.candidates(query, within, sensitive=sensitive)
         found: set[int] = set()
         for id_, text in self.texts(self.searchable(pool)):

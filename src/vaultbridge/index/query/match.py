@@ -182,15 +182,15 @@ def name_matches(test: Query, name: str, patterns: PatternMatcher) -> bool:
 
 def _compare(text: str, comparison: Comparison, bound: str) -> bool:
     if _NUMBER.fullmatch(text) and _NUMBER.fullmatch(bound):
-        return _ordered(float(text), comparison, float(bound))
+        return _compare_values(float(text), comparison, float(bound))
     if _NUMBER.fullmatch(text) or _NUMBER.fullmatch(bound):
         return False
     if bool(_DATE.match(text)) != bool(_DATE.match(bound)):
         return False
-    return _ordered(fold_text(text), comparison, fold_text(bound))
+    return _compare_values(fold_text(text), comparison, fold_text(bound))
 
 
-def _ordered(left: Any, comparison: Comparison, right: Any) -> bool:
+def _compare_values(left: Any, comparison: Comparison, right: Any) -> bool:
     match comparison:
         case "<":
             return bool(left < right)

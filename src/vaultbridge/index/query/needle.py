@@ -25,7 +25,7 @@ from vaultbridge.index.fold import (
 )
 from vaultbridge.index.store.database import Terms
 
-Column = Literal["body", "path", "any"]
+SearchColumn = Literal["body", "path", "any"]
 
 SPANS_PER_LINE: Final = 16
 """The most matches highlighted in one line."""
@@ -110,7 +110,7 @@ class CandidateQuery(Struct, frozen=True):
     exact: bool
 
 
-def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> CandidateQuery:
+def plan_candidates(needle: Needle, terms: Terms | None, column: SearchColumn) -> CandidateQuery:
     """Returns the query for notes that may contain the needle. `terms` must be refreshed; it is None during a
     first build, which collects them at its end."""
     if not needle.words:
@@ -123,7 +123,7 @@ def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> Cand
     return CandidateQuery(_in_column(match, column), exact=needle.one_word)
 
 
-def match_whole_word(needle: Needle, column: Column) -> str:
+def match_whole_word(needle: Needle, column: SearchColumn) -> str:
     """Returns a full-text query for exactly the word of a one-word needle. It finds some of the notes that
     contain the needle."""
     return _in_column(_quote(needle.words[0]), column)
@@ -138,13 +138,13 @@ def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
     return None if found is None else sum(word != needle.words[0] for word in found)
 
 
-def match_prefix(needle: Needle, column: Column) -> str:
+def match_prefix(needle: Needle, column: SearchColumn) -> str:
     """Returns a full-text query for words that begin with a one-word needle. It finds some of the notes that
     contain the needle."""
     return _in_column(_quote(needle.words[0]) + " *", column)
 
 
-def _in_column(match: str, column: Column) -> str:
+def _in_column(match: str, column: SearchColumn) -> str:
     columns = "{path body}" if column == "any" else column
     return f"{columns} : ({match})"
 

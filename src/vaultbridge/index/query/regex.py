@@ -185,7 +185,7 @@ class PatternMatcher:
         return [spans for batch in split_batches(texts, len) for spans in self._batch_spans(pattern, batch)]
 
     def _batch_spans(self, pattern: re.Pattern[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        child = self._started()
+        child = self._start_child()
         assert child.stdin is not None and child.stdout is not None
         written = pattern.pattern.encode()
         pieces = [struct.pack(">III", pattern.flags & (re.M | re.I), len(written), len(texts)), written]
@@ -207,7 +207,7 @@ class PatternMatcher:
             raise EngineFailure("The process that matches patterns died.")
         return _unpack(data, len(texts))
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start_child(self) -> subprocess.Popen[bytes]:
         if self._child is None:
             self._child = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _CHILD],

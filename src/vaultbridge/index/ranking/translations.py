@@ -364,7 +364,7 @@ endings attached. Notes in these languages are not found by translation."""
 _BEGINNING: Final = 3
 """How many first letters words with the same stem share, so that few stems need to be compared."""
 
-Stem = Callable[[str, str], str]
+StemInLanguage = Callable[[str, str], str]
 """Returns the stem of a word of a language."""
 
 
@@ -377,7 +377,7 @@ def _load(language: str) -> dict[str, tuple[str, ...]]:
     return {words[0]: tuple(map(fold_text, words[1:])) for words in groups if words}
 
 
-def translate(word: str, language: str, into: str, stem: Stem) -> tuple[str, ...]:
+def translate(word: str, language: str, into: str, stem: StemInLanguage) -> tuple[str, ...]:
     """Translates a word, in any form, into another language; all words are folded. If `language` is empty,
     the word may be of any language, but must have the form that the lists have."""
     if into in UNSPACED:
@@ -397,7 +397,7 @@ def translate(word: str, language: str, into: str, stem: Stem) -> tuple[str, ...
     return _list_words(known, into)
 
 
-def _is_one_of(word: str, words: tuple[str, ...], language: str, stem: Stem) -> bool:
+def _is_one_of(word: str, words: tuple[str, ...], language: str, stem: StemInLanguage) -> bool:
     return word in words or any(
         word[:_BEGINNING] == other[:_BEGINNING] and stem(language, word) == stem(language, other)
         for other in words

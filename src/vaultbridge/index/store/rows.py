@@ -56,8 +56,7 @@ _encode_json = msgspec.json.Encoder(order="deterministic").encode
 
 class Rows(Struct, array_like=True):
     """The rows of one file, ready to insert. `body` is None when the full-text table can take `text` as it
-    is;
-    `text` is None when the content is not stored (too large, not downloaded)."""
+    is; `text` is None when the content is not stored (too large, not downloaded)."""
 
     hash: str
     text: str | None

@@ -35,7 +35,7 @@ NESTING: Final = 100
 """The deepest nesting of quotes and list items; deeper ones are read as text. Nobody can read more than
 twenty levels, and the cap bounds the work on a line."""
 
-Leaf = Literal["", "code", "math", "comment", "html", "table"]
+LeafKind = Literal["", "code", "math", "comment", "html", "table"]
 
 
 class ScanState:
@@ -51,7 +51,7 @@ class ScanState:
         self._containers: list[Container] = []
         self._para: list[tuple[int, int]] = []  # start and end of each line of the open paragraph
         self._lazy_below = -1  # how many containers its last line was really in, if it was a lazy one
-        self._leaf: Leaf = ""
+        self._leaf: LeafKind = ""
         self._leaf_start = 0
         self._leaf_mark = ""  # the fence, or the kind of HTML
         self._comment_lines: list[tuple[int, int]] = []  # the lines of an open comment
@@ -98,7 +98,7 @@ class ScanState:
             if container.ids or container.title:
                 self.out.add_container(container, containers, self._last_end)
 
-    def _open_leaf(self, leaf: Leaf, mark: str) -> None:
+    def _open_leaf(self, leaf: LeafKind, mark: str) -> None:
         self._close_containers(self._matched)
         self._leaf, self._leaf_mark, self._leaf_start = leaf, mark, self._base + self._at
 
@@ -368,7 +368,7 @@ class BlockScan(ScanState):
     def _comment(self) -> int:
         return self._open_marked("comment", "%%")
 
-    def _open_marked(self, leaf: Leaf, mark: str) -> int:
+    def _open_marked(self, leaf: LeafKind, mark: str) -> int:
         """Open a block that runs from a line beginning with `mark` to the next `mark` or the end of its
         container. If the mark appears twice on that line it is inline, and the line is text."""
         line, at = self._line, self._at

@@ -35,12 +35,12 @@ _ATX: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?")
 _BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
-HeadingPath = str | Sequence[str]
+HeadingName = str | Sequence[str]
 """`"A#B"` or `["A", "B"]`: B somewhere below A."""
 
 
 def append_under_heading(
-    text: str, note: Note, heading: HeadingPath, addition: str, *, subsections: bool | None = None
+    text: str, note: Note, heading: HeadingName, addition: str, *, subsections: bool | None = None
 ) -> tuple[Change, ...]:
     """Append to the section's own text, before its trailing blank lines, so that the addition belongs to this
     heading and not to its last subsection. An addition that itself begins with a heading goes to the end of
@@ -83,7 +83,7 @@ def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[
     return edit
 
 
-def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:
+def prepend_under_heading(text: str, note: Note, heading: HeadingName, addition: str) -> tuple[Change, ...]:
     """Insert before the first line of the section that is not blank, so that the blank lines after the
     heading stay where they are; right below the heading if its own text is empty."""
     section = find_section(text, note, heading, unique=True)
@@ -98,7 +98,7 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition:
 
 
 def replace_under_heading(
-    text: str, note: Note, heading: HeadingPath, new: str, *, subsections: bool = True
+    text: str, note: Note, heading: HeadingName, new: str, *, subsections: bool = True
 ) -> tuple[Change, ...]:
     """Replace the body of the section; the heading and the blank lines around the body stay. By default that
     is the whole section, as reading it returns it, with its subsections; otherwise only its own text."""
@@ -183,7 +183,7 @@ def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Chang
     return edit
 
 
-def rename_heading(text: str, note: Note, heading: HeadingPath | Section, new: str) -> tuple[Change, ...]:
+def rename_heading(text: str, note: Note, heading: HeadingName | Section, new: str) -> tuple[Change, ...]:
     """Replace the heading's text; its level, markers and closing markers stay. `links.heading_rename` plans
     the changes of the links to it."""
     section = heading if isinstance(heading, Section) else find_section(text, note, heading, unique=True)

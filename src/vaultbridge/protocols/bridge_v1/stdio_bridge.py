@@ -20,8 +20,8 @@ from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTools
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider
 from vaultbridge.protocols.mcp.values import (
-    Change,
     Content,
+    ProviderChange,
     TextContent,
     ToolAnnotations,
     ToolInfo,
@@ -62,7 +62,7 @@ class BridgeProvider(EmptyProvider):
         self._problem: VaultbridgeError | None = None
         self._tried = asyncio.Event()
         self._hurry = asyncio.Event()
-        self._listeners: list[Callable[[Change], None]] = []
+        self._listeners: list[Callable[[ProviderChange], None]] = []
         self._polling: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -108,7 +108,7 @@ class BridgeProvider(EmptyProvider):
         """Whether it is unknown which tools there are now."""
         return self._known is None or self._problem is not None
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -39,7 +39,6 @@ from vaultbridge.protocols.claude_ide.wire import IdePaths, path_from_uri
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, HandlerResult, Peer
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.dialect import McpDialect
-from vaultbridge.protocols.mcp.params import read_object, read_optional_string, read_string
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
@@ -281,7 +280,7 @@ class _IdeDialect:
     # the seeds' methods
 
     async def _read_file(self, call: Call) -> str:
-        given = read_string(call.params, "path")
+        given = mcp_wire.read_string(call.params, "path")
         ide = self._ide.for_path(given)
         path = ide.paths.parse_lenient(given)
         content = await ide.view.read_text(path)
@@ -290,11 +289,11 @@ class _IdeDialect:
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
-        given = read_string(call.params, "path")
+        given = mcp_wire.read_string(call.params, "path")
         ide = self._ide.for_path(given)
         path = ide.paths.parse_for_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
-        content = read_string(call.params, "content")
+        content = mcp_wire.read_string(call.params, "content")
         try:
             stored = await ide.view.write_text(path, content, actor=actor)
         except ChangePending as pending:
@@ -302,7 +301,7 @@ class _IdeDialect:
         return {"success": True, "path": stored}
 
     async def _list_files(self, call: Call) -> list[str]:
-        return list(await self._ide.view.list_files(read_optional_string(call.params, "pattern")))
+        return list(await self._ide.view.list_files(mcp_wire.read_optional_string(call.params, "pattern")))
 
     async def _workspace_info(self, call: Call) -> dict[str, Any]:
         view = self._ide.view
@@ -345,7 +344,7 @@ class _IdeDialect:
     async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
         _, tool = TOOLS[call.params["name"]]
         self._note("<", call.params["name"])
-        arguments = read_object(call.params, "arguments")
+        arguments = mcp_wire.read_object(call.params, "arguments")
         named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
         ide = self._ide.for_path(path_from_uri(named))
         hubs = tuple(ide.hub for ide in self._ide.all)

@@ -80,19 +80,19 @@ def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     that folder, and the newest scans `~/.claude/ide` as well. Otherwise `~/.claude/ide`, and also the XDG
     folder when its `claude` folder exists: the only releases that scan that one scan nothing else.
     """
-    chosen = _chosen(environ)
+    chosen = _read_config_folder(environ)
     return _unique([chosen] if chosen is not None else [home / ".claude" / "ide", *_xdg(environ, home)])
 
 
 def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
     """Return every folder that the newest release scans and, with `older`, those that any release has
     scanned; ours first. A dead lock in any of them may mislead a client."""
-    chosen = _chosen(environ)
+    chosen = _read_config_folder(environ)
     places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
     return _unique([*places, *(_xdg(environ, home) if older else ())])
 
 
-def _chosen(environ: Mapping[str, str]) -> Path | None:
+def _read_config_folder(environ: Mapping[str, str]) -> Path | None:
     given = environ.get("CLAUDE_CONFIG_DIR")
     return Path(given).expanduser() / "ide" if given else None
 

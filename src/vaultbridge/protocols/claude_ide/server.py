@@ -54,7 +54,7 @@ class MakeEditorDialect(Protocol):
     ) -> Callable[[Peer], Dialect]: ...
 
 
-Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PageHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class IdeServer:
@@ -104,7 +104,7 @@ class IdeServer:
         )
         self._health: list[asyncio.Task[None]] = []
 
-    def add_routes(self, app: web.Application, *, page: Page | None = None) -> None:
+    def add_routes(self, app: web.Application, *, page: PageHandler | None = None) -> None:
         """`/` upgrades to the IDE socket; `page`, if there is one, answers any other GET of it."""
 
         async def front(request: web.Request) -> web.StreamResponse:

@@ -1,7 +1,7 @@
 """Turns a failure into an HTTP error in the form of Bridge v1. `to_response` is the only place that does so.
 
 The form is used by Bridge v1 itself, and when no endpoint has answered: for bytes that are not a request, and
-for an address that nothing serves. MCP has its own form in `mcp/http/failures.py`.
+for an address that nothing serves. MCP has its own form in `mcp/http/reply.py`.
 """
 
 from __future__ import annotations

@@ -37,11 +37,10 @@ from vaultbridge.protocols.dialect import (
 )
 from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp import failures as mcp_failures
-from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import versions as lifecycle
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.context import LOG_LEVELS, Client, InputRequired
-from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_REQUIRE_INPUT, METHODS, Method
+from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_REQUIRE_INPUT, METHODS, MethodHandler
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.subscriptions import Subscriptions
 from vaultbridge.protocols.mcp.versions import (
@@ -230,8 +229,8 @@ class McpDialect:
     # The session of the older versions.
 
     async def _initialize(self, call: Call) -> dict[str, Any]:
-        version = negotiate(mcp_params.read_string(call.params, "protocolVersion"))
-        capabilities = mcp_params.read_object(call.params, "capabilities")
+        version = negotiate(mcp_wire.read_string(call.params, "protocolVersion"))
+        capabilities = mcp_wire.read_object(call.params, "capabilities")
         name = _client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
         self.client.info = call.params.get("clientInfo")
@@ -254,7 +253,7 @@ class McpDialect:
         return {}
 
     async def _set_level(self, call: Call) -> dict[str, Any]:
-        self.client.log_level = _log_level(mcp_params.read_string(call.params, "level"), "level")
+        self.client.log_level = _log_level(mcp_wire.read_string(call.params, "level"), "level")
         return {}
 
     async def _subscribe(self, call: Call) -> dict[str, Any]:
@@ -263,7 +262,7 @@ class McpDialect:
     async def _unsubscribe(self, call: Call) -> dict[str, Any]:
         return await self._subscriptions.unsubscribe(call.params)
 
-    def _find_method(self, name: str) -> Method:
+    def _find_method(self, name: str) -> MethodHandler:
         method, offered = METHODS.get(name, (None, None))
         if method is None or offered is None or not offered(self._server.offer):
             raise method_not_found(name)
@@ -296,12 +295,12 @@ def _declared_version(params: Params) -> object:
 def _modern_client(params: Params) -> Client:
     """Read the per-request fields. Raises RpcError: -32602 for a missing one, -32022 for a version we
     lack."""
-    meta = mcp_params.read_object(params, "_meta", required=True)
-    requested = mcp_params.read_string(meta, VERSION_KEY)
+    meta = mcp_wire.read_object(params, "_meta", required=True)
+    requested = mcp_wire.read_string(meta, VERSION_KEY)
     if requested not in MODERN_VERSIONS:
         # Only the versions that such a request can name; the others begin with `initialize`.
         raise mcp_failures.unsupported_version(requested, MODERN_VERSIONS)
-    capabilities = mcp_params.read_object(meta, CAPABILITIES_KEY, required=True)
+    capabilities = mcp_wire.read_object(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)
     return Client(
         VERSIONS[requested],
@@ -318,5 +317,5 @@ def _client_name(info: object) -> str:
 
 def _log_level(level: object, argument: str) -> str:
     if level not in LOG_LEVELS:
-        raise mcp_params.invalid_param(argument, level, f"one of {', '.join(LOG_LEVELS)}")
+        raise mcp_wire.invalid_param(argument, level, f"one of {', '.join(LOG_LEVELS)}")
     return str(level)

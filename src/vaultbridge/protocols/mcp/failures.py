@@ -3,7 +3,7 @@
 2024-11-05 is the version of seed 004: a failed tool is a JSON-RPC error with one of the seven application
 codes. Newer versions report it in a result, because a model cannot see a protocol error. 2026-07-28 reserves
 -32002 and advises against new uses of its neighbours, so there an error outside a tool is -32602 or -32603;
-`data.errorCode` is the same everywhere. The HTTP status of an error is decided in `mcp/http/failures.py`.
+`data.errorCode` is the same everywhere. The HTTP status of an error is decided in `mcp/http/reply.py`.
 """
 
 from __future__ import annotations

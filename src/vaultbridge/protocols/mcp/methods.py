@@ -13,7 +13,6 @@ from typing import Any, Final
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RpcError
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp import apps as mcp_apps
-from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.context import Client, McpContext
 from vaultbridge.protocols.mcp.provider import Offer
@@ -32,11 +31,11 @@ MAX_COMPLETIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
 
 Result = dict[str, Any]
-Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
+MethodHandler = Callable[[McpServer, Call, Client], Awaitable[Result]]
 
 
 async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
-    if mcp_params.read_optional_string(call.params, "cursor"):
+    if mcp_wire.read_optional_string(call.params, "cursor"):
         # All tools are on one page, so no cursor was ever issued.
         what = "Invalid params: cursor was not issued by this list"
         raise RpcError(INVALID_PARAMS, what, {"argument": "cursor"})
@@ -61,8 +60,8 @@ async def _find_apps(server: McpServer, client: Client) -> mcp_apps.Apps:
 
 
 async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
-    name = mcp_params.read_string(call.params, "name")
-    arguments = mcp_params.read_object(call.params, "arguments")
+    name = mcp_wire.read_string(call.params, "name")
+    arguments = mcp_wire.read_object(call.params, "arguments")
     tools = await server.tools()
     if (
         name not in tools
@@ -94,7 +93,7 @@ def is_harmless_tool(tool: ToolInfo) -> bool:
 
 
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:
-    cursor = mcp_params.read_optional_string(call.params, "cursor")
+    cursor = mcp_wire.read_optional_string(call.params, "cursor")
     page = await (await server.provider()).list_resources(cursor)
     result = _page("resources", page, page.items, client)
     if not cursor:
@@ -107,13 +106,13 @@ async def list_resources(server: McpServer, call: Call, client: Client) -> Resul
 
 async def list_templates(server: McpServer, call: Call, client: Client) -> Result:
     page = await (await server.provider()).list_templates(
-        mcp_params.read_optional_string(call.params, "cursor")
+        mcp_wire.read_optional_string(call.params, "cursor")
     )
     return _page("resourceTemplates", page, page.items, client)
 
 
 async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
-    uri = mcp_params.read_string(call.params, "uri")
+    uri = mcp_wire.read_string(call.params, "uri")
     if uri.startswith(mcp_apps.SCHEME):
         view = (await _find_apps(server, client)).views.get(uri)
         if view is not None:
@@ -125,29 +124,27 @@ async def read_resource(server: McpServer, call: Call, client: Client) -> Result
 
 
 async def list_prompts(server: McpServer, call: Call, client: Client) -> Result:
-    page = await (await server.provider()).list_prompts(
-        mcp_params.read_optional_string(call.params, "cursor")
-    )
+    page = await (await server.provider()).list_prompts(mcp_wire.read_optional_string(call.params, "cursor"))
     return _page("prompts", page, page.items, client)
 
 
 async def get_prompt(server: McpServer, call: Call, client: Client) -> Result:
-    name = mcp_params.read_string(call.params, "name")
-    arguments = mcp_params.read_strings(call.params, "arguments")
+    name = mcp_wire.read_string(call.params, "name")
+    arguments = mcp_wire.read_strings(call.params, "arguments")
     context = McpContext(call, client, server.signer)
     result = await (await server.provider()).get_prompt(name, arguments, context)
     return mcp_wire.render_prompt_result(result, client.version)
 
 
 async def complete(server: McpServer, call: Call, client: Client) -> Result:
-    ref = mcp_params.read_object(call.params, "ref", required=True)
-    argument = mcp_params.read_object(call.params, "argument", required=True)
-    context = mcp_params.read_object(call.params, "context")
+    ref = mcp_wire.read_object(call.params, "ref", required=True)
+    argument = mcp_wire.read_object(call.params, "argument", required=True)
+    context = mcp_wire.read_object(call.params, "context")
     found = await (await server.provider()).complete(
         _reference(ref),
-        mcp_params.read_string(argument, "name"),
-        mcp_params.read_string(argument, "value"),
-        mcp_params.read_strings(context, "arguments"),
+        mcp_wire.read_string(argument, "name"),
+        mcp_wire.read_string(argument, "value"),
+        mcp_wire.read_strings(context, "arguments"),
     )
     completion: Result = {"values": list(found.values[:MAX_COMPLETIONS])}
     if found.total is not None:
@@ -159,11 +156,11 @@ async def complete(server: McpServer, call: Call, client: Client) -> Result:
 def _reference(ref: dict[str, Any]) -> PromptRef | ResourceRef:
     match ref.get("type"):
         case "ref/prompt":
-            return PromptRef(mcp_params.read_string(ref, "name"))
+            return PromptRef(mcp_wire.read_string(ref, "name"))
         case "ref/resource":
-            return ResourceRef(mcp_params.read_string(ref, "uri"))
+            return ResourceRef(mcp_wire.read_string(ref, "uri"))
         case other:
-            raise mcp_params.invalid_param("ref.type", other, '"ref/prompt" or "ref/resource"')
+            raise mcp_wire.invalid_param("ref.type", other, '"ref/prompt" or "ref/resource"')
 
 
 def _page(
@@ -178,7 +175,7 @@ def _page(
     return result
 
 
-METHODS: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
+METHODS: Final[dict[str, tuple[MethodHandler, Callable[[Offer], bool]]]] = {
     "tools/list": (list_tools, lambda offer: offer.tools),
     "tools/call": (call_tool, lambda offer: offer.tools),
     "resources/list": (list_resources, lambda offer: offer.resources),

@@ -28,7 +28,6 @@ from vaultbridge import __version__
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.protocols.mcp.apps import NO_APPS, Apps
 from vaultbridge.protocols.mcp.values import (
-    Change,
     Completion,
     ElicitResult,
     Icon,
@@ -38,6 +37,7 @@ from vaultbridge.protocols.mcp.values import (
     PromptInfo,
     PromptRef,
     PromptResult,
+    ProviderChange,
     ResourceContents,
     ResourceInfo,
     ResourceRef,
@@ -186,7 +186,7 @@ class Provider(Protocol):
         """Suggest values of `argument` that begin with `value`; `others` are the arguments already given."""
         ...
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         """Call `listener` (in the event loop's thread) on every change; returns a function that stops it."""
         ...
 
@@ -236,7 +236,7 @@ class EmptyProvider:
     ) -> Completion:
         return Completion()
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         return lambda: None
 
     async def close(self) -> None:

@@ -14,13 +14,13 @@ from typing import Final
 from vaultbridge.protocols.mcp.context import StateSigner
 from vaultbridge.protocols.mcp.failures import ToolErrors
 from vaultbridge.protocols.mcp.provider import Offer, Provider
-from vaultbridge.protocols.mcp.values import Change, ToolInfo, ToolsChanged
+from vaultbridge.protocols.mcp.values import ProviderChange, ToolInfo, ToolsChanged
 
 LIST_TTL_MS: Final = 60_000
 """How long a 2026-07-28 client may cache a list of tools, prompts or templates. Changes are announced at once
 to clients that listen; for the others a list is stale for a minute at most."""
 
-Listener = Callable[[Change], None]
+Listener = Callable[[ProviderChange], None]
 
 
 class McpServer:
@@ -99,7 +99,7 @@ class McpServer:
         if provider is not None:
             await provider.close()
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: ProviderChange) -> None:
         if isinstance(change, ToolsChanged):
             self._tools = None
         for listener in tuple(self._listeners):

@@ -8,8 +8,7 @@ between messages.
 
 A message is a line that ends with a newline, with or without a carriage return before it. A byte order mark
 in front of it is ignored (RFC 8259, section 8.1). A line longer than the limit is discarded as it arrives and
-reported once as
-`TooLong`; reading continues after it.
+reported once as `TooLong`; reading continues after it.
 
 Both ends are raw descriptors, without Python's buffers. Threads read and write them, because event loops
 cannot watch files and /dev/null, and a blocking write would stop everything. A small line that fits into the
@@ -346,9 +345,8 @@ def serve_stdio(
     """Serve this process's standard streams until they end; returns the exit code.
 
     Ends on `exit`, at the end of input and on SIGTERM, SIGINT or SIGHUP: requests in flight are finished and
-    answered, then
-    `at_end` runs. The exit code is 0 in all these cases. `attach` makes the record of the client (see
-    `Connection`).
+    answered, then `at_end` runs. The exit code is 0 in all these cases. `attach` makes the record of the
+    client (see `Connection`).
     """
     source, target = take_streams()
     asyncio.run(

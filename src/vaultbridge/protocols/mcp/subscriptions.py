@@ -14,11 +14,11 @@ import msgspec
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.jsonrpc.messages import Params, RequestId
 from vaultbridge.protocols.dialect import Call, Peer
-from vaultbridge.protocols.mcp import params as mcp_params
+from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.values import (
-    Change,
     PromptsChanged,
+    ProviderChange,
     ResourcesChanged,
     ResourceUpdated,
     ToolsChanged,
@@ -43,7 +43,7 @@ class _Filter(msgspec.Struct, frozen=True):
     uris: frozenset[str]
     shows_views: bool
 
-    def wants(self, change: Change) -> bool:
+    def wants(self, change: ProviderChange) -> bool:
         match change:
             case ToolsChanged(views):
                 return self.tools and (self.shows_views or not views)
@@ -82,7 +82,7 @@ class Subscriptions:
 
     async def subscribe(self, params: Params) -> dict[str, Any]:
         """`resources/subscribe`. Subscribing twice is the same as once."""
-        uri = mcp_params.read_string(params, "uri")
+        uri = mcp_wire.read_string(params, "uri")
         if uri not in self._watched:
             self._check_room(1)
             await self._server.watch(uri)
@@ -90,7 +90,7 @@ class Subscriptions:
         return {}
 
     async def unsubscribe(self, params: Params) -> dict[str, Any]:
-        uri = mcp_params.read_string(params, "uri")
+        uri = mcp_wire.read_string(params, "uri")
         if uri in self._watched:
             self._watched.discard(uri)
             await self._server.unwatch(uri)
@@ -101,7 +101,7 @@ class Subscriptions:
 
         The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
         """
-        wanted = self._filter(mcp_params.read_object(call.params, "notifications", required=True), client)
+        wanted = self._filter(mcp_wire.read_object(call.params, "notifications", required=True), client)
         if len(self._streams) >= MAX_LISTENING:
             raise InvalidArgument(
                 f"This connection has {MAX_LISTENING} listening streams already.", hint="Cancel one first."
@@ -141,7 +141,7 @@ class Subscriptions:
         offer = self._server.offer
         uris = form.get("resourceSubscriptions", [])
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise mcp_params.invalid_param("notifications.resourceSubscriptions", uris, "an array of strings")
+            raise mcp_wire.invalid_param("notifications.resourceSubscriptions", uris, "an array of strings")
         return _Filter(
             tools=form.get("toolsListChanged") is True and offer.tools,
             prompts=form.get("promptsListChanged") is True and offer.prompts,
@@ -159,7 +159,7 @@ class Subscriptions:
                 hint="Listen to list changes instead.",
             )
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: ProviderChange) -> None:
         method, params = _notification(change)
         if self.session is not None and self._concerns(change, self.session):
             self._peer.notify(method, params)
@@ -167,7 +167,7 @@ class Subscriptions:
             if wanted.wants(change):
                 self._peer.notify(method, {**params, "_meta": {SUBSCRIPTION_KEY: id_}}, related=id_)
 
-    def _concerns(self, change: Change, session: Client) -> bool:
+    def _concerns(self, change: ProviderChange, session: Client) -> bool:
         match change:
             case ResourceUpdated(uri):
                 return uri in self._watched
@@ -177,7 +177,7 @@ class Subscriptions:
                 return True
 
 
-def _notification(change: Change) -> tuple[str, Params]:
+def _notification(change: ProviderChange) -> tuple[str, Params]:
     match change:
         case ToolsChanged():
             return "notifications/tools/list_changed", {}

@@ -219,7 +219,7 @@ class ResourceUpdated(msgspec.Struct, frozen=True):
     uri: str
 
 
-Change = ToolsChanged | PromptsChanged | ResourcesChanged | ResourceUpdated
+ProviderChange = ToolsChanged | PromptsChanged | ResourcesChanged | ResourceUpdated
 
 
 class ElicitResult(msgspec.Struct, frozen=True):

@@ -1,8 +1,11 @@
-"""Renders values for a version. This is the only place that depends on which member was added in which
-version.
+"""Reads the parameters of MCP requests, and renders values for a client's version.
 
-It takes the rich values of `values` and returns plain JSON objects with only what the client's version has.
-Content that a version lacks is not dropped but described in text, so that no answer arrives empty.
+Parameters are read strictly: the error for a wrong one names it, its type and the expected type. An empty
+array is accepted as an empty object, because PHP and others write it that way.
+
+Rendering takes the rich values of `values` and returns plain JSON objects with only what the client's version
+has; no other module depends on which member was added in which version. Content that a version lacks is not
+dropped but described in text, so that no answer arrives empty.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, Params, RpcError
 from vaultbridge.protocols.mcp.provider import Offer
 from vaultbridge.protocols.mcp.values import (
     AudioContent,
@@ -30,6 +34,56 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.versions import Version
 
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
+
+
+def read_string(params: Params, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise invalid_param(name, value, "a string")
+    return value
+
+
+def read_optional_string(params: Params, name: str) -> str:
+    """Return a string, or "" if it is missing."""
+    value = params.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise invalid_param(name, value, "a string")
+    return value
+
+
+def read_object(params: Params, name: str, *, required: bool = False) -> dict[str, Any]:
+    value = params.get(name)
+    if value is None and not required:
+        return {}
+    if value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise invalid_param(name, value, "an object")
+    return value
+
+
+def read_strings(params: Params, name: str) -> dict[str, str]:
+    """Return an object whose values are all strings; empty if it is missing. A null value counts as
+    missing."""
+    value = {key: member for key, member in read_object(params, name).items() if member is not None}
+    for key, member in value.items():
+        if not isinstance(member, str):
+            raise invalid_param(f"{name}.{key}", member, "a string")
+    return value
+
+
+def invalid_param(name: str, value: object, wanted: str) -> RpcError:
+    given = "nothing" if value is None else _kind(value)
+    return RpcError(
+        INVALID_PARAMS, f"Invalid params: {name} must be {wanted}, not {given}", {"argument": name}
+    )
+
+
+def _kind(value: object) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array"}
+    return names.get(type(value), "an object")
 
 
 def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:

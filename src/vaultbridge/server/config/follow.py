@@ -81,9 +81,8 @@ class FollowedChange(Struct, frozen=True):
 
 class FollowedConfig:
     """`read` returns the file's configuration with everything that overrides it, and may raise
-    InvalidArgument;
-    `config` is what it returned at the start. The keys in `live` take effect at once, the others at the next
-    start; sections in `unused` have no meaning here."""
+    InvalidArgument; `config` is what it returned at the start. The keys in `live` take effect at once, the
+    others at the next start; sections in `unused` have no meaning here."""
 
     def __init__(
         self,

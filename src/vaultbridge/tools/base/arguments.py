@@ -232,8 +232,7 @@ S = TypeVar("S", bound=Struct)
 
 def convert(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
     """Convert `given` to the Struct `wanted`. For error messages, `where` is the place of `given` in the call
-    and
-    `also` lists arguments that were handled before. Raises InvalidArgument.
+    and `also` lists arguments that were handled before. Raises InvalidArgument.
 
     Some callers must fill in every argument, and write null, 0 or something empty for the ones they would
     leave out. Such a blank counts as left out wherever the argument cannot be blank: a limit of 0, a kind

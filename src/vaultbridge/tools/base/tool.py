@@ -80,11 +80,10 @@ class AppAccess(Protocol):
 class ToolContext(Struct, frozen=True, kw_only=True):
     """What a tool may use. `engines` are the open vaults by name, in the order they are listed; the mapping
     may open an engine on first access. `editor` None: what is open comes from the app's workspace file, as
-    long as
-    `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
+    long as `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
     `read_only` refuses every change whatever the engines' scopes allow. `gate` decides on every change that a
-    tool makes; None lets all through. `index_wait` is how many seconds a
-    question may wait for a first build of the index before it is answered in part."""
+    tool makes; None lets all through. `index_wait` is how many seconds a question may wait for a first build
+    of the index before it is answered in part."""
 
     engines: Mapping[str, Engine]
     actor: str = "tools"

@@ -211,8 +211,7 @@ class Journal:
         self, path: VaultPath | None = None, *, limit: int = 50, before: int | None = None
     ) -> tuple[JournalEntry, ...]:
         """The changes to the whole vault or to one file, newest first. A file is followed back through its
-        moves.
-        `before` is the id to continue from."""
+        moves. `before` is the id to continue from."""
         if not 1 <= limit <= HISTORY_LIMIT:
             raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit", paths=())
         bound = before if before is not None else 2**62

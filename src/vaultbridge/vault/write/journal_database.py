@@ -23,7 +23,7 @@ from vaultbridge.vault.wal_index import WalIndex
 if TYPE_CHECKING:
     import sqlite3
 
-Answer = TypeVar("Answer")
+_Result = TypeVar("_Result")
 
 BUSY_SECONDS: Final = 10.0
 """How long a reader or writer waits for a transaction of another process: those are short."""
@@ -70,7 +70,7 @@ class JournalFile:
         with self._lock:
             self._close()
 
-    def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def ask(self, question: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Returns what `question` returns for the database that is on the disk now. If that turns out to be
         damaged, `question` is called again with a new one, so it must have no effect outside the database.
         Raises `EngineFailure`."""

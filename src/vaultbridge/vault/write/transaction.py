@@ -77,9 +77,8 @@ def ignore_checkpoint(_: str) -> None:
 
 
 class Transactor:
-    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint`: see
-    `ignore_checkpoint`. With a `refusal` nothing is ever changed; the
-    error that it returns is raised instead."""
+    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint`: see `ignore_checkpoint`.
+    With a `refusal` nothing is ever changed; the error that it returns is raised instead."""
 
     def __init__(
         self,

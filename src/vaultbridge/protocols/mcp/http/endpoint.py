@@ -30,9 +30,8 @@ from vaultbridge.protocols.http.request import (
     describe_peer,
 )
 from vaultbridge.protocols.mcp.failures import unsupported_version
-from vaultbridge.protocols.mcp.http.failures import error_reply, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
-from vaultbridge.protocols.mcp.http.reply import read_message
+from vaultbridge.protocols.mcp.http.reply import error_reply, read_message, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.protocols.mcp.http.stateless import VERSION_HEADER, StatelessEndpoint, is_stateless
 from vaultbridge.protocols.mcp.http.stream import ActiveRequests, MayStay, nobody_stays

@@ -19,8 +19,7 @@ from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.http.request import describe_peer
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.http import reply as sse
-from vaultbridge.protocols.mcp.http.failures import refuse
-from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, read_message
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, read_message, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 
 if TYPE_CHECKING:

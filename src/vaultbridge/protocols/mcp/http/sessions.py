@@ -22,8 +22,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.http.request import PeerFacts
 from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
-from vaultbridge.protocols.mcp.http.failures import refuse
-from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import Phase

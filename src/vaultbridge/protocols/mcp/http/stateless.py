@@ -35,8 +35,7 @@ from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.http.request import find_address
 from vaultbridge.protocols.mcp.dialect import CLIENT_KEY, VERSION_KEY, mcp_dialect
-from vaultbridge.protocols.mcp.http.failures import error_reply, refuse
-from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, error_reply, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import MODERN_VERSIONS
@@ -74,14 +73,14 @@ def check_routing(headers: Mapping[str, str], request: Request) -> None:
     name = headers.get(NAME_HEADER)
     if name is None:
         raise _mismatch(f"{NAME_HEADER} is missing")
-    if _decoded(NAME_HEADER, name) != request.params.get(source):
+    if _decode_header(NAME_HEADER, name) != request.params.get(source):
         raise _mismatch(f"{NAME_HEADER} is not the body's {source}")
 
 
 def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: Params) -> None:
     """Check `Mcp-Param-*` for the properties that a tool's schema marks. Raises RpcError."""
     arguments = params.get("arguments")
-    for path, name in annotated(schema):
+    for path, name in find_annotated(schema):
         header = PARAM_PREFIX + name
         given, value = headers.get(header), _at(arguments, path)
         if value is None:
@@ -89,11 +88,11 @@ def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: 
                 raise _mismatch(f"{header} is present, but the body has no value for it")
         elif given is None:
             raise _mismatch(f"{header} is missing")
-        elif not _equal(_decoded(header, given), value):
+        elif not _equal(_decode_header(header, given), value):
             raise _mismatch(f"{header} is not the body's {'.'.join(path)}")
 
 
-def annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def find_annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """The properties with an `x-mcp-header`, as (path, header suffix)."""
     stack: list[tuple[tuple[str, ...], Any]] = [((), schema)]
     while stack:
@@ -128,7 +127,7 @@ def _equal(given: str, value: object) -> bool:
             return False
 
 
-def _decoded(header: str, value: str) -> str:
+def _decode_header(header: str, value: str) -> str:
     """A header value, decoded from base64 if it is wrapped. Raises RpcError for what no client may
     send."""
     if any(not (" " <= character <= "~" or character == "\t") for character in value):

@@ -5,8 +5,7 @@ stream of a session, a legacy SSE connection. It buffers what has not been read 
 has been read, up to a limit. It is independent of HTTP.
 
 A response may stay open for days. When the access of its client is revoked, or the server ends, its endpoint
-ends it;
-`ActiveRequests` then disconnects the clients that do not read the last bytes in time.
+ends it; `ActiveRequests` then disconnects the clients that do not read the last bytes in time.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.mcp.values import (
-    Change,
     PromptInfo,
     PromptsChanged,
+    ProviderChange,
     ResourcesChanged,
     ResourceUpdated,
 )
@@ -50,7 +50,7 @@ class VaultChanges:
     """Announces the changes of all vaults. Use it in the event loop, except `attach`, which the thread that
     opened a vault calls."""
 
-    def __init__(self, workers: Workers, announce: Callable[[Change], None]) -> None:
+    def __init__(self, workers: Workers, announce: Callable[[ProviderChange], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._workers = workers
         self._announce = announce
@@ -146,8 +146,8 @@ class VaultChanges:
         finally:
             self._comparing = None
 
-    async def _compare(self, news: dict[str, set[VaultPath] | None]) -> list[Change]:
-        changes: list[Change] = []
+    async def _compare(self, news: dict[str, set[VaultPath] | None]) -> list[ProviderChange]:
+        changes: list[ProviderChange] = []
         engines = {name: self._engines[name] for name in news if name in self._engines}
         watched = {
             uri: (found, before)

@@ -49,7 +49,7 @@ class Completions:
         those that begin with it, those with a word that does, those that contain it. An unknown kind has
         none."""
         if kind == "vault":
-            return _best(_folded(0, tuple(self._engines)), typed)
+            return _suggest_best(_fold_choices(0, tuple(self._engines)), typed)
         if kind not in _READERS:
             return Completion()
         vaults = [vault] if vault in self._engines else list(self._engines)
@@ -59,7 +59,9 @@ class Completions:
             try:
                 choices = self._choices(name, kind)
                 newest = kind == "note" and not typed.strip()
-                part = _newest(self._engines[name], choices) if newest else _best(choices, typed)
+                part = (
+                    _suggest_newest(self._engines[name], choices) if newest else _suggest_best(choices, typed)
+                )
             except VaultbridgeError:
                 # A vault that cannot be opened has nothing to suggest; tool calls report what is wrong with
                 # it.
@@ -76,20 +78,20 @@ class Completions:
         version = read_files_version(engine) if named else engine.queries.status.generation
         cached = self._cache.get((vault, kind))
         if cached is None or cached.version != version:
-            cached = _folded(version, _READERS[kind](engine))
+            cached = _fold_choices(version, _READERS[kind](engine))
             with self._guard:
                 self._cache[vault, kind] = cached
         return cached
 
 
-def _folded(version: int, values: tuple[str, ...]) -> _Choices:
+def _fold_choices(version: int, values: tuple[str, ...]) -> _Choices:
     from vaultbridge.index.fold import fold_text
 
     # Folding all at once is far cheaper than one by one; names have no line ends.
     return _Choices(version, values, tuple(fold_text("\n".join(values)).split("\n")) if values else ())
 
 
-def _best(choices: _Choices, typed: str) -> Completion:
+def _suggest_best(choices: _Choices, typed: str) -> Completion:
     from vaultbridge.index.fold import fold_text
 
     wanted = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
@@ -111,7 +113,7 @@ def _best(choices: _Choices, typed: str) -> Completion:
     )
 
 
-def _newest(engine: Engine, choices: _Choices) -> Completion:
+def _suggest_newest(engine: Engine, choices: _Choices) -> Completion:
     """Suggest the notes that were changed last, for a person who has not typed anything."""
     paths = (file.path[:-3] for file in engine.queries.recent(limit=SUGGESTIONS, kinds=("note",)))
     known = frozenset(choices.values)

@@ -1,10 +1,10 @@
 """The prompts: those that come with the server, and notes that are read as prompts.
 
 The text of a prompt note has `{{placeholders}}`, which are its arguments. Its properties may have a
-`description` and
-`arguments` (a list of names, a list of objects with name, description, required and complete, or an object of
-names and descriptions). A placeholder that is not declared is a required argument, except `{{date}}`,
-`{{time}}` and `{{title}}`, which are filled in as in a template. Pure: `prompts` finds the notes.
+`description` and `arguments` (a list of names, a list of objects with name, description, required and
+complete, or an object of names and descriptions). A placeholder that is not declared is a required argument,
+except `{{date}}`, `{{time}}` and `{{title}}`, which are filled in as in a template. Pure: `prompts` finds the
+notes.
 """
 
 from __future__ import annotations

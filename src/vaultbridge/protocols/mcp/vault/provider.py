@@ -23,13 +23,13 @@ from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.protocols.mcp.apps import Apps
 from vaultbridge.protocols.mcp.provider import Context, Offer
 from vaultbridge.protocols.mcp.values import (
-    Change,
     Completion,
     Page,
     PromptInfo,
     PromptRef,
     PromptResult,
     PromptsChanged,
+    ProviderChange,
     ResourceContents,
     ResourceInfo,
     ResourceRef,
@@ -139,7 +139,7 @@ class VaultProvider:
             load=self._load_now,
             review=review,
         )
-        self._listeners: list[Callable[[Change], None]] = []
+        self._listeners: list[Callable[[ProviderChange], None]] = []
         self._loading = threading.Lock()
         self._loaded: Loaded | None = None
         self._changes = VaultChanges(self._workers, self._announce)
@@ -175,7 +175,7 @@ class VaultProvider:
         found = await self._workers.run(lambda: self._apps.list_apps(tools))
         if self._looking is None and not self._closed:
             self._looking = self._loop.create_task(self._look_for_policy())
-            self._looking.add_done_callback(_logged)
+            self._looking.add_done_callback(_log_failure)
         return found
 
     async def _look_for_policy(self) -> None:
@@ -255,7 +255,7 @@ class VaultProvider:
 
     # Changes and the end.
 
-    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ProviderChange], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -296,7 +296,7 @@ class VaultProvider:
         self._announce_tools()
         self._in_loop(lambda: self._announce(PromptsChanged()))
 
-    def _announce(self, change: Change) -> None:
+    def _announce(self, change: ProviderChange) -> None:
         for listener in tuple(self._listeners):
             listener(change)
 
@@ -315,7 +315,7 @@ class VaultProvider:
                     log.warning("The vault %s cannot be opened: %s", name, error)
 
         self._warmer = self._loop.create_task(warm())
-        self._warmer.add_done_callback(_logged)
+        self._warmer.add_done_callback(_log_failure)
 
     async def _load(self) -> Loaded:
         if self._loaded is not None:
@@ -371,7 +371,7 @@ class VaultProvider:
             return
 
 
-def _logged(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("loading the vaults failed", exc_info=error)
 

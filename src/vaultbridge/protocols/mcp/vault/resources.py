@@ -2,8 +2,7 @@
 bytes.
 
 Every visible file is a resource: notes, canvases, bases, attachments. Functions block and run in a worker
-thread.
-`changes` announces changed files.
+thread. `changes` announces changed files.
 
 A URI is `obsidian://vault/VAULT/PATH`, the app's own short form of a link to a note, so that a click on it
 opens Obsidian. Every character except letters, digits, `-._~` and the slashes between folders is

@@ -132,7 +132,7 @@ class ToolCalls:
         answer = None if prepared is None else prepared.run_at_once()
         shown = None
         if answer is None:
-            answer, shown = await self._called(name, arguments, context, prepared)
+            answer, shown = await self._run_call(name, arguments, context, prepared)
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
@@ -146,7 +146,7 @@ class ToolCalls:
             return None
         return loaded.catalog.prepare(name, arguments, loaded.tool_context)
 
-    async def _called(
+    async def _run_call(
         self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
     ) -> tuple[Answer, dict[str, Any] | None]:
         """The answer, and what a view shows of it."""

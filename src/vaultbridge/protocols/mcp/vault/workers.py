@@ -130,8 +130,7 @@ class Workers:
 
     async def run(self, work: Callable[[], T], *, kind: str = "", caller: str = "") -> T:
         """Run `work` in a thread; returns or raises what it does. Jobs of one `kind` take about the same
-        time; jobs of one
-        `caller` do not delay those of another."""
+        time; jobs of one `caller` do not delay those of another."""
         if self._closed:
             raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
