@@ -12,11 +12,12 @@ from support.scripts import mixed_word, scripts, word_of
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import (
     build_rows,
-    collect_new_terms,
     decode_link_kind,
     decode_note,
     encode_link_flags,
     encode_note,
+    find_changed,
+    make_body,
     parse_rows,
     property_type,
 )
@@ -139,11 +140,16 @@ def test_every_word_that_a_change_adds_is_among_those_of_its_changed_part(seed: 
     after = (
         before[:start] + rng.choice(("", draw_text(rng), before[: rng.randrange(len(before))])) + before[end:]
     )
-    new = collect_new_terms(before, after)
+    part = find_changed(before, after)
+    assert (part.start + part.before + part.end, part.start + part.after + part.end) == (before, after)
+    new = part.new_terms()
     assert set(split_words(after)) - set(split_words(before)) <= new <= set(split_words(after))
+    # What is removed from the full-text table must be what was put there, whichever way it was made.
+    for body, text in zip(part.bodies(), (before, after), strict=True):
+        assert body.encode().lower() == make_body(text).encode().lower()
 
 
 def test_an_edit_of_one_word_in_a_long_note_adds_few_words() -> None:
     text = " ".join(f"word{number}" for number in range(1000))
-    assert collect_new_terms(text, text.replace("word500", "other")) == {"other"}
-    assert collect_new_terms(text, text) <= {"word999"}
+    assert find_changed(text, text.replace("word500", "other")).new_terms() == {"other"}
+    assert find_changed(text, text).new_terms() <= {"word999"}

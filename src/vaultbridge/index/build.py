@@ -30,7 +30,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
 from vaultbridge.index.store.relink import Known, relink
-from vaultbridge.index.store.rows import Rows, build_rows, parse_rows
+from vaultbridge.index.store.rows import Rows, build_rows, make_body, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
 from vaultbridge.system import FileStat
@@ -96,7 +96,8 @@ class _FileReader:
         plain = self._plain.get(folder)
         if plain is None:
             place = self._prefix + folder.replace("/", os.sep) if folder else str(self._root.folder)
-            plain = self._plain[folder] = real_path(place) == place
+            known = self._root.plain_status(VaultPath(folder)) is not None
+            plain = self._plain[folder] = known or real_path(place) == place
         place = self._prefix + path
         if plain and _is_ordinary(place):
             return read_place(place, path, limit=NOTE_PARSE_BYTES)
@@ -159,6 +160,9 @@ def _read_job(places: _FileReader, job: FileJob) -> FileContent | FileResult:
 def _parse_job(job: FileJob, content: FileContent, known: Known | None) -> FileResult:
     derive = partial(relink, known) if known is not None else None
     rows = parse_rows(job.kind, content.data, content.hash, derive)
+    if not job.known_hash and rows.text is not None and not rows.text.isascii():
+        # Of a changed file, whoever writes the rows makes it together with that of the former text.
+        rows.body = make_body(rows.text)
     return FileResult(job.id, job.path, rows, content.signature)
 
 

@@ -151,11 +151,13 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     try:
         # The usual, cheaper case: no link on the way.
         status = root.plain_status(path)
-        place = root.locate(path) if status is None else Path(root.folder, path)
-        if root.path_of(place) != path or (status is None and _behind_loop(root, str(place.parent))):
-            return seen
         if status is None:
+            place = root.locate(path)
+            if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
+                return seen
             status = beneath.status(root.real_place(place, path))
+        else:
+            place = Path(root.folder, path)
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             seen.unreadable.append(Unreadable(VaultPath(""), why))

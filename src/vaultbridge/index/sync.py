@@ -179,11 +179,14 @@ class Synchronizer:
                 totals = Totals(db)
                 change.write_files(db, totals)
                 sum(change.write_contents(db, totals, iter(results)))
+                # Last: most links to a file that was moved have been rewritten by now.
+                change.resolve_links(db, totals)
                 totals.flush()
             return change.report(seen)
         with self.index.writing() as db:
             totals = Totals(db)
             change.write_files(db, totals)
+            change.resolve_links(db, totals)
             totals.flush()
             if fresh:
                 (searchable,) = db.execute(
@@ -199,6 +202,7 @@ class Synchronizer:
                     totals = Totals(db)
                     for count in change.write_contents(db, totals, _take_results(parsed, self._batch_files)):
                         done += count
+                    change.resolve_links(db, totals)
                     totals.flush()
                 if progress is not None:
                     progress(done, len(jobs))
@@ -244,6 +248,8 @@ class _Change:
         self.entries |= {entry.path: entry for _, entry in difference.changed}
         self.compared: dict[str, compare.StoredFile] = {row.path: row for row, _ in difference.changed}
         self.known: dict[str, int] = {}
+        self.renamed: list[str] = []
+        """The files that were added or removed, until the links that may lead to them are resolved again."""
         self.version = -1
         self.terms = write.TermWriter()
 
@@ -277,7 +283,7 @@ class _Change:
         return same and row.kind == self.entries[result.path].kind and not self.may_trust(row.mtime_ns)
 
     def write_files(self, db: sqlite3.Connection, totals: Totals) -> None:
-        """Write the added and removed files, and update the links that this affects."""
+        """Write the added and removed files. The caller must then call `resolve_links`."""
         if self.fresh:
             write.begin_bulk(db)
         for row, entry in self.difference.restamped:
@@ -293,7 +299,7 @@ class _Change:
         added = self._add_new(db, table, totals, empty=empty)
         self._publish_table(db, table, changed=bool(gone or added))
         if not empty:
-            self._resolve(db, table, [*gone, *added], totals)
+            self.renamed += [*gone, *added]
 
     def _publish_table(self, db: sqlite3.Connection, table: FileTable, *, changed: bool) -> None:
         if changed:
@@ -301,12 +307,12 @@ class _Change:
         self.version = read_meta(db, "files_version")
         self.index.cache_table(self.version, table)
 
-    def _resolve(
-        self, db: sqlite3.Connection, table: FileTable, paths: Iterable[str], totals: Totals
-    ) -> None:
-        keys = list({name_key(file_name(path)) for path in paths})
+    def resolve_links(self, db: sqlite3.Connection, totals: Totals) -> None:
+        """Update the links that the added and removed files affect."""
+        keys = list({name_key(file_name(path)) for path in self.renamed})
         if keys:
-            write.update_links(db, keys, table, write.FileIds(db), totals)
+            write.update_links(db, keys, self.index.table(db), write.FileIds(db), totals)
+        self.renamed.clear()
 
     def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
         gone: list[str] = []
@@ -372,7 +378,7 @@ class _Change:
                 table.remove(path)
                 self.known.pop(path, None)
             self._publish_table(db, table, changed=True)
-            self._resolve(db, table, vanished, totals)
+            self.renamed += vanished
 
     def _write_content(
         self,

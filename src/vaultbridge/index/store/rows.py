@@ -55,8 +55,8 @@ _encode_json = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Rows(Struct, array_like=True):
-    """The rows of one file, ready to insert. `body` is None when the full-text table can take `text` as it
-    is; `text` is None when the content is not stored (too large, not downloaded)."""
+    """The rows of one file, ready to insert. `body` is `make_body(text)`, or None when it is not made yet;
+    `text` is None when the content is not stored (too large, not downloaded)."""
 
     hash: str
     text: str | None
@@ -252,11 +252,10 @@ def _make_storable(value: Any, depth: int = 0) -> Any:
 
 
 def _build_rows(note: Note, text: str | None, hash_: str) -> Rows:
-    body = None if text is None or text.isascii() else separate_words(text)
     return Rows(
         hash=hash_,
         text=text,
-        body=body,
+        body=None,
         heads=join_heads(note),
         note=encode_note(note),
         links=[_link_row(link) for link in note.links],
@@ -278,24 +277,51 @@ def join_heads(note: Note) -> str:
     )
 
 
+def make_body(text: str) -> str:
+    """Returns a text as the full-text table is given it. The table itself ignores the case of ASCII."""
+    return text if text.isascii() else separate_words(text)
+
+
 def collect_terms(rows: Rows, path: str) -> set[str]:
     """Returns the words that these rows put into the full-text table."""
     found = set(WORD.findall(separate_words(path)))
     found.update(WORD.findall(rows.heads))
     if rows.text is not None:
-        found.update(WORD.findall(rows.text.lower() if rows.body is None else rows.body))
+        found.update(WORD.findall((make_body(rows.text) if rows.body is None else rows.body).lower()))
     return found
 
 
-def collect_new_terms(before: str, after: str) -> set[str]:
-    """Returns the words that may be new in a changed text: those of the changed part, extended to ASCII
-    blanks on both sides, because no word extends across a blank, before or after folding."""
-    start = count_common(before, after)
-    end = count_common(before[start:][::-1], after[start:][::-1])
-    first = max(after.rfind(" ", 0, start), after.rfind("\n", 0, start)) + 1
-    last = len(after) - end
-    blanks = [at for at in (after.find(" ", last), after.find("\n", last)) if at >= 0]
-    return set(split_words(after[first : min(blanks, default=len(after))]))
+class Changed(Struct, frozen=True):
+    """What a text was and what it is now: each its `start`, then what differs, then its `end`. They meet at
+    ASCII blanks, because no word, and nothing that becomes one, extends across these."""
+
+    start: str
+    before: str
+    after: str
+    end: str
+
+    def bodies(self) -> tuple[str, str]:
+        """Returns `make_body` of both texts, and separates what they share only once."""
+        start, end = make_body(self.start), make_body(self.end)
+        return start + make_body(self.before) + end, start + make_body(self.after) + end
+
+    def new_terms(self) -> set[str]:
+        """Returns the words that the text may not have had before."""
+        return set(split_words(self.after))
+
+
+def find_changed(before: str, after: str) -> Changed:
+    first = count_common(before, after)
+    last = count_common_end(before, after, min(len(before), len(after)) - first)
+    first = max(after.rfind(" ", 0, first), after.rfind("\n", 0, first)) + 1
+    blanks = [at for at in (after.find(mark, len(after) - last) for mark in " \n") if at >= 0]
+    last = len(after) - min(blanks, default=len(after))
+    return Changed(
+        after[:first],
+        before[first : len(before) - last],
+        after[first : len(after) - last],
+        after[len(after) - last :],
+    )
 
 
 def count_common(text: str, other: str) -> int:
@@ -309,6 +335,18 @@ def count_common(text: str, other: str) -> int:
             low = middle
         else:
             high = middle
+    return low
+
+
+def count_common_end(text: str, other: str, most: int) -> int:
+    """Returns how many characters two texts have in common at their end, up to `most`."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[len(text) - middle : len(text) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
     return low
 
 

@@ -17,10 +17,11 @@ from vaultbridge.index.store.rows import (
     AMBIGUOUS,
     HEAD_SECTIONS,
     Rows,
-    collect_new_terms,
     decode_note,
+    find_changed,
     find_changed_sections,
     join_heads,
+    make_body,
 )
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY, WAL_PAGES, split_for_sql
 from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
@@ -86,6 +87,8 @@ def insert_content(file: Target, rows: Rows) -> None:
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
     db.execute("INSERT INTO notes VALUES (?, ?)", (id_, rows.note))
+    if rows.body is None:
+        rows.body = make_body(rows.text or "")
     _insert_words(file, rows)
     _insert_details(file, rows, frozenset(_REMOVALS))
 
@@ -99,7 +102,8 @@ def replace_content(file: Target, rows: Rows) -> set[str]:
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
     changed = find_changed_sections(note, rows.note)
-    words = collect_new_terms(text or "", rows.text or "")
+    part = find_changed(text or "", rows.text or "")
+    words = part.new_terms()
     heads = rows.heads
     if not changed.isdisjoint(HEAD_SECTIONS):
         heads = join_heads(decode_note(note))
@@ -113,7 +117,11 @@ def replace_content(file: Target, rows: Rows) -> set[str]:
     elif text is not None:
         db.execute("DELETE FROM texts WHERE id = ?", (id_,))
     db.execute("UPDATE notes SET note = ? WHERE id = ?", (rows.note, id_))
-    _remove_words(db, id_, file.entry.path, heads, text)
+    if rows.body is None:
+        body, rows.body = part.bodies()
+    else:
+        body = make_body(text or "")
+    _remove_words(db, id_, file.entry.path, heads, body)
     _insert_words(file, rows)
     if "links" in changed:
         _replace_links(file, rows)
@@ -143,19 +151,17 @@ def _mark_indexed(file: Target, rows: Rows) -> None:
 
 
 def _insert_words(file: Target, rows: Rows) -> None:
-    body = rows.body if rows.body is not None else rows.text or ""
     file.db.execute(
         "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
-        (file.id, separate_words(file.entry.path), rows.heads, body),
+        (file.id, separate_words(file.entry.path), rows.heads, rows.body),
     )
 
 
-def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, text: str | None) -> None:
+def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, body: str) -> None:
     # `words` has no copy of the text, so what is deleted must be exactly what was inserted.
-    body = text if not text or text.isascii() else separate_words(text)
     db.execute(
         "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
-        (id_, separate_words(path), heads, body or ""),
+        (id_, separate_words(path), heads, body),
     )
 
 
@@ -195,7 +201,7 @@ def _replace_links(file: Target, rows: Rows) -> None:
         " WHERE source = ? ORDER BY seq",
         (file.id,),
     ).fetchall()
-    # The links in the index are already resolved for the files added or removed (`update_links`).
+    # Where a file that was added or removed makes one of these wrong, `update_links` corrects it at the end.
     known = {row[3]: (row[1] & AMBIGUOUS, row[7], row[8]) for row in before}
     after = list(_link_rows(file, rows, known))
     different = [
@@ -244,7 +250,7 @@ def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) 
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
     if row is not None:
-        _remove_words(db, id_, path, join_heads(decode_note(row[0])), row[1])
+        _remove_words(db, id_, path, join_heads(decode_note(row[0])), make_body(row[1] or ""))
     for table in ("texts", "notes"):
         db.execute(f"DELETE FROM {table} WHERE id = ?", (id_,))
     for statement in _REMOVALS.values():
