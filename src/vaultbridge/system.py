@@ -18,6 +18,28 @@ from typing import Final
 from msgspec import Struct
 
 
+def expand_home(text: str) -> Path:
+    """Replace a `~` at the beginning. `~nobody` stays as it is: `Path.expanduser` would raise RuntimeError,
+    and such a folder may exist."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - see above
+
+
+FILE_URI: Final = "file://"
+
+
+def read_file_uri(text: str) -> str:
+    """The path in a `file://` address; any other text as it is."""
+    if not text.startswith(FILE_URI):
+        return text
+    if os.name == "nt":
+        from urllib.request import url2pathname
+
+        return url2pathname(text.removeprefix("file:"))
+    from urllib.parse import unquote_to_bytes
+
+    return os.fsdecode(unquote_to_bytes(text.removeprefix(FILE_URI)))
+
+
 def is_process_alive(pid: int) -> bool:
     """Whether a process with this id runs. In doubt (it belongs to another user) the answer is yes."""
     if pid <= 0:

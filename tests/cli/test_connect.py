@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.cli.setup.connect import main
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant, parse_entry
-from vaultbridge.server.assistants.config_file import list_servers, read_text
+from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
 Said = pytest.CaptureFixture[str]
 
@@ -58,6 +58,37 @@ def test_doing_it_twice_changes_nothing(home: Path, vault: Path, capsys: Said) -
     assert main(["cursor", str(vault)]) == 0
     assert "already" in capsys.readouterr().out
     assert (file.stat().st_ino, file.read_bytes()) == before
+
+
+@pytest.mark.parametrize("assistant", ["cursor", "codex", "goose", "opencode", "zed"])
+def test_doing_it_again_keeps_the_limits_and_what_the_owner_added(
+    home: Path, vault: Path, assistant: str, capsys: Said
+) -> None:
+    """Nobody gets to see a denied folder because a vault was connected twice, or because of `init`."""
+    file = home / "config"
+    limits = ["--read-only", "--deny", "Private/"]
+    catalog = find_assistant(assistant)
+    assert catalog is not None
+
+    def list_entry() -> dict[str, object]:
+        return dict(list_servers(read_text(file) or "", catalog)["my-cafe"])
+
+    assert main([assistant, str(vault), "--file", str(file), "--", *limits]) == 0
+    added = {**list_entry(), "env": {"VAULTBRIDGE_LOG_LEVEL": "debug"}, "autoApprove": ["obsidian_search"]}
+    old = "/moved/vaultbridge"
+    program = "cmd" if "cmd" in added else "command"
+    added[program] = old if "args" in added else [old, *parse_entry(added)[1:]]
+    file.write_text(set_server(read_text(file) or "", catalog, "my-cafe", added), "utf-8")
+    capsys.readouterr()
+    assert main([assistant, str(vault), "--file", str(file)]) == 0
+    assert "still with --read-only --deny Private/ (--replace" in capsys.readouterr().out
+    kept = list_entry()
+    assert parse_entry(kept)[-4:] == [str(vault), *limits] and old not in parse_entry(kept)
+    assert kept["env"] == added["env"] and kept["autoApprove"] == added["autoApprove"]
+    assert main([assistant, str(vault), "--file", str(file), "--", "--profile", "core"]) == 0
+    assert parse_entry(list_entry())[-3:] == [str(vault), "--profile", "core"]
+    assert main([assistant, str(vault), "--file", str(file), "--replace"]) == 0
+    assert parse_entry(list_entry())[-1] == str(vault) and "env" not in list_entry()
 
 
 def test_another_server_of_that_name_is_kept_unless_forced(home: Path, vault: Path, capsys: Said) -> None:
@@ -227,6 +258,18 @@ def test_a_mistyped_assistant_is_suggested(capsys: Said) -> None:
     assert "Did you mean cursor?" in capsys.readouterr().err
     assert main(["Claude Desktop", "."]) == 2
     assert "Did you mean claude-desktop?" in capsys.readouterr().err
+
+
+def test_the_vault_may_be_left_out_before_options(
+    home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    (vault / ".obsidian").mkdir(exist_ok=True)
+    monkeypatch.chdir(vault)
+    assert main(["cursor", "--", "--deny", "Private/"]) == 0
+    entry = json.loads((home / ".cursor/mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
+    assert entry["args"][-3:] == [str(vault), "--deny", "Private/"]
+    assert main(["cursor", str(vault), "--deny"]) == main(["cursor", str(vault), "more"]) == 2
+    assert "no place for more" in capsys.readouterr().err
 
 
 def test_the_vault_may_be_left_out(home: Path, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import tomllib
@@ -15,10 +16,13 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from vaultbridge.cli.stdio import parse_arguments
+from vaultbridge.errors import EditRefused
 from vaultbridge.server.assistants.catalog import (
     ASSISTANTS,
     Assistant,
     find_config_file,
+    find_entry_vault,
     make_entry,
     parse_entry,
 )
@@ -30,6 +34,7 @@ from vaultbridge.server.assistants.config_file import (
     set_server,
     write_text,
 )
+from vaultbridge.server.stdio import StdioOptions, make_plan
 
 BY_NAME = {one.name: one for one in ASSISTANTS}
 
@@ -73,6 +78,19 @@ BY_NAME = {one.name: one for one in ASSISTANTS}
         ("droid", "win32", "/home/a/.factory/mcp.json"),
         ("cline-cli", "linux", "/home/a/.cline/data/settings/cline_mcp_settings.json"),
         ("kilo", "linux", "/home/a/.config/kilo/kilo.jsonc"),
+        (
+            "anythingllm",
+            "darwin",
+            "/home/a/Library/Application Support/anythingllm-desktop/storage/plugins/"
+            "anythingllm_mcp_servers.json",
+        ),
+        (
+            "anythingllm",
+            "win32",
+            "/roaming/anythingllm-desktop/storage/plugins/anythingllm_mcp_servers.json",
+        ),
+        ("auggie", "win32", "/home/a/.augment/settings.json"),
+        ("rovo", "linux", "/home/a/.rovodev/mcp.json"),
     ],
 )
 def test_the_file_is_where_the_assistant_looks(name: str, platform: str, expected: str) -> None:
@@ -91,9 +109,10 @@ def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
 
 
 def test_a_variable_moves_the_folder_of_some() -> None:
-    environ = {"HOME": "/home/a", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d"}
-    found = [find_config_file(BY_NAME[name], environ, here=Path()) for name in ("codex", "claude-code-user")]
-    assert found == [Path("/c/config.toml"), Path("/d/.claude.json")]
+    environ = {"HOME": "/home/a", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "COPILOT_HOME": "/e"}
+    names = ("codex", "claude-code-user", "copilot")
+    found = [find_config_file(BY_NAME[name], environ, here=Path()) for name in names]
+    assert found == [Path("/c/config.toml"), Path("/d/.claude.json"), Path("/e/mcp-config.json")]
 
 
 def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +269,32 @@ def test_any_file_keeps_every_byte_when_a_vault_comes_and_goes(
     assert list_servers(again.after, assistant) == before
     if before or assistant.form == "json":
         assert parse_file(assistant, again.after) == rest
+
+
+VARIABLES = r"\$(\w+)|\$\{([^}]*)\}|\$\([^)]*\)|\{(?:env|file):[^}]*\}|%HOME%"
+"""What at least one assistant replaces in the arguments of a server. Windows leaves `%20a%` as it is, because
+there is no variable of that name."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["$HOME", "${HOME}", "a ${env:HOME:-x}", "$(id)", "{env:HOME}", "{file:x}", "%HOME%", "100 % $5 {}"],
+)
+def test_a_vault_whose_path_looks_like_a_variable_arrives_as_it_is(name: str, tmp_path: Path) -> None:
+    vault = tmp_path / name
+    vault.mkdir()
+    for assistant in ASSISTANTS:
+        words = parse_entry(make_entry(assistant, "n", vault, ("--read-only",)))
+        arrived = [re.sub(VARIABLES, "/elsewhere", word) for word in words]
+        assert find_entry_vault({"command": arrived[0], "args": arrived[1:]}) == vault
+        options = StdioOptions(**parse_arguments(arrived[arrived.index("stdio") + 1 :]))
+        plan = make_plan(options, {"HOME": str(tmp_path / "home")})
+        assert [one.text for one in plan.vaults.values()] == [str(vault)]
+
+
+def test_an_option_that_looks_like_a_variable_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EditRefused, match=r"could replace a part of '\$\{x\}'.* configuration file"):
+        make_entry(BY_NAME["cursor"], "n", tmp_path, ("--deny", "${x}"))
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/mcp.md"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from vaultbridge.cli.common import OK, Parser, emit, open_browser, own_command, parse_port, run, say
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
@@ -97,7 +98,7 @@ def _serve(args: argparse.Namespace) -> int:
     def overlay(config: Config) -> Config:
         return apply_arguments(apply_environment(config, environ), args)
 
-    file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
+    file = expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
     if args.config is not None and not file.is_file():
         # The default file may be missing; one that the user names may not.
         raise InvalidArgument(

@@ -23,6 +23,7 @@ from vaultbridge import __version__
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.server.tokens import describe_token, parse_lifetime
+from vaultbridge.system import expand_home, read_file_uri
 from vaultbridge.web.api.routes import PageApi, PageCall
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def _describe_connection(
             for name, entry in list_servers(text, assistant).items():
                 if starts_vaultbridge(entry):
                     words = parse_entry(entry)
-                    folders = (os.path.realpath(Path(word).expanduser()) for word in words[1:])
+                    folders = (os.path.realpath(expand_home(read_file_uri(word))) for word in words[1:])
                     named = next((vaults[folder] for folder in folders if folder in vaults), "")
                     servers.append({"name": name, "vault": named, "command": " ".join(map(_quote, words))})
     except VaultbridgeError as error:

@@ -49,6 +49,7 @@ from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
 from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults
+from vaultbridge.system import expand_home
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.activity import add_activity_routes
@@ -77,10 +78,10 @@ def load_tls(server: ServerConfig) -> Tls | None:
     """Load the certificate; None without one. Raises InvalidArgument when it or its key cannot be used."""
     if not server.tls_certificate:
         return None
-    file = Path(server.tls_certificate).expanduser()
+    file = expand_home(server.tls_certificate)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(file, Path(server.tls_key).expanduser())
+        context.load_cert_chain(file, expand_home(server.tls_key))
         text = file.read_text("ascii", "replace")
     except (OSError, ssl.SSLError) as error:
         why = getattr(error, "reason", None) or getattr(error, "strerror", None) or "unreadable"

@@ -65,7 +65,7 @@ def find_served_vaults(
     """Find the vaults, each folder once. Raises VaultNotFound."""
     by_folder: dict[str, VaultConfig] = {}
     for config in wanted:
-        folder = find_vault(str(Path(config.path).expanduser()), environ=environ)
+        folder = find_vault(config.path, environ=environ)
         by_folder.setdefault(os.path.realpath(folder), config)
     return tuple(
         ServedVault(name, Path(folder), by_folder[folder])

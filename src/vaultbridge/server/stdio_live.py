@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,7 +147,7 @@ class StdioLive:
                 # Perhaps not mounted; every check tries again. A relative path from a folder that was
                 # deleted leads nowhere.
                 with contextlib.suppress(FileNotFoundError):
-                    found.append(Path(text).expanduser().absolute())
+                    found.append(expand_home(text).absolute())
         return found
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -34,7 +35,7 @@ class CacheUnusable(EngineFailure):
 def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
     """The folder of all vaults' caches: `VAULTBRIDGE_CACHE`, or the system's place for caches."""
     if chosen := environ.get(CACHE_VARIABLE):
-        return Path(chosen).expanduser().absolute()
+        return expand_home(chosen).absolute()
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "vaultbridge" / "Cache"

@@ -24,7 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
-from vaultbridge.system import is_process_alive, read_ordinary
+from vaultbridge.system import expand_home, is_process_alive, read_ordinary
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
@@ -108,7 +108,7 @@ def find_vault(
     An existing folder takes precedence over a name. Raises `VaultNotFound`, which lists the known vaults, or
     `AmbiguousName` when several known vaults have the name.
     """
-    place = Path(text).expanduser() if text else None
+    place = expand_home(text) if text else None
     if place is not None and place.is_dir():
         return place
     known = list_known_vaults(environ, platform=platform)
@@ -121,9 +121,9 @@ def find_vault(
         return named[0].folder
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
-    hint = (
-        "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_list_names(known)}."
-    )
+    hint = f"Known vaults: {_list_names(known)}."
+    if not known:
+        hint = "Obsidian knows no vaults on this machine, so give the path of a folder that exists."
     # Assistants see this error too, and must not learn the folders above a vault.
     name = Path(text).name or text
     if place is not None and place.exists():

@@ -21,7 +21,7 @@ from typing import Final, NewType
 from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import name_key
-from vaultbridge.system import read_ordinary
+from vaultbridge.system import expand_home, read_ordinary
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
 
@@ -148,7 +148,7 @@ class Root:
 
     def __init__(self, folder: Path | str, *, allow_outside_links: bool = False) -> None:
         try:
-            real = Path(folder).expanduser().resolve(strict=True)
+            real = expand_home(str(folder)).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultNotFound(f"There is no vault {Path(folder).name!r}: no such folder.") from error
         if not real.is_dir():

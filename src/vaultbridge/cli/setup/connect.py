@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import textwrap
 import unicodedata
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, find_default_vault, run, say
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
+from vaultbridge.system import read_file_uri
 
 if TYPE_CHECKING:
     from vaultbridge.server.assistants.catalog import Assistant
@@ -56,10 +58,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, and write nothing"
     )
-    return run(parser, argv, _connect)
+    end = argv.index("--") if "--" in argv else len(argv)
+    options = argv[end + 1 :]
+    # Without this, argparse would take the first of them for VAULT, which may be left out.
+    return run(parser, argv[:end] if options else argv, lambda args: _connect(args, options))
 
 
-def _connect(args: argparse.Namespace) -> int:
+def _connect(args: argparse.Namespace, options: list[str]) -> int:
     from vaultbridge.server.assistants.catalog import find_config_file
 
     if not args.assistant:
@@ -67,6 +72,9 @@ def _connect(args: argparse.Namespace) -> int:
     if args.named is not None:
         args.options = [*([args.vault] if args.vault else []), *args.options]
         args.vault = args.named
+    if args.options:
+        raise InvalidArgument(f"There is no place for {shlex.join(args.options)}.", argument="usage")
+    args.options = options
     chosen = choose_assistants(args.assistant)
     if args.assistant == ALL:
         return _connect_all(args, chosen)
@@ -184,13 +192,22 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     vault = find_vault(args.vault or find_default_vault()).resolve()
     name = args.name or choose_server_name(assistant, file, vault)
     plan = plan_addition(assistant, file, vault, name, tuple(args.options), replace=args.replace)
+    known = f"{assistant.title} {'would know' if args.dry_run and plan else 'knows'} {name}"
     if plan is None:
-        return _report(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
-    before, after = plan
-    _write(args, assistant, file, before, after)
-    if args.dry_run:
-        return _report(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
-    return _report(args, assistant, file, f"{assistant.title} knows {name}. {assistant.then}", changed=True)
+        known += " already"
+    else:
+        _write(args, assistant, file, *plan)
+    fresh = args.options or args.replace
+    if options := [] if fresh else _list_options(assistant, file, name, vault):
+        known += f", still with {shlex.join(options)} (--replace writes it anew)"
+    then = "" if plan is None or args.dry_run else f" {assistant.then}"
+    return _report(args, assistant, file, f"{known}.{then}", changed=plan is not None)
+
+
+def _list_options(assistant: Assistant, file: Path, name: str, vault: Path) -> list[str]:
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+
+    return keep_options(list_servers(read_text(file) or "", assistant).get(name), vault)
 
 
 def plan_addition(
@@ -203,8 +220,9 @@ def plan_addition(
     replace: bool = False,
 ) -> tuple[str | None, str] | None:
     """The file's text now and with the server; None if it is there already. An entry of ours for this vault
-    is brought up to date; another vault's or another program's is replaced only with `replace`. Raises
-    EditRefused."""
+    is brought up to date, and keeps its options (unless others are given) and what else the owner wrote into
+    it: `--deny` must not get lost because somebody connects twice. Another vault's or another program's is
+    replaced only with `replace`. Raises EditRefused."""
     from vaultbridge.server.assistants.catalog import (
         make_entry,
         serves_another,
@@ -217,21 +235,49 @@ def plan_addition(
     before = read_text(file)
     try:
         known = list_servers(before or "", assistant)
-        if known.get(name) == entry:
-            return None
-        if name in known and not replace:
-            ours = starts_vaultbridge(known[name])
-            if not ours or serves_another(known[name], vault):
+        former = known.get(name)
+        if former is not None and not replace:
+            ours = starts_vaultbridge(former)
+            if not ours or serves_another(former, vault):
                 raise EditRefused(
                     f"{assistant.title} has another {'vault' if ours else 'server'} named {name!r}.",
                     hint="Choose another name with --name, or add --replace.",
                 )
+            kept = options or tuple(keep_options(former, vault))
+            entry = {**former, **make_entry(assistant, name, vault, kept)}
+        if former == entry:
+            return None
         return before, set_server(before or "", assistant, name, entry)
     except EditRefused as refusal:
         if "Nothing was changed" not in refusal.hint:
             raise
         by_hand = write_entry(assistant, name, entry)
         raise EditRefused(refusal.message, hint=f"Add this to {file} by hand: {by_hand}") from None
+
+
+def keep_options(entry: Any, vault: Path) -> list[str]:
+    """What an entry of ours gives to `stdio` besides this vault, or besides one that is gone: options, and
+    further vaults. Raises EditRefused."""
+    from vaultbridge.cli.stdio import WrongUsage, parse_arguments
+    from vaultbridge.server.assistants.catalog import parse_entry
+    from vaultbridge.vault.obsidian import find_vault
+
+    words = parse_entry(entry)
+    after = words[words.index("stdio") + 1 :] if "stdio" in words else []
+    try:
+        named = parse_arguments(after).get("vaults", ())
+    except WrongUsage as error:
+        raise EditRefused(
+            f"Its options cannot be kept: {error}", hint="Add --replace to write it without them."
+        ) from None
+    for text in named:
+        try:
+            if find_vault(read_file_uri(text)).resolve() == vault:
+                after.remove(text)
+        except VaultbridgeError:
+            if text == named[0]:
+                after.remove(text)
+    return after
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:

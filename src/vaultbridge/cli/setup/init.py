@@ -24,6 +24,7 @@ from vaultbridge.cli.setup.connect import (
     render_diff,
 )
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError, VaultNotFound
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.cli.terminal import Terminal
@@ -140,7 +141,7 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         answer = _ask("Which one? [1] ") or "1"
         if answer.isdecimal() and 1 <= int(answer) <= len(vaults):
             return vaults[int(answer) - 1]
-        place = Path(answer).expanduser()
+        place = expand_home(answer)
         if place.is_dir():
             return place.resolve()
         say(f"  Type a number from 1 to {len(vaults)}, or a folder.")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, SuggestingParser, emit, run, say
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.server.tokens import AccessToken, TokenStore
@@ -27,6 +28,7 @@ def main(argv: list[str]) -> int:
     # Options may follow the subcommand too; a default there must not undo what was given before it.
     both = SuggestingParser(add_help=False, argument_default=argparse.SUPPRESS)
     both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
+    both.add_argument("--color", choices=("auto", "always", "never"), help=argparse.SUPPRESS)
     both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     make = commands.add_parser("make", parents=[both], help="create a token and show it, once")
     make.add_argument("name", metavar="NAME", help="who or what the token is for")
@@ -51,7 +53,7 @@ def _token(args: argparse.Namespace) -> int:
     from vaultbridge.server.config.model import config_file
     from vaultbridge.server.tokens import TokenStore
 
-    file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
+    file = expand_home(str(args.config)).absolute() if args.config is not None else config_file(os.environ)
     commands = {"make": _make, "list": _list, "revoke": _revoke}
     commands[args.command](args, TokenStore(file.parent))
     return OK

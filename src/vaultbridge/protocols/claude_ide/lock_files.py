@@ -20,7 +20,13 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.errors import JSON_ERRORS
-from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
+from vaultbridge.system import (
+    expand_home,
+    is_process_alive,
+    make_private_folder,
+    read_private,
+    write_private,
+)
 
 TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
 """Where a client sends the lock's token."""
@@ -94,7 +100,7 @@ def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = Tru
 
 def _read_config_folder(environ: Mapping[str, str]) -> Path | None:
     given = environ.get("CLAUDE_CONFIG_DIR")
-    return Path(given).expanduser() / "ide" if given else None
+    return expand_home(given) / "ide" if given else None
 
 
 def _xdg(environ: Mapping[str, str], home: Path) -> list[Path]:

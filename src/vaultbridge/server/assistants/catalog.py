@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,11 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from vaultbridge.errors import EditRefused
+from vaultbridge.system import expand_home, read_file_uri
+
 Form = Literal["json", "toml", "yaml"]
-EntryKind = Literal["plain", "typed", "copilot", "opencode", "goose"]
+EntryKind = Literal["plain", "typed", "transport", "copilot", "opencode", "goose"]
 
 
 class Assistant(Struct, frozen=True, kw_only=True):
@@ -211,6 +215,7 @@ ASSISTANTS: Final = (
         title="GitHub Copilot CLI",
         base="home",
         file=".copilot/mcp-config.json",
+        folder="COPILOT_HOME",
         entry="copilot",
         then="Start copilot again; /mcp show lists it.",
         source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
@@ -245,6 +250,7 @@ ASSISTANTS: Final = (
         title="Amp",
         base="config",
         file="amp/settings.json",
+        other_name="settings.jsonc",
         key="amp.mcpServers",
         then="Start amp again.",
         source="https://ampcode.com/manual#mcp",
@@ -276,6 +282,32 @@ ASSISTANTS: Final = (
         entry="opencode",
         then="Kilo's settings, Agent Behaviour, MCP Servers shows it.",
         source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
+    ),
+    Assistant(
+        name="anythingllm",
+        title="AnythingLLM Desktop",
+        base="settings",
+        file="anythingllm-desktop/storage/plugins/anythingllm_mcp_servers.json",
+        then="Press Refresh in Settings, Agent Skills, MCP Servers.",
+        source="https://docs.anythingllm.com/mcp-compatibility/overview",
+    ),
+    Assistant(
+        name="auggie",
+        title="Augment (Auggie, command line)",
+        base="home",
+        file=".augment/settings.json",
+        entry="typed",
+        then="Start auggie again; `auggie mcp list` shows it.",
+        source="https://docs.augmentcode.com/cli/integrations",
+    ),
+    Assistant(
+        name="rovo",
+        title="Rovo Dev (command line)",
+        base="home",
+        file=".rovodev/mcp.json",
+        entry="transport",
+        then="Start Rovo Dev again; /mcp shows it.",
+        source="https://support.atlassian.com/rovo/docs/connect-to-an-mcp-server-in-rovo-dev-cli",
     ),
 )
 
@@ -337,11 +369,26 @@ def _config_folder(home: Path, environ: Mapping[str, str]) -> Path:
     return Path(given) if Path(given).is_absolute() else home / ".config"
 
 
+_REPLACED: Final = re.compile(r"\$[\w{(]|\{(?:env|file):|%[^%]+%")
+"""What some assistant takes for a variable in an argument: `$NAME`, `${NAME}`, `$(command)`, `{env:NAME}`,
+`{file:PATH}` and `%NAME%`. Most document no way to write it as it is."""
+
+
 def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """Make the entry that tells the assistant what to start. It names the command by its full path, because
-    an app that was started from a dock or a menu does not have a shell's PATH."""
+    an app that was started from a dock or a menu does not have a shell's PATH. A vault in whose path an
+    assistant could replace something is written as a `file://` address, in which nothing looks like a
+    variable; anything else of that kind is refused. Raises EditRefused."""
     command, *rest = find_own_command()
-    arguments = [*rest, "stdio", str(vault), *options]
+    place = str(vault)
+    for word in (command, *rest, *options):
+        if _REPLACED.search(word):
+            raise EditRefused(
+                f"{assistant.title} could replace a part of {word!r}, which looks like a variable.",
+                hint="Write a pattern into the configuration file instead (docs/config.md); install the"
+                " program in another folder.",
+            )
+    arguments = [*rest, "stdio", vault.as_uri() if _REPLACED.search(place) else place, *options]
     match assistant.entry:
         case "opencode":
             return {"type": "local", "command": [command, *arguments]}
@@ -350,6 +397,8 @@ def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str,
         case "goose":
             settings = {"enabled": True, "type": "stdio", "name": name, "timeout": 300}
             return {**settings, "cmd": command, "args": arguments}
+        case "transport":
+            return {"command": command, "args": arguments, "transport": "stdio"}
         case "typed":
             return {"type": "stdio", "command": command, "args": arguments}
         case "plain":
@@ -389,8 +438,7 @@ def find_entry_vault(entry: Any) -> Path | None:
     """The first vault that an entry of ours names by its place; None if it names none so."""
     words = parse_entry(entry)
     after = words[words.index("stdio") + 1 :] if "stdio" in words else []
-    # Path.expanduser raises for a user that there is not.
-    places = (Path(os.path.expanduser(word)) for word in after if not word.startswith("-"))  # noqa: PTH111
+    places = (expand_home(read_file_uri(word)) for word in after if not word.startswith("-"))
     return next((place for place in places if place.is_absolute()), None)
 
 

@@ -8,7 +8,7 @@ import tomllib
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.config_file import check_servers
+from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
 
 _HEADER: Final = re.compile(r"[ \t]*\[(\[)?[ \t]*(?P<name>[^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -99,8 +99,15 @@ def _name(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value that JSON and TOML write alike: text, whole numbers, true, false, and lists of them."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Write a value: JSON and TOML write all but tables and dates alike. Raises EditRefused."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_name(key)} = {_value(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    try:
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    except TypeError:
+        raise unsafe_edit() from None
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:

@@ -114,8 +114,11 @@ def _render(name: str, entry: dict[str, Any], indent: str, line_end: str) -> str
 
 def _value(value: Any) -> str:
     """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread; a few characters
-    that JSON allows must be escaped."""
-    text = json.dumps(value, ensure_ascii=False)
+    that JSON allows must be escaped. Raises EditRefused."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except TypeError:  # a date, which JSON does not have
+        raise unsafe_edit() from None
     return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
 from vaultbridge.review.policy import WAIT_SECONDS, Review
+from vaultbridge.system import expand_home
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
 VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
@@ -148,7 +149,7 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
     """Return the path of the configuration, which may not exist: `VAULTBRIDGE_CONFIG`, or the system's
     place."""
     if chosen := environ.get(CONFIG_VARIABLE):
-        return Path(chosen).expanduser().absolute()
+        return expand_home(chosen).absolute()
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     if platform == "win32":
         base = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
@@ -218,7 +219,7 @@ def choose_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tup
 
 def resolve_path(path: str) -> str:
     """Return the same text for all ways to write a folder. Names in Obsidian's list stay distinct."""
-    return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - pathlib does not resolve as much
+    return os.path.realpath(expand_home(path))
 
 
 def _wrong(variable: str, given: str, wanted: str) -> InvalidArgument:
