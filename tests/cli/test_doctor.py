@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,44 @@ def test_a_vault_that_is_gone_is_named(machine: Machine) -> None:
     assert "--remove --name g" in found["advice"]
 
 
+def test_without_a_vault_the_rest_is_checked(machine: Machine) -> None:
+    gone = str(machine.home / "Gone")
+    found = machine.findings("-v", gone, code=1)
+    assert found["folder"]["status"] == "bad" and "'Gone'" in found["folder"]["found"]
+    assert found["Python"]["status"] == "good" and "index" not in found
+    known = machine.home / ".config" / "obsidian" / "obsidian.json"
+    known.parent.mkdir(parents=True)
+    vaults = {"a": {"path": str(machine.vault)}, "b": {"path": str(machine.home / "cache")}}
+    known.write_text(json.dumps({"vaults": vaults}), "utf-8")
+    (machine.home / "cache").mkdir()
+    (machine.vault / ".obsidian").rename(machine.home / "elsewhere")
+    assert machine.findings(code=1)["folder"]["advice"] == "Say which one with -v NAME."
+
+
+def test_what_stands_in_the_way_of_a_bridge_is_named(machine: Machine) -> None:
+    """A vault that the configuration names and that is gone, its port taken, a lock without a process, and a
+    second program of our name."""
+    lock = machine.home / ".claude" / "ide" / "4444.lock"
+    lock.parent.mkdir(parents=True)
+    dead = {"pid": 2**30, "workspaceFolders": ["/x"], "ideName": "X", "transport": "ws", "authToken": "t"}
+    lock.write_text(json.dumps(dead), "utf-8")
+    program = machine.home / "bin" / "vaultbridge"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n", "utf-8")
+    program.chmod(0o755)
+    machine.environ["PATH"] = f"{program.parent}{os.pathsep}{machine.environ['PATH']}"
+    config = machine.home / ".config" / "vaultbridge" / "config.toml"
+    config.parent.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config.write_text(f'[server]\nport = {port}\n[[vaults]]\npath = "{machine.home}/Gone"\n', "utf-8")
+        found = machine.findings("--fix", code=1)
+    assert found[f"configured vault {machine.home}/Gone"]["status"] == "bad"
+    assert "already in use" in found["port"]["found"] and "server.port" in found["port"]["advice"]
+    assert found["locks of dead processes"]["fixed"] == "removed 1" and not lock.exists()
+    assert str(program) in found["another vaultbridge"]["found"]
+
+
 def test_a_broken_file_of_an_assistant_is_a_warning(machine: Machine) -> None:
     (machine.home / ".codex").mkdir()
     (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
@@ -135,6 +174,8 @@ def test_a_vault_that_may_only_be_read(machine: Machine) -> None:
     machine.vault.chmod(0o500)
     try:
         assert machine.findings()["permissions"]["status"] == "warning"
+        (machine.vault / "A.md").chmod(0)
+        assert machine.findings(code=1)["unreadable"]["found"] == "A.md"
     finally:
         machine.vault.chmod(0o700)
 

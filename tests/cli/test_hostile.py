@@ -7,6 +7,7 @@ Everything else calls `main` in this process, which is the same code and a hundr
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
@@ -23,7 +25,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.__main__ import main
-from vaultbridge.cli.commands import COMMANDS
+from vaultbridge.cli.commands import COMMANDS, find_command
+from vaultbridge.cli.common import ParserRequest
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample-vault"
 BOUND = 60.0
@@ -200,6 +203,21 @@ def test_an_argument_that_is_no_text_is_wrong_usage(place: Place, command: str) 
     check_error(done)
 
 
+@pytest.mark.parametrize("variable", ["VAULTBRIDGE_CACHE", "VAULTBRIDGE_CONFIG", "VAULTBRIDGE_VAULT", ""])
+def test_a_home_that_nobody_has_is_no_fault_of_ours(place: Place, variable: str, tmp_path: Path) -> None:
+    """`Path.expanduser` raises RuntimeError for it, wherever a path may begin with `~`."""
+    nobody = "~nobody-of-that-name/x"
+    place = Place(tmp_path)
+    if variable:
+        place.environ[variable] = nobody
+        done = place.call("tags", *([] if variable == "VAULTBRIDGE_VAULT" else [str(place.vault)]))
+    else:
+        done = place.call("tags", nobody)
+    check_error(done)
+    assert done.returncode == (0 if variable in ("VAULTBRIDGE_CACHE", "VAULTBRIDGE_CONFIG") else 1)
+    check_error(place.call("token", "list", "--config", nobody))
+
+
 @pytest.mark.parametrize("depth", [900, 1_100, 30_000])
 @pytest.mark.parametrize("shape", ["[", '{"a":', '[{"op":"set_property","note":"Home","name":"x","value":'])
 def test_json_that_is_nested_without_end_is_refused(place: Place, depth: int, shape: str) -> None:
@@ -356,6 +374,37 @@ def attacks(draw: st.DrawFn, commands: list[str]) -> list[str]:
 @given(words=attacks(sorted(set(LINES) - PROCESS_ONLY - {"open"})))
 def test_no_drawn_command_line_ends_in_a_traceback(place: Place, words: list[str]) -> None:
     check_attack(place.call(*[str(place.vault) if word == "V" else word for word in words]), words)
+
+
+def list_options(command: str) -> list[argparse.Action]:
+    """The options of a command that end by themselves, those of its subcommands too."""
+    request = ParserRequest()
+    module, function = find_command(command)
+    getattr(import_module(module), function)(request)
+    actions = list(request.parser._actions)
+    for action in request.parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            actions += [inner for parser in action.choices.values() for inner in parser._actions]
+    left_out = {"--help", "--watch", "--open"}
+    return [one for one in actions if one.option_strings and not left_out & set(one.option_strings)]
+
+
+ANSWERS_IN_JSON = sorted(set(LINES) - PROCESS_ONLY - {"open", "call", "completion"})
+
+
+@settings(max_examples=DRAWN, suppress_health_check=list(HealthCheck), deadline=None)
+@given(command=st.sampled_from(ANSWERS_IN_JSON), data=st.data())
+def test_any_value_of_any_option_is_answered_in_json(place: Place, command: str, data: st.DataObject) -> None:
+    """Nothing but JSON on standard output, and an error that says what would be right."""
+    action = data.draw(st.sampled_from(list_options(command)))
+    option = action.option_strings[-1]
+    words = [*line(place, command), option if action.nargs == 0 else f"{option}={data.draw(WORDS)}", "--json"]
+    done = place.call(*words)
+    check_attack(done, words)
+    answers = [json.loads(row) for row in done.stdout.splitlines()]
+    if done.returncode and command != "doctor":
+        assert {"error", "errorCode", "reason", "hint"} <= set(answers[-1]), words
+        assert done.returncode == 1 or answers[-1]["hint"], words
 
 
 @settings(max_examples=DRAWN_PROCESSES, suppress_health_check=list(HealthCheck), deadline=None)

@@ -125,7 +125,8 @@ def test_daily_creates_reads_and_names_the_note(run: Run, vault: Path) -> None:
     assert lines(run("daily", "--path")) == [name]
     answer = json.loads(run("daily", "--date", "2020-02-29", "--path", "--json").stdout)
     assert answer == {"path": "2020-02-29.md", "exists": False}
-    assert run("daily", "--date", "someday").returncode == 1
+    wrong = run("daily", "--date", "someday")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("vaultbridge: --date is 'someday'.")
 
 
 def test_set_sets_and_removes_properties(run: Run, vault: Path) -> None:
@@ -177,7 +178,8 @@ def test_tasks_are_listed_and_ticked(run: Run, vault: Path) -> None:
     assert (vault / "Inbox.md").read_text("utf-8").endswith("- [x] first\n- [ ] done\n")
     assert "- [x] write" in (vault / "Work" / "Plan.md").read_text("utf-8")
     assert run("tasks", "--tick", "Inbox").returncode == 2
-    assert run("tasks", "--due-before", "soon").returncode == 1
+    wrong = run("tasks", "--due-before", "soon")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("vaultbridge: --due-before is 'soon'.")
 
 
 def test_tags_and_properties_are_listed(run: Run) -> None:

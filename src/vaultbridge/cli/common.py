@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from vaultbridge.cli.terminal import Terminal, paged, read_width
-from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -137,11 +138,14 @@ class Parser(SuggestingParser):
             help="auto: on terminals, unless NO_COLOR is set",
         )
         self.paged = paged
+        self.needs_vault = True
         if paged:
             self.add_argument("--no-pager", action="store_true", help="print long output without a pager")
 
-    def add_vault(self) -> None:
-        """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it."""
+    def add_vault(self, *, needed: bool = True) -> None:
+        """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it. If none
+        is found, a command that does not need one gets None and `vault_problem`."""
+        self.needs_vault = needed
         self.add_argument(
             "vault",
             metavar="VAULT",
@@ -168,7 +172,7 @@ class Parser(SuggestingParser):
             if self._give_words(args, after):
                 args.vault = None
             elif option is not None:
-                self.error(f"unrecognized arguments: {args.vault}")
+                self.error(f"there are too many arguments, or two vaults: {args.vault}, and -v {option}")
         elif args.vault is None and option is None and after and after[0].nargs in (None, "+"):
             held = getattr(args, after[0].dest)
             only = held[0] if isinstance(held, list) else held
@@ -228,7 +232,7 @@ def names_vault(word: str) -> bool:
 
 def _is_vault_folder(word: str) -> bool:
     """Whether the word is a folder, written as a path or opened in Obsidian before."""
-    place = Path(word).expanduser()
+    place = expand_home(word)
     written_as_path = "/" in word or os.sep in word
     try:
         return place.is_dir() and (written_as_path or (place / ".obsidian").is_dir())
@@ -278,8 +282,14 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     try:
         if "vault_option" in args:
             args.vault_given = args.vault is not None
+            args.vault_problem = None
             if not args.vault_given:
-                args.vault = find_default_vault()
+                try:
+                    args.vault = find_default_vault()
+                except VaultbridgeError as error:
+                    if parser.needs_vault:
+                        raise
+                    args.vault_problem = error
         with paged(wanted=parser.paged and not (args.json or args.no_pager)):
             try:
                 code = command(args)
@@ -291,10 +301,15 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
             sys.stdout.flush()
         return code
     except VaultbridgeError as error:
-        report(error, as_json=args.json)
-        if not isinstance(error, InvalidArgument) or error.argument != "usage":
+        if isinstance(error, NoteNotFound) and not error.hint:
+            error.hint = "`vaultbridge search` finds notes by their words."
+        if not (isinstance(error, InvalidArgument) and _is_wrong_usage(parser, args, error)):
+            report(error, as_json=args.json)
             return FAILED
-        sys.stderr.write(f"{parser.brief_usage()}\n")
+        usage = parser.brief_usage()
+        sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n{usage}\n")
+        if args.json:
+            emit({**_describe(error), "hint": error.hint or usage})
         return USAGE
     except BrokenPipeError:
         raise  # `__main__` handles a reader that has gone
@@ -312,6 +327,23 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return 130
+
+
+_ARGUMENTS = {"sections_per_note": "matches", "matches_per_note": "matches"}
+"""Arguments of the engine that an option calls otherwise."""
+
+
+def _is_wrong_usage(parser: Parser, args: argparse.Namespace, error: InvalidArgument) -> bool:
+    """Whether the command itself was wrong: it says so, or the engine refuses the value of an option. The
+    error then calls the option what the person called it."""
+    wanted = _ARGUMENTS.get(error.argument, error.argument)
+    for action in parser._actions:
+        given = getattr(args, action.dest, action.default) != action.default
+        if action.option_strings and action.dest == wanted and given:
+            name = rf"\b{re.escape(error.argument)}\b"
+            error.message = re.sub(name, action.option_strings[-1], error.message, count=1)
+            return True
+    return error.argument == "usage"
 
 
 def report(error: VaultbridgeError, *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, find_cache, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, find_cache, parse_integer, run, say
 
 if TYPE_CHECKING:
     from vaultbridge.errors import EditRefused
@@ -138,7 +138,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--hunk",
         metavar="N",
-        type=int,
+        type=parse_integer,
         action="append",
         default=[],
         help="with --accept: only this hunk (from 1)",

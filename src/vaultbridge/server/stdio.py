@@ -30,7 +30,6 @@ from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.stdio import serve_stdio
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
 from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_vaults
-from vaultbridge.system import FILE_URI, read_file_uri
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
@@ -257,7 +256,9 @@ def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
     """Replace `$NAME` and `${NAME}`, as a shell would do, because clients start us without one. A folder with
     such a name, and a variable that is not set, stay as they are. A `file://` address has neither: `connect`
     writes it where the client itself would replace a part of the path."""
-    if text.startswith(FILE_URI):
+    if text.startswith("file://"):
+        from vaultbridge.system import read_file_uri
+
         return read_file_uri(text)
     if "$" not in text or os.path.isdir(text):
         return text

@@ -115,7 +115,11 @@ class TokenStore:
             if len(tokens) >= TOKENS:
                 raise InvalidArgument(f"There are already {TOKENS} tokens.", hint="Revoke one.")
             if any(one.name == token.name for one in tokens):
-                raise InvalidArgument(f"There is a token named {token.name!r} already.", argument="name")
+                raise InvalidArgument(
+                    f"There is a token named {token.name!r} already.",
+                    argument="name",
+                    hint="Choose another name, or revoke that one first.",
+                )
             tokens.append(token)
         return token, secret
 

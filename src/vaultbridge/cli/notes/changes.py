@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime
-from textwrap import fill
+from textwrap import fill, shorten
 
 import msgspec
 
@@ -64,20 +64,21 @@ def _edit(args: argparse.Namespace) -> int:
     operations: list[Operation] = []
     for text in args.operations:
         data = sys.stdin.buffer.read() if text == "-" else text.encode()
-        operations += parse_operations(_parse_json(data))
+        what = "Standard input" if text == "-" else f"The operation {shorten(text, 60)!r}"
+        operations += parse_operations(_parse_json(data, what))
     with open_vault(args.vault) as engine:
         show_outcome(engine.apply(operations, dry_run=args.dry_run), args)
     return OK
 
 
-def _parse_json(data: bytes) -> object:
+def _parse_json(data: bytes, what: str) -> object:
     from vaultbridge.errors import InvalidArgument
 
     try:
         return msgspec.json.decode(data)
     except JSON_ERRORS as error:
         raise InvalidArgument(
-            f"The operation is not JSON: {describe_json_error(error)}.", argument="usage"
+            f"{what} is not JSON: {describe_json_error(error)}.", argument="usage"
         ) from None
 
 

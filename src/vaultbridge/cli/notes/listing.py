@@ -50,7 +50,8 @@ def _links(args: argparse.Namespace) -> int:
     whole_vault = args.unresolved or args.orphans or args.dead_ends
     if bool(args.note) == bool(whole_vault):
         raise InvalidArgument(
-            "Name a note, or ask for --unresolved, --orphans or --dead-ends.", argument="usage"
+            "Name a note, or ask for one of --unresolved, --orphans and --dead-ends, not both.",
+            argument="usage",
         )
     with open_vault(args.vault) as engine:
         refresh(engine)

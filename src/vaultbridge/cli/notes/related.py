@@ -57,7 +57,7 @@ def _related(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
 
     if sum((bool(args.note), args.text is not None, args.vault_wide)) != 1:
-        raise InvalidArgument("Name a note, or give --text or --vault-wide.", argument="usage")
+        raise InvalidArgument("Give one of these: a note, --text, --vault-wide.", argument="usage")
     if args.limit < 1 or args.offset < 0:
         raise InvalidArgument("--limit is at least 1, and --offset at least 0.", argument="usage")
     if args.link and args.text is not None:

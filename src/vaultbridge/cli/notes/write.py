@@ -14,7 +14,7 @@ import msgspec
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, run, say, show_outcome
 from vaultbridge.cli.places import find_place
-from vaultbridge.errors import JSON_ERRORS, InvalidArgument
+from vaultbridge.errors import JSON_ERRORS, EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.limits import NOTE_READ_BYTES
 
 NEW_EXAMPLES = """\
@@ -50,7 +50,11 @@ def _new(args: argparse.Namespace) -> int:
         overwrite=args.overwrite,
     )
     with open_vault(args.vault) as engine:
-        show_outcome(engine.apply([operation], dry_run=args.dry_run), args)
+        try:
+            show_outcome(engine.apply([operation], dry_run=args.dry_run), args)
+        except EditRefused as error:
+            error.hint = error.hint.replace("Set overwrite", "Add --overwrite")
+            raise
     return OK
 
 
@@ -80,11 +84,14 @@ def main_append(argv: list[str]) -> int:
 
 def _append(args: argparse.Namespace) -> int:
     from vaultbridge.engine.operations import Append, Prepend
-    from vaultbridge.errors import InvalidArgument
 
     text = read_text(args.text)
     with open_vault(args.vault) as engine:
-        place = find_place(engine, args.place)
+        try:
+            place = find_place(engine, args.place)
+        except NoteNotFound as error:
+            error.hint = f"{error.hint} `vaultbridge new` creates a note.".lstrip()
+            raise
         if place.start:
             raise InvalidArgument(
                 "Text can be added to a note, a heading or a block, not to lines.",

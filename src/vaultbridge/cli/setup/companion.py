@@ -68,7 +68,12 @@ def main(argv: list[str]) -> int:
         "companion",
         "Manage the Obsidian plugin, which shows assistants what is open and lets you review changes.",
     )
-    parser.add_argument("action", choices=("install", "remove", "status"), help="what to do in this vault")
+    parser.add_argument(
+        "action",
+        metavar="install|status|remove",
+        choices=("install", "status", "remove"),
+        help="what to do in this vault",
+    )
     parser.add_vault()
     parser.add_argument("--enable", action="store_true", help="with install: enable it as well")
     # For the bridge itself, which knows who is connected to it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sqlite3
 import sys
 import time
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, parse_port, run, say
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import PermissionDenied, VaultbridgeError
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import Status
@@ -50,7 +51,7 @@ def main(argv: list[str]) -> int:
         " companion.",
         epilog=EPILOG,
     )
-    parser.add_vault()
+    parser.add_vault(needed=False)
     parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
     parser.add_argument("--cwd", type=Path, help="the folder Claude Code starts in (default: this one)")
     parser.add_argument("--fix", action="store_true", help="repair what can be repaired safely")
@@ -60,20 +61,34 @@ def main(argv: list[str]) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     from vaultbridge.vault.obsidian import find_vault
 
-    vault = find_vault(args.vault).resolve()
-    areas: list[tuple[str, Callable[[argparse.Namespace, Path], Iterator[Finding]]]] = [
-        ("System", _check_system),
-        ("Vault", _check_vault),
-        ("Index", _check_index),
-        ("Bridge", _check_bridge),
-        ("Assistants", _check_assistants),
-        ("Companion", _check_companion),
-    ]
+    areas: list[tuple[str, Callable[[], Iterator[Finding]]]] = [("System", _check_system)]
+    try:
+        if args.vault_problem is not None:
+            raise args.vault_problem
+        vault = find_vault(args.vault).resolve()
+        if not os.access(vault, os.R_OK | os.X_OK):
+            raise PermissionDenied(
+                f"{vault} cannot be read.",
+                hint="Give yourself access to the folder; on macOS, allow it for your terminal in System"
+                " Settings, Privacy & Security, Files and Folders.",
+            )
+    except VaultbridgeError as error:
+        # What does not depend on the vault is checked all the same.
+        missing = Finding("Vault", "folder", "bad", error.message, error.hint)
+        areas += [("Vault", lambda: iter([missing])), ("Assistants", lambda: _check_assistants(args))]
+    else:
+        areas += [
+            ("Vault", lambda: _check_vault(vault)),
+            ("Index", lambda: _check_index(args)),
+            ("Bridge", lambda: _check_bridge(args, vault)),
+            ("Assistants", lambda: _check_assistants(args)),
+            ("Companion", lambda: _check_companion(vault)),
+        ]
     worst = OK
     for title, check in areas:
         if not args.json:
             say(args.terminal.style(title, "heading"))
-        for finding in check(args, vault):
+        for finding in check():
             _show(args, finding)
             worst = FAILED if finding.status == "bad" and not finding.fixed else worst
     return worst
@@ -91,36 +106,63 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
         say(f"       -> {finding.advice}")
 
 
-def _check_system(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+def _check_system() -> Iterator[Finding]:
     from vaultbridge import __version__
     from vaultbridge.server.assistants.catalog import find_own_command
 
     running = ".".join(map(str, sys.version_info[:3]))
-    status: Status = "good" if sys.version_info >= OLDEST_PYTHON else "bad"
-    yield Finding("System", "Python", status, f"{running}, SQLite {sqlite3.sqlite_version}")
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    old = sys.version_info < OLDEST_PYTHON
     yield Finding(
-        "System", "vaultbridge", "good", f"{__version__}, started by {' '.join(find_own_command())}"
+        "System",
+        "Python",
+        "bad" if old else "good",
+        f"{running}, SQLite {sqlite3.sqlite_version}",
+        f"Install vaultbridge with Python {oldest} or newer." if old else "",
     )
+    own = find_own_command()
+    yield Finding("System", "vaultbridge", "good", f"{__version__}, started by {' '.join(own)}")
+    yield from _check_other_program(own)
     from vaultbridge.server.config.model import config_file, load_config
+    from vaultbridge.vault.obsidian import find_vault
 
     file = config_file(os.environ)
     try:
-        load_config(file)
+        config = load_config(file)
     except VaultbridgeError as error:
         yield Finding("System", "configuration", "bad", str(error), f"Correct {file}.")
     else:
         found = f"{file}" if file.is_file() else f"none ({file} would be it)"
         yield Finding("System", "configuration", "good" if file.is_file() else "unknown", found)
+        for vault in config.vaults:
+            try:
+                find_vault(vault.path)
+            except VaultbridgeError as error:
+                advice = f"Correct its path in {file}, or connect its disk."
+                yield Finding("System", f"configured vault {vault.path}", "bad", error.message, advice)
     yield _check_tokens(file.parent)
 
 
+def _check_other_program(own: list[str]) -> Iterator[Finding]:
+    """Look for a second installation: a shell would start that one, and assistants this one."""
+    import shutil
+
+    first = shutil.which("vaultbridge")
+    script = Path(own[0])  # under `uvx` it is that program, and another vaultbridge does not matter
+    if first is not None and script.stem == "vaultbridge" and Path(first).resolve() != script.resolve():
+        found = f"your shell starts {first}, which is not this one"
+        advice = "Uninstall one of the two, or put the one you want first in PATH."
+        yield Finding("System", "another vaultbridge", "warning", found, advice)
+
+
 def _check_tokens(folder: Path) -> Finding:
-    from vaultbridge.server.tokens import TokenStore
+    from vaultbridge.server.tokens import FILE_NAME, TokenStore
 
     try:
         tokens = TokenStore(folder).list_tokens()
     except VaultbridgeError as error:
-        return Finding("System", "tokens", "bad", str(error), "Make it readable only by you: chmod 600.")
+        advice = error.hint or f"Make it yours: chmod 600 {folder / FILE_NAME}"
+        return Finding("System", "tokens", "bad", error.message, advice)
     now = time.time()
     expired = [token.name for token in tokens if token.expires and token.expires < now]
     if expired:
@@ -129,7 +171,7 @@ def _check_tokens(folder: Path) -> Finding:
     return Finding("System", "tokens", "good" if tokens else "unknown", f"{len(tokens)} made")
 
 
-def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+def _check_vault(vault: Path) -> Iterator[Finding]:
     from vaultbridge.vault.paths import Root
     from vaultbridge.vault.walk import LEFT_OUT, FileEntry, Skipped, Unreadable, walk
 
@@ -152,6 +194,8 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     for found in walk(Root(vault)):
         if isinstance(found, FileEntry):
             counts[found.kind] = counts.get(found.kind, 0) + 1
+            if not os.access(vault / found.path, os.R_OK):
+                unreadable.append(found.path)
         elif isinstance(found, Skipped) and found.why in LEFT_OUT:
             skipped.append(f"{found.path} ({LEFT_OUT[found.why]})")
         elif isinstance(found, Unreadable):
@@ -161,7 +205,8 @@ def _check_vault(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
     )
     if unreadable:
-        yield Finding("Vault", "unreadable", "bad", _some(unreadable), "Correct the permissions.")
+        advice = "Give yourself read access to them; until then they are missing everywhere."
+        yield Finding("Vault", "unreadable", "bad", _some(unreadable), advice)
     if skipped:
         yield Finding(
             "Vault", "left out", "warning", _some(skipped), "Rename them to see them here and on phones."
@@ -173,7 +218,7 @@ def _some(names: list[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _check_index(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge.cli.common import find_cache, open_vault
 
     try:
@@ -248,16 +293,21 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
     if not port or (not args.port and known is not None and known.pid == 0):
         advice = "For the page, /ide and HTTP: vaultbridge serve. Assistants over stdio do not need it."
         yield Finding("Bridge", "bridge", "unknown", "no bridge is running for this vault", advice)
+        yield from _check_port()
+        yield from _check_dead_locks(args)
         return
     if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
+        # Its owner wanted it so, and has no lock file: what follows would find only that, as faults.
         yield Finding(
             "Bridge",
             "address",
-            "bad",
+            "warning",
             f"the bridge listens at {known.url}, and Claude Code's /ide connects only to ws://127.0.0.1",
-            "Start `vaultbridge serve` without --host and TLS for /ide; MCP works at any address.",
+            "Everything else works there. For /ide, start `vaultbridge serve` without --host and TLS.",
         )
-    swept = _sweep_locks() if args.fix else 0
+        yield from _check_dead_locks(args)
+        return
+    dead = list(_check_dead_locks(args)) if args.fix else []
     for check in diagnose(
         vault,
         port,
@@ -266,17 +316,48 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         working_folder=args.cwd or Path.cwd(),
     ):
         yield Finding("Bridge", check.name, check.status, check.found, check.advice)
-    if swept:
-        yield Finding("Bridge", "locks", "warning", "locks of dead processes", fixed=f"removed {swept}")
+    yield from dead
 
 
-def _sweep_locks() -> int:
+def _check_port() -> Iterator[Finding]:
+    """Check that the port that the configuration names is free for the next bridge."""
+    import socket
+
+    from vaultbridge.server.config.model import config_file, load_config
+
+    try:
+        server = load_config(config_file(os.environ)).server
+    except VaultbridgeError:
+        return  # it was said above
+    if not server.port:
+        return
+    with socket.socket() as probe:
+        # As the server does: a port that was used a moment ago is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name != "nt"))
+        try:
+            probe.bind(("127.0.0.1", server.port))
+        except OSError as error:
+            found = f"{server.port} of the configuration cannot be used: {os.strerror(error.errno or 0)}"
+            advice = "End the program that uses it, or choose another server.port (0: any that is free)."
+            yield Finding("Bridge", "port", "bad", found, advice)
+        else:
+            yield Finding("Bridge", "port", "good", f"{server.port} is free")
+
+
+def _check_dead_locks(args: argparse.Namespace) -> Iterator[Finding]:
+    """Look for lock files of processes that have ended, which mislead Claude Code; --fix removes them."""
+    from vaultbridge.protocols.claude_ide.doctor import check_dead_locks
     from vaultbridge.protocols.claude_ide.lock_files import LockFiles, scanned_folders
 
-    return len(LockFiles((), swept=scanned_folders(os.environ, Path.home())).sweep())
+    folders = scanned_folders(os.environ, Path.home())
+    check = check_dead_locks(folders)
+    if check.status == "good":
+        return
+    fixed = f"removed {len(LockFiles((), swept=folders).sweep())}" if args.fix else ""
+    yield Finding("Bridge", check.name, check.status, check.found, check.advice, fixed)
 
 
-def _check_assistants(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
     """Check each entry of ours in each assistant's file by starting what it starts."""
     from vaultbridge.server.assistants.catalog import (
         ASSISTANTS,
@@ -326,18 +407,25 @@ def _check_server(
             from vaultbridge.cli.setup.connect import plan_addition
             from vaultbridge.server.assistants.config_file import write_text
 
-            after = words[words.index("stdio") + 1 :]
-            options = tuple(word for word in after if Path(os.path.expanduser(word)) != folder)  # noqa: PTH111
-            if planned := plan_addition(assistant, file, folder, name, options):
+            if planned := plan_addition(assistant, file, folder, name):
                 write_text(file, planned[1], before=planned[0])
                 return Finding("Assistants", title, "bad", error.message, fixed="wrote today's command")
-        advice = f"Write the entry again: vaultbridge connect {assistant.name} --name {name} --replace"
-        return Finding("Assistants", title, "bad", error.message, advice)
+        return Finding("Assistants", title, "bad", error.message, _write_again(assistant, folder, name))
     found = f"starts and answers with {answer.tools} tools in {answer.seconds:.1f} s"
+    from vaultbridge import __version__
+
+    if answer.version != __version__:
+        found += f", as version {answer.version}: another installation"
+        return Finding("Assistants", title, "warning", found, f"{_write_again(assistant, folder, name)}")
     return Finding("Assistants", title, "good", found)
 
 
-def _check_companion(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
+def _write_again(assistant: Assistant, folder: Path | None, name: str) -> str:
+    where = f"-v {shlex.quote(str(folder))} " if folder is not None else ""
+    return f"Write the entry again: vaultbridge connect {assistant.name} {where}--name {name}"
+
+
+def _check_companion(vault: Path) -> Iterator[Finding]:
     from vaultbridge.cli.setup.companion import read_state
 
     try:

@@ -61,7 +61,7 @@ def diagnose(
         _listens(port),
         _only_loopback(port),
         _answers(port, next((lock.auth_token for lock in found.values()), "")),
-        _stale(folders),
+        check_dead_locks(folders),
         _only_match(folders, vault, port),
         _environment(environ),
     ]
@@ -194,14 +194,13 @@ def _upgrade(port: int, token: str) -> int:
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
 
-def _stale(folders: Sequence[Path]) -> Check:
+def check_dead_locks(folders: Sequence[Path]) -> Check:
     name = "locks of dead processes"
     dead = [file for file, lock in _all_locks(folders) if lock.is_stale]
     if dead:
         listed = ", ".join(str(file) for file in dead[:5])
-        return Check(
-            name, "warning", f"{len(dead)}: {listed}", "They are removed when `vaultbridge serve` starts."
-        )
+        advice = "`vaultbridge doctor --fix` removes them, and so does the start of `vaultbridge serve`."
+        return Check(name, "warning", f"{len(dead)}: {listed}", advice)
     return Check(name, "good", "none")
 
 
