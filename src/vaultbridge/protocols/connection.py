@@ -52,15 +52,16 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols import failures
 from vaultbridge.protocols.dialect import (
     Call,
+    CallExpired,
     Dialect,
     Handler,
     HandlerResult,
     Peer,
+    TimeLimits,
     describe_call,
     describe_outcome,
     find_error_code,
 )
-from vaultbridge.protocols.time_limits import CallExpired, TimeLimits
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient

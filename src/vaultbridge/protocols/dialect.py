@@ -12,8 +12,11 @@ a time limit, and sends what it returns:
 
 A result is any JSON value, including a bare string. To answer with an exact JSON-RPC error, raise
 `jsonrpc.messages.RpcError`; a `VaultbridgeError` becomes its application error (`failures`); anything else is
-logged with its traceback and answered with "Internal error". A handler that waits for a person calls
-`call.lift_time_limit()` first. No method names are in this module.
+logged with its traceback and answered with "Internal error". No method names are in this module.
+
+A call is cancelled when it takes too long (`TimeLimits`), except that a handler that waits for a person calls
+`call.lift_time_limit()` first. Nearly all calls end long before, so what matters is how little a limit costs
+them.
 
 It also describes calls for the log: by method and tool, never by arguments or results, which contain the text
 of notes. Names come from the peer, so only a string that looks like one is repeated.
@@ -21,6 +24,7 @@ of notes. Names come from the peer, so only a string that looks like one is repe
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -38,8 +42,6 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.protocols import failures
 
 if TYPE_CHECKING:
-    import asyncio
-
     from vaultbridge.jsonrpc.session import Session
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
@@ -178,6 +180,65 @@ class Call:
 
 Handler = Callable[[Call], Awaitable[Any]]
 NotificationHandler = Callable[[Params], None]
+
+
+class CallExpired(Exception):
+    """A call took longer than its time limit."""
+
+
+class TimeLimits:
+    """Cancels the calls of a connection that take too long, with one timer for all of them. Setting and
+    removing a timer for each call would add a tenth to the time of a short call."""
+
+    __slots__ = ("_calls", "_timer")
+
+    def __init__(self) -> None:
+        self._calls: set[Call] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def run(self, call: Call, handler: Handler, seconds: float | None) -> Any:
+        """Run the handler and return its result. Raises CallExpired when it takes longer than `seconds`,
+        unless the limit is lifted."""
+        if seconds is None:
+            return await handler(call)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        call.task, call.expires = task, loop.time() + seconds
+        if self._timer is None or call.expires < self._timer.when():
+            self._set_timer(loop, call.expires)
+        self._calls.add(call)
+        cancelled = task.cancelling()
+        try:
+            return await handler(call)
+        except asyncio.CancelledError:
+            # The task may have been cancelled for another reason as well.
+            if call.expired and task.cancelling() - 1 <= cancelled:
+                raise CallExpired from None
+            raise
+        finally:
+            self._calls.discard(call)
+            if call.expired:
+                task.uncancel()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
+        self.close()
+        self._timer = loop.call_at(when, self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time()
+        for call in self._calls:
+            if call.expires is not None and call.expires <= now and not call.expired:
+                call.expired = True
+                assert call.task is not None
+                call.task.cancel()
+        left = [call.expires for call in self._calls if call.expires is not None and not call.expired]
+        if left:
+            self._set_timer(loop, min(left))
 
 
 class HandlerResult:
