@@ -234,7 +234,9 @@ async def test_no_tool_over_http_opens_a_hidden_note_by_a_link(
         # The owner has written through the link: what the journal holds of that is hidden as well.
         await served.call("edit_note", name=way.format(e=".md"), op="append", content="zebra")
         _, secret = served.tokens.make("phone", **LIMITS[limits])
-        await hidden_from(folder, way, over_bridge(served, bearer(secret)))
+        # Both protocols ask the same provider: over Bridge v1 each kind of link meets one limit in turn.
+        if list(LINKS).index(kind) % len(LIMITS) == list(LIMITS).index(limits):
+            await hidden_from(folder, way, over_bridge(served, bearer(secret)))
         session = await initialized(served, **bearer(secret))
         await hidden_from(folder, way, over_mcp(served, session))
         await _resources_and_prompts(served, session, way)
