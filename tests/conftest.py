@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from support.files import write_vault
 
@@ -53,6 +54,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # inherits what is ignored, but no function that handles a signal.
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Hypothesis also draws the literals of every module of ours that happens to be loaded. Then the examples
+    would depend on what the tests before have imported, and on the text of unrelated modules. Looking for new
+    examples, that is welcome; there is no setting for it."""
+    if settings.get_current_profile_name() != "explore":
+        providers._get_local_constants = providers.Constants
 
 
 @pytest.hookimpl(wrapper=True)
