@@ -179,7 +179,7 @@ export const titleOf = (path: string): string => (path.split('/').at(-1) ?? path
 
 /** A line of Markdown as a person would read it aloud. */
 export const plainLine = (text: string): string =>
-  text.replace(/!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|~~|%%|`/g, '').replace(/(?<!\w)([*_])(?=\S)([^*_]*\S)\1(?!\w)/g, '$2').replace(/\s\^[\w-]+$/, '');
+  text.replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]/g, (_, target, shown) => (target ? shown : shown.replace(/#\^?/g, ' > '))).replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|~~|%%|`/g, '').replace(/(?<!\w)([*_])(?=\S)([^*_]*\S)\1(?!\w)/g, '$2').replace(/\s\^[\w-]+$/, '');
 
 /** The same for a line in pieces, of which some were found. What makes a link or emphasis may lie between two of them. */
 export function plainParts(parts: [string, boolean][]): [string, boolean][] {

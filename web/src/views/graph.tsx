@@ -190,7 +190,7 @@ function Panel(props: PanelProps): JSX.Element {
           <input id="graph-find" type="search" autocomplete="off" spellcheck={false} value={find} placeholder="Name of a note"
             onInput={(event) => setFind(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Escape' && setFind('')} />
           <div class="graph-found">
-            <p class="quiet" role="status">{!find.trim() ? 'Enter goes on' : !found.length ? 'Nothing found' : where ? `${where} of ${found.length.toLocaleString()}` : `${found.length.toLocaleString()} found`}</p>
+            <p class="quiet" role="status">{!find.trim() ? '' : !found.length ? 'Nothing found' : where ? `${where} of ${found.length.toLocaleString()}` : `${found.length.toLocaleString()} found`}</p>
             <button type="button" class="bare turned" aria-label="Previous one" disabled={!found.length} onClick={() => next(-1)}><Icon name="right" /></button>
             <button type="submit" class="bare" aria-label="Next one" disabled={!found.length}><Icon name="right" /></button>
           </div>

@@ -42,7 +42,7 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
   return (
     <div class="settings">
       <nav class="settings-nav" aria-label="Sections of the settings">
-        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={(route.path || 'vaults') === name ? 'true' : undefined}>{title}</a>)}
+        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={route.path === name ? 'true' : undefined}>{title}</a>)}
       </nav>
       <div class="settings-body">
         <h1>Settings</h1>
