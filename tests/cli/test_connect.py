@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.cli.setup.connect import main
+from vaultbridge.cli.setup.connect import main, make_server_name
 from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant, parse_entry
 from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
@@ -137,6 +137,20 @@ def test_vaults_whose_names_come_out_the_same_are_all_connected(
     while vaults:
         assert main([assistant, str(vaults.pop()), "--file", str(file), "--remove"]) == 0
         assert list_vaults() == sorted(map(str, vaults))
+
+
+@pytest.mark.parametrize("place", ["{home}/loop", "/" + "x" * 5_000, "/a\0b", "~/\ud800"])
+def test_an_entry_whose_vault_cannot_be_looked_at_stops_nothing(
+    home: Path, vault: Path, capsys: Said, place: str
+) -> None:
+    (home / "loop").symlink_to("loop")
+    name = make_server_name(vault)
+    entry = {"command": "/x/vaultbridge", "args": ["stdio", place.format(home=home)]}
+    file = home / ".cursor" / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {name: entry}}))
+    assert main([]) == 0
+    assert main(["cursor", str(vault), "--replace"]) == 0
+    assert str(vault) in file.read_text()
 
 
 def test_a_name_of_another_vault_is_refused_unless_that_one_is_gone(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.cache_folder import cache_base, vault_cache
+from vaultbridge.vault.cache_folder import CacheUnusable, cache_base, vault_cache
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,9 @@ def test_the_error_for_an_unusable_cache_names_no_machine_path(folder: Path, tmp
     with pytest.raises(EngineFailure) as caught:
         vault_cache(folder, tmp_path / "base")
     assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_link_to_itself_is_an_unusable_cache(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "base").symlink_to("base")
+    with pytest.raises(CacheUnusable):
+        vault_cache(folder, tmp_path / "base")

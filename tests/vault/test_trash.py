@@ -78,6 +78,13 @@ def test_the_data_home_may_be_elsewhere(root: Root, folder: Path, tmp_path: Path
     assert chosen.place == tmp_path / "data" / "Trash" / "files" / "x.md"
 
 
+def test_a_trash_that_links_to_itself_is_passed_over(root: Root, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "Trash").symlink_to("Trash")
+    trash = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path)}, platform="linux")
+    chosen = trash.choose(root, folder / "x.md", system=True, now=NOW)
+    assert not chosen.place.is_relative_to(tmp_path / "Trash")
+
+
 def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: Path, home: Path) -> None:
     mac = Trash({"HOME": str(home)}, platform="darwin").choose(root, folder / "x.md", system=True, now=NOW)
     assert (mac.place, mac.info_place, mac.fallback) == (home / ".Trash" / "x.md", None, "")

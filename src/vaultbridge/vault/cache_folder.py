@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.system import expand_home
+from vaultbridge.vault.beneath import real_path
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -56,7 +57,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
     digest = blake2b(os.fsencode(real), digest_size=8).hexdigest()
     readable = re.sub(r"[^\w-]+", "-", real.name).strip("-")[:40] or "vault"
     folder = base / f"{readable}-{digest}"
-    if base.resolve().is_relative_to(real):
+    if Path(real_path(base)).is_relative_to(real):
         raise EngineFailure(
             "The cache folder is inside the vault.", hint=f"Set {CACHE_VARIABLE} to a folder outside it."
         )

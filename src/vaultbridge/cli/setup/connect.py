@@ -347,7 +347,12 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
 def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     """The name under which the assistant has this vault; else one that it has for no other vault. Names of
     vaults in other alphabets come out the same, and so do two folders named Notes."""
-    from vaultbridge.server.assistants.catalog import find_entry_vault, serves_another, starts_vaultbridge
+    from vaultbridge.server.assistants.catalog import (
+        find_entry_vault,
+        is_same_place,
+        serves_another,
+        starts_vaultbridge,
+    )
     from vaultbridge.server.assistants.config_file import list_servers, read_text
 
     first = make_server_name(vault)
@@ -358,7 +363,7 @@ def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     for name, entry in known.items():
         place = find_entry_vault(entry) if starts_vaultbridge(entry) else None
         named = re.fullmatch(rf"{re.escape(first)}(-\d+)?", name)
-        if named and place is not None and place.resolve() == vault:
+        if named and place is not None and is_same_place(place, vault):
             return name
     names = [first, *(f"{first}-{number}" for number in range(2, len(known) + 2))]
     return next(name for name in names if name not in known or not serves_another(known[name], vault))

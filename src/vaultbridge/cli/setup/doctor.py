@@ -397,7 +397,7 @@ def _check_server(
     title = f"{assistant.name} {name}"
     words = parse_entry(entry)
     folder = find_entry_vault(entry)
-    if folder is not None and not folder.exists():
+    if folder is not None and not os.path.exists(folder):  # noqa: PTH110
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
         return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
     try:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.system import expand_home, read_file_uri
+from vaultbridge.vault.beneath import real_path
 
 Form = Literal["json", "toml", "yaml"]
 EntryKind = Literal["plain", "typed", "transport", "copilot", "opencode", "goose"]
@@ -427,7 +428,18 @@ def parse_entry(entry: Any) -> list[str]:
         command, arguments = command.get("path"), command.get("args")
     words: list[Any] = [*command] if isinstance(command, list) else [command]
     words += arguments if isinstance(arguments, list) else []
-    return words if words and words[0] and all(isinstance(word, str) for word in words) else []
+    return words if words and words[0] and all(map(_can_be_passed, words)) else []
+
+
+def _can_be_passed(word: Any) -> bool:
+    """Whether a program can be started with this word: the system knows neither NUL nor half a character."""
+    if not isinstance(word, str) or "\0" in word:
+        return False
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def starts_vaultbridge(entry: Any) -> bool:
@@ -445,7 +457,12 @@ def find_entry_vault(entry: Any) -> Path | None:
 def serves_another(entry: Any, vault: Path) -> bool:
     """Whether an entry of ours is for another vault, one that is still there."""
     place = find_entry_vault(entry)
-    return place is not None and place.is_dir() and place.resolve() != vault.resolve()
+    # Path.is_dir raises for a path that is too long, and Path.resolve for a link that leads to itself.
+    return place is not None and os.path.isdir(place) and not is_same_place(place, vault)  # noqa: PTH112
+
+
+def is_same_place(one: Path, other: Path) -> bool:
+    return real_path(one) == real_path(other)
 
 
 def find_own_command() -> list[str]:

@@ -61,7 +61,8 @@ class Trash(Struct, frozen=True):
         if self.platform == "win32":
             return _fall_back(local, place, taken, "the recycle bin of Windows cannot be used")
         home = self._home_trash()
-        if _same_device(home, place):
+        # What is still a link after following them leads to itself.
+        if not home.is_symlink() and _same_device(home, place):
             if self.platform == "darwin":
                 return TrashFolder(_free(home, place.name, taken))
             return _with_info(home, place, str(place), now, taken)
@@ -79,10 +80,11 @@ class Trash(Struct, frozen=True):
     def _home_trash(self) -> Path:
         home = Path(self.environ.get("HOME") or Path.home())
         if self.platform == "darwin":
-            return (home / ".Trash").resolve()
+            return Path(beneath.real_path(home / ".Trash"))
         given = self.environ.get("XDG_DATA_HOME", "")
         # People may link such folders to another place: links are followed, once.
-        return ((Path(given) if Path(given).is_absolute() else home / ".local" / "share") / "Trash").resolve()
+        data = Path(given) if Path(given).is_absolute() else home / ".local" / "share"
+        return Path(beneath.real_path(data / "Trash"))
 
 
 def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> TrashFolder:
