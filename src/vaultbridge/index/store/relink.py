@@ -22,11 +22,10 @@ from vaultbridge.markdown.model import Note
 _PLAIN_WIKI: Final = re.compile(r"(!?\[\[)(\w(?:[\w ().,/&'+-]*\w)?)((?:#|\\?\|)[^\[\]\r\n]*)?\]\]")
 """A link to a plain target: what is before the target, the target, and what follows it."""
 
-_BLANK_LINE: Final = ("\n\n", "\n\r\n", "\r\r")
-
-_MAY_GO_ON: Final = ("](", "<")
-"""These, before a link in the same paragraph, may begin a Markdown link or a tag that ends inside the target
-or after it. Whether they do depends on blanks, quotes and parentheses, which a target may contain."""
+_BLANK_LINE_OR_MARK: Final = re.compile(r"\n\r?\n|\r\r|(\]\(|<)")
+"""The end of a paragraph, or a mark. A mark before a link in the same paragraph may begin a Markdown link or
+a tag that ends inside the target or after it. Whether it does depends on blanks, quotes and parentheses,
+which a target may contain."""
 
 _HEADINGS, _LINKS, _TASKS, _CALLOUTS, _FOOTNOTES, _FIELDS, _PROBLEMS = 2, 4, 5, 7, 8, 9, 10
 """Places in `decode_parts`."""
@@ -100,11 +99,15 @@ def _is_text_stored(parts: list[Any], replaced: _Replaced) -> bool:
 
 
 def _may_be_inside(before: str, replaced: _Replaced) -> bool:
+    marked = False
+    looked = 0
     for link, _ in replaced:
-        end = link[_START]
-        start = max(before.rfind(blank, 0, end) for blank in _BLANK_LINE)
-        if any(before.find(mark, max(0, start), end) >= 0 for mark in _MAY_GO_ON):
+        # Each part of the text once: a note may have a hundred thousand links.
+        for found in _BLANK_LINE_OR_MARK.finditer(before, looked, link[_START]):
+            marked = found[1] is not None
+        if marked:
             return True
+        looked = link[_START]
     return False
 
 
