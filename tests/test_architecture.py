@@ -15,9 +15,9 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 
 ORDER = [
-    "errors", "limits", "system", "activity", "markdown", "json_text", "canvas", "links", "vault", "index",
-    "embeddings", "bases", "engine", "review", "editor", "tools", "jsonrpc", "client", "protocols", "web",
-    "plugins", "server", "api", "cli", "__main__",
+    "errors", "limits", "system", "cancellation", "activity", "markdown", "json_text", "canvas", "links",
+    "vault", "index", "embeddings", "bases", "engine", "review", "editor", "tools", "jsonrpc", "client",
+    "protocols", "web", "plugins", "server", "api", "cli", "__main__",
 ]  # fmt: skip
 """A part may import itself and what stands before it."""
 

@@ -14,11 +14,12 @@ import pytest
 from support.vault import WITHOUT_LEADING, isolated_environ, sample_vault, small_vault, vault_wire
 from support.wire import BOUND, EVERY_VERSION, MODERN, Wire
 from vaultbridge.engine import Engine
+from vaultbridge.index.query import regex
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.vault import provider as vault_provider
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
-from vaultbridge.protocols.mcp.vault.workers import THREADS
+from vaultbridge.protocols.mcp.vault.workers import THREADS, Workers
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import Catalog
@@ -351,3 +352,26 @@ async def test_a_vault_that_is_slow_to_close_is_left_without_a_warning(
             await wire.text("read_note", name="A")
     said = {record.levelname for record in caplog.records if "did not close in time" in record.message}
     assert said == {"DEBUG"}
+
+
+async def test_a_cancelled_search_frees_its_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a single thread, a search that went on would keep every later call waiting."""
+    monkeypatch.setattr(vault_provider, "Workers", lambda threads=1: Workers(threads, most=threads))
+    monkeypatch.setattr(regex, "REGEX_SECONDS", 10 * BOUND)
+    began = threading.Event()
+    start_child = regex.subprocess.Popen
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        child = start_child(*arguments, **options)
+        began.set()
+        return child
+
+    vault = small_vault(tmp_path, {"A.md": "x" * 200})
+    async with vault_wire(tmp_path, vault) as wire:
+        assert "A.md" in await wire.text("search", query="file:A")
+        monkeypatch.setattr(regex.subprocess, "Popen", start)
+        search = {"name": "obsidian_search", "arguments": {"query": "/(x+x+)+y/"}}
+        id_ = await wire.start("tools/call", search)
+        assert await asyncio.to_thread(began.wait, BOUND)
+        await wire.notify("notifications/cancelled", requestId=id_)
+        assert "A.md" in await wire.text("search", query="file:A")

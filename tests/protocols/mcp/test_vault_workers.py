@@ -6,9 +6,12 @@ import asyncio
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from vaultbridge.errors import TimedOut
+from vaultbridge.index.store.database import Index
 from vaultbridge.protocols.mcp.vault.workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
 
 BOUND = 60.0
@@ -231,3 +234,58 @@ async def test_every_second_long_job_is_of_the_cheapest_kind() -> None:
         await asyncio.gather(first, *jobs)
     assert order == ["a word", "a pattern", "a word", "b pattern", "a word", "c pattern"]
     workers.close()
+
+
+ENDLESS = """WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+SELECT max(n) FROM numbers"""
+
+
+async def test_a_query_that_nobody_waits_for_ends(tmp_path: Path) -> None:
+    index = Index.open(tmp_path)
+    workers = Workers(1, most=1)
+    running = threading.Event()
+    ended: list[Exception] = []
+
+    def query() -> None:
+        try:
+            with index.reading() as db:
+                running.set()
+                db.execute(ENDLESS).fetchall()
+        except Exception as error:
+            ended.append(error)
+            raise
+
+    waiting = asyncio.ensure_future(workers.run(query, cancellable=True))
+    assert await asyncio.to_thread(running.wait, BOUND)
+    waiting.cancel()
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: index.status().state, cancellable=True) == "empty"
+    assert [type(error) for error in ended] == [TimedOut]
+    workers.close()
+    index.close()
+
+
+@pytest.mark.parametrize("cancellable", [True, False])
+async def test_a_cancelled_job_starts_no_further_query_unless_it_changes_something(
+    tmp_path: Path, *, cancellable: bool
+) -> None:
+    index = Index.open(tmp_path)
+    workers = Workers(1, most=1)
+    gate = Gate()
+    went_on = threading.Event()
+
+    def query() -> None:
+        gate()
+        index.status()
+        went_on.set()
+
+    waiting = asyncio.ensure_future(workers.run(query, cancellable=cancellable))
+    await begun(gate)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await workers.run(lambda: None)
+    assert went_on.is_set() is not cancellable
+    workers.close()
+    index.close()

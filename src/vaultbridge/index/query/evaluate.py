@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vaultbridge.cancellation import current_cancellation
 from vaultbridge.index.query.match import (
     match_texts,
     name_matches,
@@ -75,6 +76,7 @@ class Evaluation:
     def __init__(self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher) -> None:
         self.db = db
         self.patterns = patterns
+        self._cancellation = current_cancellation()
         self.paths = index.paths(db)
         # A first build collects the dictionary only at its end; until then the texts are searched.
         self.terms = index.terms if read_status(db).complete else None
@@ -151,12 +153,14 @@ class Evaluation:
 
     def texts(self, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
         for marks, part in split_for_sql(ids):
+            self._cancellation.check()
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
     def _encoded_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Yields texts in UTF-8, as they are stored: decoding thousands of texts takes longer than searching
         them."""
         for marks, part in split_for_sql(ids):
+            self._cancellation.check()
             yield from self.db.execute(
                 f"SELECT id, CAST(text AS BLOB) FROM texts WHERE id IN ({marks})", part
             )

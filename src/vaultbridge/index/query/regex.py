@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import BinaryIO, Final, TypeVar
 
+from vaultbridge.cancellation import current_cancellation
 from vaultbridge.errors import EngineFailure, InvalidQuery, TimedOut
 
 _Item = TypeVar("_Item")
@@ -160,8 +161,9 @@ def _property(name: str, *, negated: bool, in_set: bool) -> str:
 class PatternMatcher:
     """The patterns of one search. Use it as a context: leaving it ends the child."""
 
-    def __init__(self, *, seconds: float = REGEX_SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self, *, seconds: float | None = None) -> None:
+        self._seconds = REGEX_SECONDS if seconds is None else seconds
+        self._cancellation = current_cancellation()
         self._child: subprocess.Popen[bytes] | None = None
         self._timer: threading.Timer | None = None
         self._expired = threading.Event()
@@ -195,9 +197,11 @@ class PatternMatcher:
         # Written from a second thread: the answer may begin before the child has read everything.
         sender = threading.Thread(target=_send, args=(child.stdin, b"".join(pieces)), daemon=True)
         sender.start()
-        head = child.stdout.read(4)
-        data = child.stdout.read(int.from_bytes(head, "big")) if len(head) == 4 else b""
-        sender.join()
+        with self._cancellation.calling(child.kill):
+            head = child.stdout.read(4)
+            data = child.stdout.read(int.from_bytes(head, "big")) if len(head) == 4 else b""
+            sender.join()
+        self._cancellation.check()
         if len(head) < 4 or len(data) < int.from_bytes(head, "big"):
             if self._expired.is_set():
                 raise TimedOut(

@@ -26,6 +26,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
 from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.index.store import schema
 from vaultbridge.links.resolve import FileTable
@@ -86,6 +87,10 @@ class Terms:
                 at = words.find(needle, end)
         return found
 
+
+CHECKED_STEPS: Final = 50_000
+"""After how many instructions SQLite asks whether somebody still waits for the answer: a few ms of work. Each
+time it has to wait for the interpreter lock, so it should not ask more often."""
 
 IDLE_READERS: Final = 4
 """Idle reading connections that stay open: as many as queries run at once, at about 1 MiB each."""
@@ -154,16 +159,24 @@ class Index:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A reading connection in a transaction: every query in the block sees the same state."""
+        """A reading connection in a transaction: every query in the block sees the same state. Raises
+        TimedOut when the caller has stopped waiting for the answer."""
+        cancellation = current_cancellation()
+        cancellation.check()
         db = self._take_reader()
         try:
+            asked = None if cancellation is NEVER_CANCELLED else cancellation.is_requested
+            db.set_progress_handler(asked, CHECKED_STEPS)
             db.execute("BEGIN")
             yield db
             db.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             db.close()
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+                cancellation.check()
             raise self._translate_error(error) from error
         except BaseException:
+            db.set_progress_handler(None, 0)
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             self._release_reader(db)

@@ -170,8 +170,12 @@ class ToolCalls:
                 return answer, None
             return answer, self._apps.describe(answer, gate, context.principal)
 
+        loaded = self._find()
+        cancellable = loaded is not None and not loaded.catalog.may_change(name)
         kind = self._kind(name, arguments)
-        answer = await self._workers.run(call, kind=kind, caller=context.principal or actor)
+        answer = await self._workers.run(
+            call, kind=kind, caller=context.principal or actor, cancellable=cancellable
+        )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
             raise answer

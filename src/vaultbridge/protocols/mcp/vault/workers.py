@@ -7,8 +7,9 @@ behind searches. Within a lane callers take turns; among long jobs every second 
 computes least, so that a search for a word does not queue behind patterns, or the other way round.
 
 A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
-that has is abandoned: it ends on its own while another thread takes its place, so that a stuck file system
-cannot use up the threads. All threads are daemons: the process does not wait for them at its end.
+that has is abandoned: another thread takes its place, so that a stuck file system cannot use up the threads.
+An abandoned job ends on its own, and soon if it may be cancelled (`vaultbridge.cancellation`). All threads
+are daemons: the process does not wait for them at its end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
+
+from vaultbridge.cancellation import Cancellation, make_cancellable
 
 THREADS: Final = 4
 """Jobs that run at once. The engine waits for disks and locks, not for processors: more threads would only
@@ -52,12 +55,21 @@ T = TypeVar("T")
 
 
 class _Job(Generic[T]):
-    __slots__ = ("abandoned", "begun", "future", "kind", "long", "work")
+    __slots__ = ("abandoned", "begun", "cancellation", "future", "kind", "long", "work")
 
-    def __init__(self, work: Callable[[], T], future: asyncio.Future[T], kind: str, *, long: bool) -> None:
+    def __init__(
+        self,
+        work: Callable[[], T],
+        future: asyncio.Future[T],
+        kind: str,
+        cancellation: Cancellation | None,
+        *,
+        long: bool,
+    ) -> None:
         self.work = work
         self.future = future
         self.kind = kind
+        self.cancellation = cancellation
         self.long = long
         self.begun = False
         self.abandoned = False
@@ -128,16 +140,22 @@ class Workers:
         self._scheduled = False
         self._closed = False
 
-    async def run(self, work: Callable[[], T], *, kind: str = "", caller: str = "") -> T:
+    async def run(
+        self, work: Callable[[], T], *, kind: str = "", caller: str = "", cancellable: bool = False
+    ) -> T:
         """Run `work` in a thread; returns or raises what it does. Jobs of one `kind` take about the same
-        time; jobs of one `caller` do not delay those of another."""
+        time; jobs of one `caller` do not delay those of another. Work that is `cancellable`, because it
+        changes nothing, ends soon after its caller has stopped waiting."""
         if self._closed:
             raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
         # The work runs in a copy of the caller's context, so that what it reads and changes is recorded for
         # that call.
-        work = partial(copy_context().run, work)
-        job = _Job(work, future, kind, long=self._computing.get(kind, 0.0) > LONG_SECONDS)
+        context = copy_context()
+        cancellation = make_cancellable(context) if cancellable else None
+        work = partial(context.run, work)
+        long = self._computing.get(kind, 0.0) > LONG_SECONDS
+        job = _Job(work, future, kind, cancellation, long=long)
         with self._lock:
             (self._long if job.long else self._short).add(caller, job)
             if self._working == self._long_working and self._waiting():
@@ -150,6 +168,8 @@ class Workers:
             return await future
         except asyncio.CancelledError:
             self._abandon(job)
+            if job.cancellation is not None:
+                job.cancellation.request()
             raise
         finally:
             # The future refers to the error, its traceback to this frame, and this frame to the future. That

@@ -1,0 +1,73 @@
+"""Ends work that nobody waits for any longer.
+
+Whoever runs work for a caller (`protocols.mcp.vault.workers`) runs it in the context of a `Cancellation`, and
+requests it when the caller gives up. The index asks it while SQLite computes and between the steps of a
+query, and the process that matches patterns is killed. Only work that changes nothing may run in such a
+context: a change must not end halfway.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from typing import Final
+
+from vaultbridge.errors import TimedOut
+
+
+class Cancellation:
+    """Any thread may request it. It is never withdrawn."""
+
+    __slots__ = ("_hooks", "_lock", "_requested")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hooks: list[Callable[[], object]] = []
+        self._requested = False
+
+    def request(self) -> None:
+        with self._lock:
+            self._requested = True
+            for hook in self._hooks:
+                hook()
+
+    def is_requested(self) -> bool:
+        return self._requested
+
+    def check(self) -> None:
+        """Raises TimedOut when it has been requested. Nobody sees the error."""
+        if self._requested:
+            raise TimedOut("Nobody waits for this answer any longer.")
+
+    @contextmanager
+    def calling(self, hook: Callable[[], object]) -> Iterator[None]:
+        """In this block a request calls `hook`, which must neither wait nor raise: once, from the thread that
+        requests it, or at once when it has been requested already."""
+        with self._lock:
+            self._hooks.append(hook)
+            if self._requested:
+                hook()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hooks.remove(hook)
+
+
+_current: ContextVar[Cancellation] = ContextVar("cancellation")
+
+NEVER_CANCELLED: Final = Cancellation()
+"""Of work that no caller can cancel: a command, the index's own threads, a change."""
+
+
+def current_cancellation() -> Cancellation:
+    return _current.get(NEVER_CANCELLED)
+
+
+def make_cancellable(context: Context) -> Cancellation:
+    """Makes the work that will run in this context cancellable."""
+    cancellation = Cancellation()
+    context.run(_current.set, cancellation)
+    return cancellation
