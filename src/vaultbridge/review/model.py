@@ -84,7 +84,7 @@ class ProposalBody(Struct, frozen=True):
     """What a decision needs. It is dropped when the proposal is decided: the journal has the content then."""
 
     operations: bytes
-    """The operations, encoded by `decide.encode_operations`."""
+    """The operations, encoded by `rebase.encode_operations`."""
     scope: tuple[ScopePart, ...]
     original: ProposalVersion
     """What was asked for; every later version is made from it."""

@@ -183,7 +183,7 @@ class IdeService:
 
 
 class HubAccess:
-    """Tells the tools, which run in threads, what people have open (`tools.base.tool.EditorPort`). For a
+    """Shows the tools, which run in threads, what people have open (`tools.base.tool.EditorAccess`). For a
     vault without a hub, it reads the app's workspace file."""
 
     def __init__(self) -> None:

@@ -83,7 +83,7 @@ class StdioWatch:
 
 
 class StdioVaults:
-    """The folders of a stdio process's vaults, and their pauses. Implements `activity.clients.Gate`."""
+    """The folders of a stdio process's vaults, and their pauses. Implements `activity.clients.PauseGate`."""
 
     def __init__(self, texts: Sequence[str], environ: Mapping[str, str]) -> None:
         self._texts = texts
