@@ -244,6 +244,7 @@ def test_files_that_are_nested_without_end_are_refused(place: Place) -> None:
         done = place.run(*args)
         check_error(done)
         assert done.returncode == (2 if args[0] == "call" else 1), (args, done)
+        assert b"--config.toml" not in done.stderr and b"--deep" not in done.stderr
 
 
 def test_a_vault_whose_files_are_nested_without_end_is_still_served(tmp_path: Path) -> None:

@@ -340,9 +340,11 @@ def _is_wrong_usage(parser: Parser, args: argparse.Namespace, error: InvalidArgu
     for action in parser._actions:
         given = getattr(args, action.dest, action.default) != action.default
         if action.option_strings and action.dest == wanted and given:
-            name = rf"\b{re.escape(error.argument)}\b"
-            error.message = re.sub(name, action.option_strings[-1], error.message, count=1)
-            return True
+            # A sentence about the value itself begins with its name; one about a file that it names does not.
+            named = re.match(rf"(?:The )?{re.escape(error.argument)} ", error.message)
+            if named is not None:
+                error.message = f"{action.option_strings[-1]} {error.message[named.end() :]}"
+                return True
     return error.argument == "usage"
 
 
