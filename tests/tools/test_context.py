@@ -46,7 +46,7 @@ PLAN = {
     "Plan.md": "---\ntags: [work]\n---\n# Plan\n\nThe harvest begins in May.\n\n"
     "## Tools\n\nFor the harvest, two scythes from [[Shed]].\n",
     "Shed.md": "# Shed\n\nThe key hangs behind the door.\n",
-    "Copy of Plan.md": "# Plan\n\nThe harvest begins in May.\n",
+    "Copy of Plan.md": "# Plan\n\nThe harvest begins in May.\n\n## Rest\n\n" + "Something else. " * 20,
     "Weather.md": "Rain in May, says the harvest calendar of [[Shed]] and [[Shed|the shed]].\n",
     "Far.md": "Nothing of it.\n",
 }
