@@ -1,15 +1,16 @@
 """Combines several views of the notes that were read into one rank. Pure: no I/O.
 
 Each view scores every note in its own way: by the words themselves and by all their forms, both weighted by
-field (BM25F); by the best section; by how rare the words are (close to the cosine of tf-idf); by how close
-together they are; and, in a vault of several languages, by whether the note is in the language of the
-question. Each view's scores are divided by its best score for this question, so that none outweighs the
-others by its scale, and the weighted results are added. `benchmarks/retrieval_bench.py` measures how much
-each contributes."""
+field (BM25F); by the best section together with the name of its note; by how rare the words are (close to the
+cosine of tf-idf); by how close together they are; and, in a vault of several languages, by whether the note
+is in the language of the question. Each view's scores are divided by its best score for this question, so
+that none outweighs the others by its scale, and the weighted results are added.
+`benchmarks/retrieval_bench.py` measures how much each contributes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import log
 from typing import Final
 
@@ -32,12 +33,12 @@ FIELD_WEIGHTS: Final = {
 around links in other notes that lead to this one."""
 
 VIEW_WEIGHTS: Final = {
-    "words": 1.0,
+    "words": 0.5,
     "forms": 1.0,
     "language": 1.0,
-    "section": 0.7,
-    "rare words": 0.5,
-    "closeness": 0.3,
+    "section": 1.0,
+    "rare words": 0.25,
+    "closeness": 0.6,
 }
 
 EXTRA_WEIGHT: Final = 1.0
@@ -52,8 +53,10 @@ RARITY: Final = 1.5
 RARITY_LENGTH: Final = 0.4
 """The exponents of a word's rarity and of a note's length in the view of rare words."""
 
-NEAR_CHARS: Final = 40
-"""Two words are close together when there are no more characters than this between their beginnings."""
+NEAR_CHARS: Final = 100
+HALF_NEAR_CHARS: Final = 20
+"""Two words are close together when there are no more characters than the first number between their
+beginnings, and count half at the second."""
 
 EXACT: Final = {"name": 20.0, "alias": 10.0}
 """More than all views together can give: a note whose name or alias is the question comes first."""
@@ -86,14 +89,11 @@ class Views:
         self._average = average_length
         self._section_average = 1.0
         self._links: dict[int, ConceptCounts] = {}
+        self._overlaps = [len(one.unit.written) if one.unit.is_gram else 0 for one in concepts]
 
     def add_link_context(self, id_: int, counts: ConceptCounts) -> None:
         """Add the counts from the text around links to a note."""
-        held = self._links.setdefault(id_, {})
-        for place, count in counts.items():
-            total = held.setdefault(place, ConceptCount())
-            total.words += count.words
-            total.forms += count.forms
+        _add_counts(self._links.setdefault(id_, {}), counts)
 
     def fuse(
         self,
@@ -155,25 +155,44 @@ class Views:
         )
 
     def score_section(self, note: NoteFeatures, section: SectionFeatures) -> float:
-        """Returns how well a section matches, by the words and by their forms."""
+        """Returns how well a section matches, by the words and by their forms. The name of the note belongs
+        to each of its sections, which rarely repeat it."""
         if not section.counts:
             return 0.0
         share = SECTION_LENGTH_SHARE
         length = SATURATION * (1 - share + share * section.length / self._section_average)
+        counts = section.counts
+        if "name" in note.fields:
+            counts = {}
+            _add_counts(counts, section.counts)
+            _add_counts(counts, note.fields["name"])
         score = 0.0
-        for place, count in section.counts.items():
+        for place, count in counts.items():
             gain = self._concepts[place].idf * (SATURATION + 1)
             score += gain * (count.words / (count.words + length) + count.forms / (count.forms + length))
         return score
 
     def _measure_closeness(self, note: NoteFeatures) -> float:
-        """Scores how many different words of the question are close together. A pair counts as much as the
-        more common of its two words."""
+        """Scores how many different words of the question are close together in the text or in the name. A
+        pair counts as much as the more common of its two words. Overlapping pieces are parts of one word."""
         best: dict[tuple[int, int], float] = {}
         last_at, last = -1, -1
         for at, place in note.places:
-            if last >= 0 and place != last and at - last_at <= NEAR_CHARS:
+            distance = at - last_at
+            if last >= 0 and place != last and self._overlaps[last] <= distance <= NEAR_CHARS:
                 pair = (min(last, place), max(last, place))
-                best[pair] = min(self._concepts[last].idf, self._concepts[place].idf)
+                best[pair] = max(best.get(pair, 0.0), 1 / (1 + distance / HALF_NEAR_CHARS))
             last_at, last = at, place
-        return sum(best.values())
+        if "name" in note.fields:
+            best |= dict.fromkeys(combinations(sorted(note.fields["name"]), 2), 1.0)
+        return sum(
+            near * min(self._concepts[one].idf, self._concepts[other].idf)
+            for (one, other), near in best.items()
+        )
+
+
+def _add_counts(to: ConceptCounts, counts: ConceptCounts) -> None:
+    for place, count in counts.items():
+        total = to.setdefault(place, ConceptCount())
+        total.words += count.words
+        total.forms += count.forms
