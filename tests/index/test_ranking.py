@@ -135,6 +135,23 @@ def test_a_question_in_another_language_finds_common_words(
     assert page.with_all_words == 0, "a translation is not the word"
 
 
+def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -> None:
+    """A word is translated into the language of the notes that one sees, whatever the others are in."""
+    english = {f"{name}.md": ENGLISH + "Make a backup." for name in "ABC"}
+    german = {f"German/{name}.md": GERMAN + "Ein Ordner." for name in "ABCDEFGHI"}
+    vault = make_vault({**english, **german})
+
+    def ask(question: str, *, in_german: bool) -> list[str]:
+        return paths(
+            rank(vault.index, question, visible=lambda path: path.startswith("German/") == in_german)
+        )
+
+    assert paths(rank(vault.index, "怎么备份")) == [], "most notes are in German"
+    assert ask("怎么备份", in_german=False) == list(english)
+    assert ask("dossier", in_german=True) == list(german)
+    assert ask("dossier", in_german=False) == []
+
+
 @pytest.mark.parametrize(
     "question", ["wie kann ich meine Dateien löschen", "löschen", "怎么删除", "comment supprimer"]
 )
@@ -232,6 +249,32 @@ def test_words_of_hidden_notes_do_not_change_a_question(make_vault: Make, seed: 
 def test_short_words_first_letters_and_numbers_are_taken_as_typed(make_vault: Make, question: str) -> None:
     vault = make_vault({"A.md": "night cut 1986 moths", "B.md": "Nothing."})
     assert paths(rank(vault.index, question)) == []
+
+
+def test_words_next_to_each_other_rank_above_words_further_apart(make_vault: Make) -> None:
+    vault = make_vault(
+        {
+            "A.md": "A red thing, seen below a kite, and more.",
+            "B.md": "A thing seen below, a red kite, and more.",
+        }
+    )
+    assert paths(rank(vault.index, "red kite")) == ["B.md", "A.md"]
+
+
+def test_overlapping_pieces_of_one_word_are_not_close_words(make_vault: Make) -> None:
+    vault = make_vault({"A.md": "新建文件夹。", "B.md": "文件和木夹。"})
+    page = rank(vault.index, "文件夹", explain=True)
+    assert paths(page)[0] == "A.md"
+    assert "closeness" not in page.notes[0].views
+    assert "closeness" in rank(vault.index, "文件 木夹", explain=True).notes[0].views
+
+
+def test_the_name_of_a_note_belongs_to_each_of_its_sections(make_vault: Make) -> None:
+    text = "# Why\nIt pays.\n# Schedule\nEach night at two.\n"
+    vault = make_vault({"Backups.md": text, "Patrols.md": text})
+    first, second = rank(vault.index, "what is the schedule of the backups", explain=True).notes
+    assert (first.path, first.sections[0].heading) == ("Backups.md", "Schedule")
+    assert first.views["section"] > 1.5 * second.views["section"]
 
 
 def test_a_note_in_the_language_of_the_question_comes_first(make_vault: Make) -> None:

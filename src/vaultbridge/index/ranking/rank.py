@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import FoldedText, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.query.match import split_lines
@@ -28,6 +30,7 @@ from vaultbridge.index.ranking.lookup import (
     shorten,
 )
 from vaultbridge.index.ranking.passages import (
+    LANGUAGE_CHARS,
     NoteFeatures,
     PassageReader,
     SectionFeatures,
@@ -154,9 +157,9 @@ class _Ranking:
         self.paths = index.paths(db)
         self.searchable = index.searchable(db)
         count = max(1, len(self.searchable))
-        usual = find_language(index, db)
-        question = read_question(self.text, usual)
         sees = None if visible is None else lambda id_: visible(self.paths.get(id_, ""))
+        usual = find_language(index, db, sees)
+        question = read_question(self.text, usual)
         vocabulary = Vocabulary(index, db, sees)
         short, self.left_out = shorten(vocabulary, question)
         self.shortened = short is not question
@@ -372,18 +375,53 @@ FORGOTTEN_CHANGE: Final = 0.5
 """By what share the number of notes must change before the vault's language is detected again. An edit does
 not change it, and detecting it takes some milliseconds."""
 
+JUDGED_NOTES: Final = 60
+TRIED_NOTES: Final = 2000
+"""How many visible notes tell the language of a vault of which some are hidden, and how many notes are looked
+at to find those."""
 
-def find_language(index: Index, db: sqlite3.Connection) -> str:
-    """Returns the language of most notes, "" when none stands out."""
+KNOWN_LANGUAGES: Final = 16
+"""The most callers with different notes to see whose language is remembered."""
+
+
+def find_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None) -> str:
+    """Returns the language of most notes, "" when none stands out. Hidden notes have no say in it: their
+    language would show in how a question is read."""
+    if sees is not None:
+        return _find_visible_language(index, db, sees)
     count = len(index.searchable(db))
     known = index.language
     if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
         return known[1]
-    shares = {
-        language: sum(count_notes(db, word) for word in words) / len(words) / max(1, count)
-        for language, words in MARKERS.items()
-    }
-    best = max(shares, key=lambda language: shares[language])
-    language = best if shares[best] >= COMMON_SHARE else ""
+    language = _choose_commonest(lambda word: count_notes(db, word), count)
     index.language = (count, language)
     return language
+
+
+def _find_visible_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bool]) -> str:
+    ids = sorted(index.searchable(db))
+    # Spread over the vault, since notes of one folder are often in one language.
+    step = max(1, len(ids) // TRIED_NOTES)
+    tried = [id_ for start in range(JUDGED_NOTES) for id_ in ids[start * step :: JUDGED_NOTES * step]]
+    judged = tuple(islice(filter(sees, tried[:TRIED_NOTES]), JUDGED_NOTES))
+    language = index.visible_languages.get(judged)
+    if language is None:
+        if len(index.visible_languages) >= KNOWN_LANGUAGES:
+            index.visible_languages.clear()
+        holders = Counter(word for id_ in judged for word in _read_first_words(db, id_))
+        language = _choose_commonest(holders.__getitem__, len(judged))
+        index.visible_languages[judged] = language
+    return language
+
+
+def _read_first_words(db: sqlite3.Connection, id_: int) -> set[str]:
+    row = db.execute("SELECT substr(text, 1, ?) FROM texts WHERE id = ?", (LANGUAGE_CHARS, id_)).fetchone()
+    return set(WORD.findall(separate_words(row[0]))) if row else set()
+
+
+def _choose_commonest(count: Callable[[str], int], notes: int) -> str:
+    shares = {
+        language: sum(map(count, words)) / len(words) / max(1, notes) for language, words in MARKERS.items()
+    }
+    best = max(shares, key=lambda language: shares[language])
+    return best if shares[best] >= COMMON_SHARE else ""

@@ -128,6 +128,8 @@ class Index:
         self.terms = Terms()
         self.language: tuple[int, str] | None = None
         """The language of most notes, and how many notes there were when it was found: see `ranking.rank`."""
+        self.visible_languages: dict[tuple[int, ...], str] = {}
+        """The language for callers who do not see all notes, by the ids of some that they see."""
         self.forms: tuple[int, dict[tuple[str, str, str, int], list[str]]] | None = None
         """Forms of words that were looked up, with the generation they belong to: see `ranking.lookup`."""
         self._idle: list[sqlite3.Connection] = []
@@ -379,6 +381,7 @@ class Index:
             self._times = None
             self._sizes = None
             self.language = None
+            self.visible_languages.clear()
             self.forms = None
             self.terms = Terms()
         for db in idle:
