@@ -28,7 +28,8 @@ FILE_URI: Final = "file://"
 
 
 def read_file_uri(text: str) -> str:
-    """The path in a `file://` address; any other text as it is."""
+    """The path in a `file://` address; any other text as it is, and so is an address with NUL, which no path
+    has."""
     if not text.startswith(FILE_URI):
         return text
     if os.name == "nt":
@@ -37,7 +38,8 @@ def read_file_uri(text: str) -> str:
         return url2pathname(text.removeprefix("file:"))
     from urllib.parse import unquote_to_bytes
 
-    return os.fsdecode(unquote_to_bytes(text.removeprefix(FILE_URI)))
+    path = unquote_to_bytes(text.removeprefix(FILE_URI))
+    return text if b"\0" in path else os.fsdecode(path)
 
 
 def is_process_alive(pid: int) -> bool:

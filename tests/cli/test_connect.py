@@ -139,7 +139,7 @@ def test_vaults_whose_names_come_out_the_same_are_all_connected(
         assert list_vaults() == sorted(map(str, vaults))
 
 
-@pytest.mark.parametrize("place", ["{home}/loop", "/" + "x" * 5_000, "/a\0b", "~/\ud800"])
+@pytest.mark.parametrize("place", ["{home}/loop", "/" + "x" * 5_000, "/a\0b", "~/\ud800", "file:///a%00b"])
 def test_an_entry_whose_vault_cannot_be_looked_at_stops_nothing(
     home: Path, vault: Path, capsys: Said, place: str
 ) -> None:
