@@ -195,6 +195,20 @@ async def test_a_note_that_would_be_deleted_or_moved_is_shown_and_decided_as_a_w
     assert (vault / "Moved.md").exists()
 
 
+async def test_the_number_of_a_change_that_is_written_late_appears_by_itself(
+    app: Obsidian, client: Client, vault: Path
+) -> None:
+    asked = await propose(client, vault, NOTE, TEXT + "more\n")
+    await app.until("cards", "it.length")
+    await app.do("press", note=NOTE, button="Accept")
+    assert (await decision(client, asked))[0] == "FILE_SAVED"
+    await app.do("panel", name="decided")
+    [row] = await app.until("decided", "it.length === 1 && it[0].includes('accepted')")
+    assert "change" not in row and "Undo" not in row
+    (vault / NOTE).write_text(TEXT + "more\n", "utf-8")
+    await app.until("decided", "it[0].includes('change 1') && it[0].includes('Undo')")
+
+
 async def test_an_accepted_change_is_undone_from_its_notice(
     app: Obsidian, server: Served, vault: Path
 ) -> None:

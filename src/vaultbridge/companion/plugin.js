@@ -282,7 +282,11 @@ class Companion extends obsidian.Plugin {
   /** @param {string} id @param {string} status @param {string} text */
   #over(id, status, text = status) {
     const proposal = this.proposals.get(id);
-    if (!proposal) return;
+    if (!proposal) {
+      // It was closed before, and the assistant has written the note since: now the change has a number.
+      this.#reviews().forEach((view) => view.refresh());
+      return;
+    }
     this.proposals.delete(id);
     this.#notices.get(id)?.hide();
     this.#notices.delete(id);

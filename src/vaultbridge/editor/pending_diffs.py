@@ -55,12 +55,12 @@ machine takes longer, and nobody waits for it after a rejection in the terminal.
 SOON_SECONDS: Final = 0.5
 """How long a front end waits to learn the number of a change that is certain to be written."""
 
-RECORD_SECONDS: Final = 10.0
+RECORD_SECONDS: Final = 30.0
 """How long the note is watched for a text that was accepted, to record it as the client's: a machine may be
 busy, and a later save is somebody else's."""
 
 REREAD_SECONDS: Final = 0.1
-"""The time between two reads of the note: a hundred reads at most."""
+"""The time between two reads of the note: three hundred reads at most."""
 
 SHOWN_KEPT: Final = 4
 """How many older states of a diff are remembered: a person may decide on what was shown a moment ago."""
