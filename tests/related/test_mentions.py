@@ -126,3 +126,9 @@ def test_no_text_breaks_it(text: str, at: int) -> None:
         for one in places:
             linked = f"{whole[: one.start]}[[name]]{whole[one.end :]}"
             assert any(link.raw == "[[name]]" and link.start == one.start for link in parse(linked).links)
+
+
+def test_footnotes_that_never_end_are_passed_over_once() -> None:
+    """To look for the end of each would take as many steps as their number squared: minutes."""
+    text = "Plan " + "[^" * 100_000
+    assert list(find_mentions(text, parse(text), lambda key: ["P.md"] if key == "plan" else ())) == ["P.md"]

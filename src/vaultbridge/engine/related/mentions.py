@@ -46,7 +46,7 @@ _ADDRESS: Final = re.compile(
     r"[a-z][a-z0-9+.-]{1,20}://[^\s<>\"]+|\bwww\.[^\s<>\"]+|[^\s<>\"@]{1,64}@[^\s<>\"@]+\.[a-z]{2,}",
     re.IGNORECASE,
 )
-_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE: Final = re.compile(r"\[\^[^\[\]\s]+\]")
 _EXTERNAL: Final = re.compile(
     r"!?\[(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\]){0,500}\](?:\([^()\r\n]{0,2000}(?:\([^()\r\n]*\)[^()\r\n]*)*\)|\[[^\]\r\n]*\])"
     r"|^[ ]{0,3}\[[^\]\r\n]+\]:[^\r\n]*",
