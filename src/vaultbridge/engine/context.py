@@ -46,9 +46,16 @@ MORE_NOTES: Final = 160
 SECTIONS: Final = 4
 """How many sections of one note."""
 
-PASSAGE_CHARS: Final = 600
-"""A paragraph: with a third less, one fact in ten that a question asks for is cut off. There are so few
-passages that each gets this much of its section; what room is left makes them longer."""
+PASSAGE_CHARS: Final = 700
+"""A long paragraph. The best passages get this much of their sections first, the others what they need to be
+understood; what room is left makes all of them longer."""
+
+SHORT_PASSAGE_CHARS: Final = 450
+"""A short paragraph: there are as many passages as have room for this much."""
+
+FAVOUR: Final = 3
+"""The power of a passage's weight in sharing out the room: half of a paragraph often lacks the fact that was
+asked for, so the best passages must be whole."""
 
 RELEVANT: Final = 0.2
 WEAK: Final = 0.08
@@ -252,7 +259,7 @@ def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list
 def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple[_Candidate, Span]]:
     """A passage that repeats another makes room for the next."""
     chosen: list[_Candidate] = []
-    most = max(1, room // PASSAGE_CHARS)
+    most = max(1, room // SHORT_PASSAGE_CHARS)
     for candidate in sorted(candidates, key=lambda one: -one.weight):
         # Compared before it is cut: two copies of a section may be cut at different places.
         if len(chosen) < most and not said.repeats(candidate.text[slice(*candidate.span)]):
@@ -263,8 +270,10 @@ def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple
     room -= sum(map(_head_chars, chosen))
     weights = [one.weight for one in chosen]
     needs = [one.span[1] - one.span[0] for one in chosen]
-    # The place with the words of each first: more passages say more than longer ones.
-    least = share_room([min(need, PASSAGE_CHARS) for need in needs], weights, max(0, room))
+    # The best passages whole, and the place with the words of each other one, before any is made longer.
+    least = share_room(
+        [min(need, PASSAGE_CHARS) for need in needs], [one**FAVOUR for one in weights], max(0, room)
+    )
     rest = [need - share for need, share in zip(needs, least, strict=True)]
     more = share_room(rest, weights, max(0, room - sum(least)))
     return [
