@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import signal
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.wire import BOUND
 from vaultbridge.errors import InvalidQuery, TimedOut
 from vaultbridge.index.query.regex import REGEX_CHARS, SPANS_PER_TEXT, PatternMatcher, compile_pattern
 
@@ -87,3 +95,40 @@ def test_texts_larger_than_a_pipe_buffer_are_matched() -> None:
 def test_a_pattern_that_backtracks_forever_is_stopped() -> None:
     with PatternMatcher(seconds=0.2) as patterns, pytest.raises(TimedOut):
         patterns.spans(compile_pattern("(a+)+$", ignore_case=True), ["a" * 60 + "b"])
+
+
+_ASKS_FOREVER = """
+import re, sys
+from vaultbridge.index.query.regex import PatternMatcher
+with PatternMatcher(seconds=float(sys.argv[1])) as matcher:
+    matcher.spans(re.compile("(a+)+$"), ["a" * 60 + "!"])
+"""
+
+
+def _busy_child_of(parent: subprocess.Popen[bytes]) -> int:
+    """The child process that has computed for a while, or 0 if the parent has ended."""
+    while parent.poll() is None:
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = file.read_text("latin-1").rpartition(")")[2].split()
+                if int(fields[1]) == parent.pid and int(fields[11]) >= 10:
+                    return int(file.parent.name)
+    return 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_a_pattern_ends_when_the_process_that_asked_for_it_was_killed() -> None:
+    """Its own time limit dies with it."""
+    # On a very busy machine the parent may see the end of its limit before the child has computed much.
+    for seconds in (1.0, 8.0, 30.0):
+        parent = subprocess.Popen([sys.executable, "-c", _ASKS_FOREVER, str(seconds)], stderr=DEVNULL)
+        if child := _busy_child_of(parent):
+            break
+    ended = os.pidfd_open(child)
+    try:
+        parent.kill()
+        parent.wait()
+        assert select.select([ended], [], [], BOUND)[0], "it computes for ever"
+    finally:
+        signal.pidfd_send_signal(ended, signal.SIGKILL)
+        os.close(ended)

@@ -37,8 +37,12 @@ faster."""
 SPANS_PER_TEXT: Final = 64
 """The most matches returned for one text: more than is ever shown."""
 
+ORPHAN_SECONDS: Final = 1.0
+"""How much longer than its search the child may run, if the process that would kill it was killed itself."""
+
 _CHILD: Final = """
-import re, struct, sys
+import faulthandler, re, struct, sys
+faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True)
 source, sink = sys.stdin.buffer, sys.stdout.buffer
 known = {}
 while len(head := source.read(12)) == 12:
@@ -214,7 +218,7 @@ class PatternMatcher:
     def _start_child(self) -> subprocess.Popen[bytes]:
         if self._child is None:
             self._child = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _CHILD],
+                [sys.executable, "-I", "-S", "-c", _CHILD, str(self._seconds + ORPHAN_SECONDS)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
