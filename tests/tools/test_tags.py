@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from support.tools import Small
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.index.totals import TAG_LEVELS
 from vaultbridge.vault.scope import Scope
 
 FILES = {
@@ -95,3 +96,10 @@ def test_hidden_notes_have_no_tags(small: Small) -> None:
     assert harness.rows("tags", action="notes", tag="work")[:-1] == ["A.md"]
     harness.data("edit_note", op="rename_tag", name="", tag="work", to="job")
     assert harness.read("B.md") == FILES["B.md"]
+
+
+def test_a_tag_of_many_thousand_levels_is_counted_with_some_of_its_parents(small: Small) -> None:
+    """All of them, each with all above it, would take gigabytes."""
+    vault = small({"A.md": "#" + "a/" * 50_000 + "b #c"})
+    assert vault.text("tags", limit=500).endswith(f"(tags: {TAG_LEVELS + 2})")
+    assert "A.md" in vault.text("tags", action="notes", tag="a/a")

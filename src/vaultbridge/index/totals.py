@@ -29,6 +29,10 @@ from vaultbridge.links.resolve import folder_of, name_key
 from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath
 
+TAG_LEVELS: Final = 100
+"""The most parents of one tag that are counted. Nobody nests ten; ten thousand would take gigabytes, because
+each is stored with all above it."""
+
 FILE: Final = "file"
 FOLDER: Final = "folder"
 TAG: Final = "tag"
@@ -115,9 +119,10 @@ def count_tags(
     for key, file, name, count in _rows(db, "key, file, name, count FROM tags", "file", only, order="key"):
         if file in hidden:
             continue
-        at = 0
+        at = level = 0
         while at >= 0:
-            at = key.find("/", at + 1)
+            level += 1
+            at = key.find("/", at + 1) if level <= TAG_LEVELS else -1
             part = key if at < 0 else key[:at]
             # Folding changes the length of a few rare letters; then the key serves as the name.
             spelling = name[: len(part)] if len(name) == len(key) else part
