@@ -237,6 +237,20 @@ def test_a_closed_vault_says_so(vault: Path) -> None:
     assert "late" not in (vault / "A.md").read_text("utf-8")
 
 
+def test_what_cannot_be_meant_is_a_wrong_argument(vault: Path) -> None:
+    with vaultbridge.open(vault) as notes:
+        for use in (
+            lambda: notes.undo("newest"),
+            lambda: notes.undo(2**70),
+            lambda: notes.undo(-(2**70)),
+            lambda: notes.read("half \ud800"),
+            lambda: notes.links("\udcff"),
+            lambda: notes.history("\udcff"),
+        ):
+            with pytest.raises(InvalidArgument):
+                use()
+
+
 def test_errors_are_public_and_speak_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import vaultbridge; print(vaultbridge.errors.NoteNotFound.code)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

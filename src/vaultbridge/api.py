@@ -422,7 +422,12 @@ class Vault:
 
     def undo(self, change: int | str | None = None, *, force: bool = False) -> None:
         """Undo one change as a whole; by default the newest that has not been undone."""
-        number = int(change) if change is not None else self._opened.history.newest_to_undo()
+        try:
+            number = self._opened.history.newest_to_undo() if change is None else int(change)
+        except ValueError as error:
+            raise InvalidArgument(
+                f"{change!r} is not the number of a change.", argument="change", hint="history() lists them."
+            ) from error
         self._opened.undo(number, force=force)
 
     def close(self) -> None:

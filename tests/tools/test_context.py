@@ -52,6 +52,14 @@ PLAN = {
 }
 
 
+def test_words_that_only_a_canvas_has_are_left_to_search(small: Small) -> None:
+    card = '{"id":"a","type":"text","text":"harvest","x":0,"y":0,"width":9,"height":9}'
+    harness = small({"Board.canvas": f'{{"nodes":[{card}],"edges":[]}}'})
+    answer = harness.text("context", question="harvest")
+    assert answer == "(nothing to quote; search lists what has the words)"
+    assert "Board.canvas" in harness.text("search", query="harvest")
+
+
 def test_passages_come_with_their_place_links_and_what_was_left(small: Small) -> None:
     *rows, ending = small(PLAN).rows("context", question="When is the harvest?")
     assert rows == [

@@ -405,6 +405,8 @@ def _render_ending(found: Gathered) -> str:
     if not found.notes:
         return "(no note has any of the words)"
     shown = len({passage.path for passage in found.passages})
+    if not shown:
+        return "(nothing to quote; search lists what has the words)"
     if shown == found.notes:
         return f"(notes: {shown})"
     return f"({shown} of {found.notes} notes; search lists the others)"

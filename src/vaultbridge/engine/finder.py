@@ -17,6 +17,7 @@ from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import AmbiguousName, EngineFailure, InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault import beneath
 from vaultbridge.vault.cloud import icloud_placeholder
 from vaultbridge.vault.paths import Root, VaultPath, Visible, vault_path
@@ -56,6 +57,12 @@ class Finder:
         if len(name) > PATH_CHARS:
             raise InvalidArgument(
                 f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
+            )
+        if replace_surrogates(name) != name:
+            raise InvalidArgument(
+                f"The name {replace_surrogates(name)!r} contains half of a character.",
+                argument="name",
+                hint="Give it in valid Unicode.",
             )
         found = self.find_exact(name)
         if found is not None:

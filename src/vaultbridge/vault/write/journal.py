@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure, InvalidArgument
-from vaultbridge.limits import MIB
+from vaultbridge.limits import LARGEST_INTEGER, MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.read import content_hash
@@ -275,7 +275,7 @@ class Journal:
 
     def entry(self, number: int) -> JournalEntry:
         """Raises `InvalidArgument` for an id that is unknown or was deleted for its age."""
-        found = self._select("id = ?", (number,))
+        found = self._select("id = ?", (number,)) if abs(number) <= LARGEST_INTEGER else []
         if not found:
             raise InvalidArgument(f"The journal has no change {number}.", argument="id", paths=())
         return found[0]
