@@ -6,9 +6,9 @@ READY := $(VENV)/.ready
 RUN_VENV := .venv-run
 RUN_READY := $(RUN_VENV)/.ready
 SAMPLE := examples/sample-vault
-# Two for each core, and at least six: much of the time a test waits for a process, a browser or the clock, and four
-# workers left two cores idle for a third of the time.
-TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print(max(6, (os.cpu_count() or 2) * 2))')
+# Two for each core: much of the time a test waits for a process, a browser or the clock. With three the suite is no faster,
+# because its processes then take all of the processor time.
+TEST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 2)')
 
 WEB_READY := web/node_modules/.ready
 

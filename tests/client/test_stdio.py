@@ -169,7 +169,7 @@ async def test_a_close_that_is_cancelled_leaves_no_server_behind(tmp_path: Path)
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
-    await until(lambda: not is_running(process))
+    assert not is_running(process), "it was waited for"
     assert user.closed == 1
 
 

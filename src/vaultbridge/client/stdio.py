@@ -159,8 +159,12 @@ class StdioTransport(Callbacks):
         tasks = [task for task in (self._reading, self._logging) if task is not None and task is not me]
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=EXIT_SECONDS)
+        # A process that was killed because the caller could not wait for it has to be reaped all the same.
+        exits = [asyncio.create_task(self._process.wait())] if self._process is not None else []
+        if tasks or exits:
+            await asyncio.wait([*tasks, *exits], timeout=EXIT_SECONDS)
+        for exit_ in exits:
+            exit_.cancel()
         for answer in self._requests.fail_all(why):
             await self._deliver(answer)
         if self._life.state is State.DISCONNECTING:
