@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import sys
 from pathlib import Path
@@ -127,7 +126,7 @@ PRIVATE_FILE_BYTES: Final = 65_536
 
 def write_private(path: Path, data: bytes) -> None:
     """Replaces the file with `data`, mode 0600, in one step. Raises OSError and leaves nothing behind."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

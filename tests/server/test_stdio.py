@@ -194,7 +194,7 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
     code = (
         "import sys\n"
         "from vaultbridge.cli.stdio import parse_arguments\n"
-        "from vaultbridge.server import stdio\n"
+        "from vaultbridge.server import stdio, stdio_live\n"
         "from vaultbridge.server.logs import start_logging\n"
         "plan = stdio.make_plan(stdio.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
         "stdio.make_server(plan, {})\n"

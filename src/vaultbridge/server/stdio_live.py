@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
-from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,6 +131,7 @@ class StdioLive:
         from pathlib import Path
 
         from vaultbridge.server.vault_choice import list_obsidian_vaults
+        from vaultbridge.system import expand_home
         from vaultbridge.vault.obsidian import find_vault
 
         texts: Sequence[str] = [one.text for one in self._plan.vaults.values()]
