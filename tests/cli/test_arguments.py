@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.__main__ import main
 from vaultbridge.cli.commands import COMMANDS
-from vaultbridge.cli.common import SuggestingParser
+from vaultbridge.cli.parser import SuggestingParser
 from vaultbridge.cli.setup.completion import find_parser
 
 BY_HAND = {"stdio", "bridge"}

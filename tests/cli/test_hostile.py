@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.__main__ import main
 from vaultbridge.cli.commands import COMMANDS, find_command
-from vaultbridge.cli.common import ParserRequest
+from vaultbridge.cli.parser import ParserRequest
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample-vault"
 BOUND = 60.0

@@ -11,7 +11,7 @@ import pytest
 from support.index import Vault
 from support.scripts import drawn_words
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.ranking import forms, lookup
+from vaultbridge.index.ranking import candidates, forms
 from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
 from vaultbridge.index.ranking.rank import RankedPage, rank
@@ -440,9 +440,9 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
 ) -> None:
     """With the limit lowered to what a test can write: names and headings first, then notes with all words,
     and a caller who may see only the last note still finds it."""
-    monkeypatch.setattr(lookup, "MANY_NOTES", 4)
+    monkeypatch.setattr(candidates, "MANY_NOTES", 4)
     monkeypatch.setattr(rank_module, "MANY_NOTES", 4)
-    monkeypatch.setattr(lookup, "FEW_NOTES", 2)
+    monkeypatch.setattr(candidates, "FEW_NOTES", 2)
     files: dict[str, str | bytes] = {f"{number:02}.md": "granite" for number in range(12)}
     files |= {f"{number:02}.md": "granite and quartz" for number in range(12, 24)}
     vault = make_vault({**files, "Granite.md": "A stone.", "99.md": "quartz\n# Granite\n"})
@@ -457,7 +457,7 @@ def test_words_in_very_many_notes_rank_by_names_and_headings(
 def test_notes_are_found_by_a_synonym_that_most_of_them_contain(
     make_vault: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookup, "MANY_NOTES", 3)
+    monkeypatch.setattr(candidates, "MANY_NOTES", 3)
     vault = make_vault({f"{number}.md": "The image of a house is here." for number in range(5)})
     assert len(paths(rank(vault.index, "a picture of it"))) == 5
 

@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     try:
         return _serve(read_options(argv, os.environ), os.environ.get("OBSIDIAN_MCP_API_KEY", ""))
     except InvalidArgument as error:
-        from vaultbridge.cli.common import to_one_line
+        from vaultbridge.cli.terminal import to_one_line
 
         usage = "usage: vaultbridge bridge [options]; `vaultbridge bridge --help` explains them"
         sys.stderr.write(f"vaultbridge bridge: {to_one_line(str(error))}\n{usage}\n")
@@ -78,7 +78,7 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
 
 
 def _explain_unknown(name: str) -> InvalidArgument:
-    from vaultbridge.cli.common import suggest_option
+    from vaultbridge.cli.parser import suggest_option
 
     suggestion = suggest_option(name, ("--url", "--timeout", "--plain-http", "--verbose"))
     return InvalidArgument(f"There is no option {name[:60]!r}. {suggestion}".rstrip())

@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.cli.common import SuggestingParser, to_one_line
+from vaultbridge.cli.parser import SuggestingParser
+from vaultbridge.cli.terminal import to_one_line
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message, encode
 from vaultbridge.client.plugins import IDE, open_target

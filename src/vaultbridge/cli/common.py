@@ -1,5 +1,5 @@
-"""What the commands share: arguments, the vault, output for people and programs, exit codes, the running
-bridge."""
+"""What the commands share: running one, the vault, output for people and programs, exit codes, the running
+bridge. `cli.parser` parses their arguments."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vaultbridge.cli.terminal import Terminal, paged, read_width
+from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
+from vaultbridge.cli.terminal import Terminal, paged, read_width, to_one_line
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
-from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -25,244 +25,10 @@ if TYPE_CHECKING:
 
 OK = 0
 FAILED = 1
-USAGE = 2
 
 BAR_CHARS = 30
 SHORTEST_BAR = 5
 """A progress bar's length, and the least that still shows progress."""
-
-ERROR_CHARS = 1000
-"""The longest error that is shown: nobody reads more, and an argument may be as long as a book."""
-
-LARGEST_NUMBER = 2**63 - 1
-"""SQLite's largest integer: nobody has more notes, lines or changes."""
-
-_PLAIN_WORD = "\0"
-"""Put before the words that follow `--`: no real argument contains it, and argparse then takes none of them
-for an option. argparse's own handling of `--` is lost if options may be anywhere."""
-
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-
-
-class UsageExit(SystemExit):
-    """Wrong usage. The person has been informed; the error is for programs."""
-
-    def __init__(self, error: InvalidArgument) -> None:
-        super().__init__(USAGE)
-        self.error = error
-
-
-class SuggestingParser(argparse.ArgumentParser):
-    """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
-    accepts options and other arguments in any order. Options are written in full: an abbreviation would
-    become another option, or a mistake, with the next version that has one more."""
-
-    _given: Sequence[str] = ()
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "allow_abbrev": False})
-
-    def error(self, message: str) -> NoReturn:
-        options = self._options()
-        suggestion = ""
-        # A missing argument is reported first, and a mistyped option is often the reason for it.
-        for word in (*message.split(), *self._given):
-            name = word.partition("=")[0].rstrip(":,")
-            if name.startswith("--") and name not in options:
-                suggestion = suggest_option(name, options)
-                break
-        if not suggestion and any(self._is_unknown(word) for word in self._given):
-            suggestion = "Put an argument that begins with - after --."
-        text = f"{to_one_line(message.replace(_PLAIN_WORD, '')).rstrip('.')}."
-        usage = self.brief_usage()
-        self._print_message(f"{self.prog}: {f'{text} {suggestion}'.rstrip()}\n{usage}\n", sys.stderr)
-        raise UsageExit(InvalidArgument(text, argument="usage", hint=suggestion or usage))
-
-    def _is_unknown(self, word: str) -> bool:
-        """Whether a word looks like a short option that there is not."""
-        return word[:1] == "-" != word and word[:2] not in {"--", *self._option_string_actions}
-
-    def brief_usage(self) -> str:
-        """How the command is written, in one line: its arguments, without the list of options."""
-        words = []
-        for action in self._actions:
-            if not action.option_strings and action.help != argparse.SUPPRESS:
-                name = str(action.metavar or action.dest)
-                forms = {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}
-                words.append(forms.get(str(action.nargs), name))
-        return f"usage: {' '.join([self.prog, *words])} [options]; `{self.prog} --help` explains them"
-
-    def parse(self, argv: list[str]) -> argparse.Namespace:
-        """Parse arguments with options anywhere between the others, as people write them."""
-        end = argv.index("--") if "--" in argv else len(argv)
-        self._given = argv[:end]
-        argv = [*argv[:end], *(_PLAIN_WORD + word for word in argv[end + 1 :])]
-        if any(action.nargs == argparse.PARSER for action in self._actions):
-            return self.parse_args(argv)  # `token make …`: the inner parser takes the rest
-        return self.parse_intermixed_args(argv)
-
-    def _get_value(self, action: argparse.Action, arg_string: Any) -> Any:
-        if isinstance(arg_string, str) and action.nargs != argparse.PARSER:
-            arg_string = arg_string.removeprefix(_PLAIN_WORD)
-        return super()._get_value(action, arg_string)
-
-    def destinations(self) -> set[str]:
-        return {action.dest for action in self._actions}
-
-    def _options(self) -> set[str]:
-        """List the options, including those of subcommands (`token make`): argparse reports theirs here."""
-        options = set(self._option_string_actions)
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for parser in action.choices.values():
-                    options.update(parser._option_string_actions)
-        return options
-
-
-class Parser(SuggestingParser):
-    """A command's parser: exit code 2 for wrong usage, `--json` and `--color` on every command, a pager where
-    output may be long."""
-
-    def __init__(self, command: str, description: str, *, epilog: str = "", paged: bool = False) -> None:
-        super().__init__(
-            prog=f"vaultbridge {command}",
-            description=description,
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
-        self.add_argument(
-            "--color",
-            choices=("auto", "always", "never"),
-            default="auto",
-            help="auto: on terminals, unless NO_COLOR is set",
-        )
-        self.paged = paged
-        self.needs_vault = True
-        if paged:
-            self.add_argument("--no-pager", action="store_true", help="print long output without a pager")
-
-    def add_vault(self, *, needed: bool = True) -> None:
-        """Let the vault be named first, by `-v`, or not at all: `server.vault_choice` then finds it. If none
-        is found, a command that does not need one gets None and `vault_problem`."""
-        self.needs_vault = needed
-        self.add_argument(
-            "vault",
-            metavar="VAULT",
-            nargs="?",
-            help="a vault's folder, or its name in Obsidian; by default the one you are in, or the only one",
-        )
-        self.add_argument(
-            "-v", "--vault", dest="vault_option", metavar="VAULT", help="the same, as an option"
-        )
-
-    def parse(self, argv: list[str]) -> argparse.Namespace:
-        args = super().parse(argv)
-        if "vault_option" in args:
-            self._place_vault(args)
-        return args
-
-    def _place_vault(self, args: argparse.Namespace) -> None:
-        """argparse gives the first word to VAULT, unless others need it. When that word is not a vault, or
-        `-v` names the vault, every word belongs to the argument before the one that has it."""
-        positional = [action for action in self._actions if not action.option_strings]
-        after = positional[[action.dest for action in positional].index("vault") + 1 :]
-        option = args.vault_option
-        if args.vault is not None and (option is not None or not names_vault(args.vault)):
-            if self._give_words(args, after):
-                args.vault = None
-            elif option is not None:
-                self.error(f"there are too many arguments, or two vaults: {args.vault}, and -v {option}")
-        elif args.vault is None and option is None and after and after[0].nargs in (None, "+"):
-            held = getattr(args, after[0].dest)
-            only = held[0] if isinstance(held, list) else held
-            if _is_vault_folder(only):  # `search ~/Notes`: the vault is there, the query is missing
-                self.error(f"the following arguments are required: {after[0].metavar}")
-        if option is not None:
-            args.vault = option
-
-    def _give_words(self, args: argparse.Namespace, after: list[argparse.Action]) -> bool:
-        """Assign all the words again, including VAULT's; returns whether every word has a place."""
-        words = [args.vault]
-        for action in after:
-            held = getattr(args, action.dest)
-            words += held if isinstance(held, list) else [held] if held != action.default else []
-        takes_rest = any(action.nargs in ("+", "*") for action in after)
-        if len(words) > len(after) and not takes_rest:
-            return False
-        for action in after:
-            if action.nargs in ("+", "*"):
-                setattr(args, action.dest, [self._convert(action, word) for word in words])
-                words = []
-            elif words:
-                setattr(args, action.dest, self._convert(action, words.pop(0)))
-        return True
-
-    def _convert(self, action: argparse.Action, word: Any) -> Any:
-        try:
-            return self._get_value(action, word)
-        except argparse.ArgumentError as error:
-            self.error(str(error))
-
-
-def suggest_option(name: str, options: Collection[str]) -> str:
-    """Ask whether another option was meant: those that the name abbreviates, else the closest one."""
-    meant = sorted(option for option in options if len(name) > len("--") and option.startswith(name))
-    if not meant:
-        from difflib import get_close_matches
-
-        meant = get_close_matches(name, options, n=1)
-    return f"Did you mean {' or '.join(meant)}?" if meant else ""
-
-
-def names_vault(word: str) -> bool:
-    """Whether a first word is meant as the vault: it reads like a folder, is one, or Obsidian knows it.
-
-    A pattern (`/a.*b/`) also begins with a slash; a folder that ends with one must exist to count."""
-    if word in (".", "..") or word.startswith(("~", "./", "../")):
-        return True
-    if Path(word).is_absolute() and not word.endswith("/"):
-        return True
-    if _is_vault_folder(word):
-        return True
-    from vaultbridge.vault.obsidian import list_known_vaults
-
-    return any(word in (vault.id, vault.name) for vault in list_known_vaults(os.environ))
-
-
-def _is_vault_folder(word: str) -> bool:
-    """Whether the word is a folder, written as a path or opened in Obsidian before."""
-    place = expand_home(word)
-    written_as_path = "/" in word or os.sep in word
-    try:
-        return place.is_dir() and (written_as_path or (place / ".obsidian").is_dir())
-    except (OSError, ValueError):
-        return False
-
-
-def parse_integer(text: str) -> int:
-    """Parse an integer that SQLite can store; for argparse."""
-    number = int(text)
-    if abs(number) > LARGEST_NUMBER:
-        raise argparse.ArgumentTypeError(f"{text[:40]} is too large a number")
-    return number
-
-
-def parse_port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError("a port is 0 to 65535")
-    return port
-
-
-parse_integer.__name__ = parse_port.__name__ = "number"  # argparse says it: "invalid number value"
-
-
-class ParserRequest(list[str]):
-    """Given to a command's `main` instead of arguments, it gets the command's parser, and nothing is run.
-    Shell completion and the manual page are made from the parsers."""
-
-    parser: SuggestingParser
 
 
 def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace], int]) -> int:
@@ -357,12 +123,6 @@ def report(error: VaultbridgeError, *, as_json: bool) -> None:
 def _describe(error: VaultbridgeError) -> dict[str, Any]:
     fields = {"error": error.message, "errorCode": error.code, "reason": error.reason, "hint": error.hint}
     return {**fields, **error.details}
-
-
-def to_one_line(text: str) -> str:
-    """Make an error printable: a name in it may contain line breaks or control sequences."""
-    shown = _CONTROL_CHARACTERS.sub(lambda found: " " if found[0].isspace() else ascii(found[0])[1:-1], text)
-    return shown if len(shown) <= ERROR_CHARS else f"{shown[: ERROR_CHARS - 1]}…"
 
 
 def emit(value: Any) -> None:

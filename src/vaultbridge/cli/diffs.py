@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, find_cache, parse_integer, run, say
+from vaultbridge.cli.common import FAILED, OK, ask_bridge, emit, find_cache, run, say
+from vaultbridge.cli.parser import Parser, parse_integer
 
 if TYPE_CHECKING:
     from vaultbridge.errors import EditRefused

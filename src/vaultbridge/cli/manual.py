@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vaultbridge import __version__
 from vaultbridge.cli.commands import COMMANDS, find_command
-from vaultbridge.cli.common import SuggestingParser
+from vaultbridge.cli.parser import SuggestingParser
 from vaultbridge.cli.setup.completion import find_parser
 
 BY_HAND = {"stdio": "HELP", "bridge": "USAGE"}

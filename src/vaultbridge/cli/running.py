@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.cli.common import (
     OK,
-    Parser,
     ask_bridge,
     emit,
     find_cache,
@@ -28,6 +27,7 @@ from vaultbridge.cli.common import (
     run,
     say,
 )
+from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import FORMS, find_lines, make_mention, make_selection
 from vaultbridge.errors import InvalidArgument
 

@@ -11,7 +11,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
+from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
+from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:

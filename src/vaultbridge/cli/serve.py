@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import OK, Parser, emit, open_browser, own_command, parse_port, run, say
+from vaultbridge.cli.common import OK, emit, open_browser, own_command, run, say
+from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 from vaultbridge.system import expand_home

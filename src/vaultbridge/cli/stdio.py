@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
     try:
         return serve(StdioOptions(**parse_arguments(argv)))
     except (WrongUsage, InvalidArgument) as error:
-        from vaultbridge.cli.common import to_one_line
+        from vaultbridge.cli.terminal import to_one_line
 
         usage = "usage: vaultbridge stdio [VAULT …] [options]; `vaultbridge stdio --help` explains them"
         sys.stderr.write(f"vaultbridge stdio: {to_one_line(str(error))}\n{usage}\n")
@@ -120,6 +120,6 @@ def _parse_seconds(value: str) -> float:
 def _explain_unknown(option: str, word: str) -> str:
     if option in _FLAGS:
         return f"{option} takes no value, but {word!r} gives one."
-    from vaultbridge.cli.common import suggest_option
+    from vaultbridge.cli.parser import suggest_option
 
     return f"There is no option {option[:60]!r}. {suggest_option(option, _ALL)}".rstrip()

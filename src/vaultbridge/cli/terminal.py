@@ -33,6 +33,11 @@ STYLES: Final = {
 """SGR codes of the 16 colours, which every theme makes readable. Paths, lines and matches are coloured as
 `grep` does, diffs as `git` does."""
 
+ERROR_CHARS = 1000
+"""The longest error that is shown: nobody reads more, and an argument may be as long as a book."""
+
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
 PLAIN_WIDTH: Final = 80
 """The width if there is no terminal to ask."""
 
@@ -238,3 +243,9 @@ def _fit(text: str, width: int) -> str:
     while text and measure(text) > width - 1:
         text = text[:-1]
     return text + "…" + " " * (width - 1 - measure(text))
+
+
+def to_one_line(text: str) -> str:
+    """Make an error printable: a name in it may contain line breaks or control sequences."""
+    shown = _CONTROL_CHARACTERS.sub(lambda found: " " if found[0].isspace() else ascii(found[0])[1:-1], text)
+    return shown if len(shown) <= ERROR_CHARS else f"{shown[: ERROR_CHARS - 1]}…"

@@ -315,7 +315,7 @@ class Companion extends obsidian.Plugin {
     if (panel === 'waiting') leaf.view.focusFirst();
   }
 
-  /** Whether it was written. `alone`: the person is told of it.
+  /** Accepts it; returns whether it was written. `alone`: a notice says so.
    * @param {Proposal} proposal @param {{alone?: boolean}} [how] */
   async accept(proposal, { alone = true } = {}) {
     return this.#decide(proposal, async () => {

@@ -9,7 +9,8 @@ from textwrap import fill, shorten
 
 import msgspec
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, run, say, show_outcome
+from vaultbridge.cli.common import OK, emit, open_vault, run, say, show_outcome
+from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.errors import JSON_ERRORS, describe_json_error
 
 

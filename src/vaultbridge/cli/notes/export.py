@@ -16,7 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from vaultbridge.cli.common import OK, Parser, open_vault, refresh, run
+from vaultbridge.cli.common import OK, open_vault, refresh, run
+from vaultbridge.cli.parser import Parser
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import replace_surrogates
 

@@ -8,18 +8,8 @@ from typing import Any
 
 import msgspec
 
-from vaultbridge.cli.common import (
-    LARGEST_NUMBER,
-    OK,
-    Parser,
-    emit,
-    open_vault,
-    parse_integer,
-    refresh,
-    run,
-    say,
-    show_outcome,
-)
+from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say, show_outcome
+from vaultbridge.cli.parser import LARGEST_NUMBER, Parser, parse_integer
 from vaultbridge.cli.places import find_place
 from vaultbridge.errors import InvalidArgument
 

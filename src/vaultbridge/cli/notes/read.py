@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
+from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
+from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.cli.places import FORMS, find_place
 from vaultbridge.cli.terminal import make_obsidian_link, render_table
 

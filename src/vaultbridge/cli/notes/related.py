@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from vaultbridge.cli.common import (
-    OK,
-    Parser,
-    emit,
-    open_vault,
-    parse_integer,
-    refresh,
-    run,
-    say,
-    show_outcome,
-)
+from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say, show_outcome
+from vaultbridge.cli.parser import Parser, parse_integer
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine

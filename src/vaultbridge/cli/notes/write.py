@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, run, say, show_outcome
+from vaultbridge.cli.common import OK, emit, open_vault, run, say, show_outcome
+from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import find_place
 from vaultbridge.errors import JSON_ERRORS, EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.limits import NOTE_READ_BYTES

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import OK, emit, run, say
+from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 
 PARTS: Final = (

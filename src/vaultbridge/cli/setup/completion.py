@@ -15,18 +15,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.cli.commands import COMMANDS, find_command
-from vaultbridge.cli.common import (
-    OK,
-    Parser,
-    ParserRequest,
-    SuggestingParser,
-    find_default_vault,
-    names_vault,
-    open_vault,
-    parse_integer,
-    run,
-    say,
-)
+from vaultbridge.cli.common import OK, find_default_vault, open_vault, run, say
+from vaultbridge.cli.parser import Parser, ParserRequest, SuggestingParser, names_vault, parse_integer
 from vaultbridge.errors import VaultbridgeError
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, find_default_vault, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, find_default_vault, run, say
+from vaultbridge.cli.parser import Parser
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
 from vaultbridge.system import read_file_uri
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, parse_port, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, run, say
+from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 
 if TYPE_CHECKING:

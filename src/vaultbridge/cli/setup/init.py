@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, report, run, say
+from vaultbridge.cli.common import FAILED, OK, emit, report, run, say
+from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.setup.connect import (
     choose_assistants,
     choose_server_name,

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import OK, Parser, SuggestingParser, emit, run, say
+from vaultbridge.cli.common import OK, emit, run, say
+from vaultbridge.cli.parser import Parser, SuggestingParser
 from vaultbridge.system import expand_home
 
 if TYPE_CHECKING:

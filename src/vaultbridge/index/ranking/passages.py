@@ -1,4 +1,4 @@
-"""Reads the notes that a lookup chose, and counts the question's concepts in their fields and sections.
+"""Reads the notes that `candidates` chose, and counts the question's concepts in their fields and sections.
 
 This is the second of two stages. A text is searched in the same form as in the word table
 (`fold.separate_words`), so that a word is found as a whole word in every script. The text around a link
@@ -16,8 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
-from vaultbridge.index.ranking.lookup import Concept, WeightedTerm
 
 OCCURRENCES: Final = 32
 """How often one word is counted in one note. Counting more would change no rank."""
@@ -147,7 +147,7 @@ _place_of = itemgetter(0)
 
 class PassageReader:
     """Reads notes for one question within one reading transaction. `by_word` has the notes that contain each
-    word, as far as the lookup found them; `language` is that of the question, or "" if it does not matter."""
+    word, as far as `candidates` found them; `language` is the question's, or "" if it does not matter."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
-`lookup` chooses notes by their words, `passages` reads the best of them, and `views` combines the scores into
-one rank. This module leaves out what the caller may not see and finds the lines to show.
+`concepts` finds the words of the vault that match the question, `candidates` chooses notes by them,
+`passages` reads the best of these, and `views` combines the scores into one rank. This module leaves out what
+the caller may not see and finds the lines to show.
 """
 
 from __future__ import annotations
@@ -19,16 +20,9 @@ from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, 
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
 from vaultbridge.index.query.match import split_lines
+from vaultbridge.index.ranking.candidates import MANY_NOTES, find_candidates
+from vaultbridge.index.ranking.concepts import Concept, Vocabulary, choose_concepts, count_notes, shorten
 from vaultbridge.index.ranking.function_words import MARKERS
-from vaultbridge.index.ranking.lookup import (
-    MANY_NOTES,
-    Concept,
-    Vocabulary,
-    choose_concepts,
-    count_notes,
-    find_candidates,
-    shorten,
-)
 from vaultbridge.index.ranking.passages import (
     LANGUAGE_CHARS,
     NoteFeatures,
@@ -46,7 +40,7 @@ from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.paths import VaultPath, Visible
 
 READ_NOTES: Final = 30
-"""How many of the notes that a lookup found are read and ranked by their texts: each takes about 0.1 ms, and
+"""How many of the candidates are read and ranked by their texts: each takes about 0.1 ms, and
 with 150 the judged questions are answered no better."""
 
 LINKED_NOTES: Final = 10

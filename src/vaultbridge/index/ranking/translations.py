@@ -2,7 +2,7 @@
 finds notes in another. Pure: no I/O.
 
 Between two commas there is an English word and its translations. Words are translated by way of English. A
-word that occurs in the notes is never translated: see `lookup`."""
+word that occurs in the notes is never translated: see `concepts`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.index.ranking.lookup import Concept
+from vaultbridge.index.ranking.concepts import Concept
 from vaultbridge.index.ranking.passages import ConceptCount, ConceptCounts, NoteFeatures, SectionFeatures
 
 FIELD_WEIGHTS: Final = {

@@ -131,7 +131,7 @@ class Index:
         self.visible_languages: dict[tuple[int, ...], str] = {}
         """The language for callers who do not see all notes, by the ids of some that they see."""
         self.forms: tuple[int, dict[tuple[str, str, str, int], list[str]]] | None = None
-        """Forms of words that were looked up, with the generation they belong to: see `ranking.lookup`."""
+        """Forms of words that were looked up, with the generation they belong to: see `ranking.concepts`."""
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
