@@ -44,6 +44,39 @@ def test_what_is_written_during_indexing_is_indexed_together_afterwards() -> Non
     follower.close(BOUND)
 
 
+def test_edits_in_quick_succession_are_indexed_together() -> None:
+    index = Recorder()
+    index.gate.set()
+    follower = Follower(index)
+    with follower.during_edit():
+        follower.add([VaultPath("a.md")])
+        follower.add([VaultPath("b.md")])
+    assert follower.wait(BOUND)
+    assert index.calls == [{"a.md", "b.md"}]
+    follower.close(BOUND)
+
+
+def test_an_edit_that_does_not_end_does_not_keep_others_out_of_the_index() -> None:
+    index = Recorder()
+    index.gate.set()
+    follower = Follower(index)
+    with follower.during_edit():
+        follower.add([VaultPath("a.md")])
+        assert index.entered.wait(BOUND)
+    follower.close(BOUND)
+
+
+def test_a_query_during_an_edit_waits_only_for_the_index() -> None:
+    index = Recorder()
+    index.gate.set()
+    follower = Follower(index)
+    with follower.during_edit():
+        follower.add([VaultPath("a.md")])
+        assert follower.wait(BOUND)
+    assert index.calls == [{"a.md"}]
+    follower.close(BOUND)
+
+
 def test_closing_indexes_what_is_left() -> None:
     index = Recorder()
     index.gate.set()

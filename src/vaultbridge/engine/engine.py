@@ -313,7 +313,7 @@ class Engine:
                 # not wait.
                 held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
-                    with self._changing, held:
+                    with self._changing, self.index_sync.during_edit(), held:
                         return self._apply(operations, dry_run=dry_run, label=label, actor=actor, check=check)
                 except _Overtaken as overtaken:
                     if number == DRAFT_ATTEMPTS:
@@ -423,7 +423,7 @@ class Engine:
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
         """Records in the history what another program has written, so that it is shown and can be undone.
         Returns the change's id; "" if the file no longer contains it, or it is already recorded."""
-        with self._changing:
+        with self._changing, self.index_sync.during_edit():
             number = self.transactor.record(path, before, after, actor=actor, label=label)
             if number:
                 self.index_sync.index_written({path})
@@ -435,7 +435,7 @@ class Engine:
         return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor, dry_run=dry_run))
 
     def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
-        with self._changing:
+        with self._changing, self.index_sync.during_edit():
             hidden = self.history.check_undo(change_id, force=force)
             newer = self._find_newer_links(change_id)
             with redact(hidden):

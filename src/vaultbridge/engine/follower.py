@@ -7,13 +7,20 @@ Edits in quick succession are indexed together, in one transaction.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from vaultbridge.vault.paths import VaultPath
 
 ANSWER_SECONDS: Final = 0.002
-"""How long indexing leaves the processor to the thread that answers, unless a query is waiting for it."""
+"""How long nothing must have been edited before indexing begins, unless a query is waiting for it: it would
+take the interpreter from the thread that answers, or that carries out the next edit."""
+
+LONGEST_DELAY_SECONDS: Final = 0.01
+"""After this it begins anyway: other processes read the same index, and edits may follow each other for
+hours. Longer, and so many notes come together that the edit meanwhile takes over 30 ms."""
 
 
 class Follower:
@@ -28,9 +35,26 @@ class Follower:
         self._state = threading.Condition()
         self._written: set[VaultPath] = set()
         self._busy = False
+        self._editing = 0
+        self._edits = 0
+        """How often an edit has begun or ended."""
         self._awaited = 0
         self._closed = False
         self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def during_edit(self) -> Iterator[None]:
+        """Held while an edit is carried out: indexing is put off for a moment."""
+        with self._state:
+            self._editing += 1
+            self._edits += 1
+        try:
+            yield
+        finally:
+            with self._state:
+                self._editing -= 1
+                self._edits += 1
+                self._state.notify_all()
 
     def add(self, paths: Iterable[VaultPath]) -> None:
         """Called after these files were written. Returns at once."""
@@ -65,13 +89,25 @@ class Follower:
     def _is_idle(self) -> bool:
         return not self._written and not self._busy
 
+    def _wait_until_quiet(self) -> None:
+        """Waits until nothing has been edited for a moment, or a query waits for us."""
+
+        def is_disturbed() -> bool:
+            return self._awaited > 0 or self._closed or self._edits != seen
+
+        latest = time.monotonic() + LONGEST_DELAY_SECONDS
+        while not self._awaited and not self._closed and (left := latest - time.monotonic()) > 0:
+            seen = self._edits
+            if not self._state.wait_for(is_disturbed, left if self._editing else min(left, ANSWER_SECONDS)):
+                return
+
     def _run(self) -> None:
         while True:
             with self._state:
                 self._state.wait_for(lambda: self._written or self._closed)
                 if self._closed:
                     return
-                self._state.wait_for(lambda: self._awaited or self._closed, ANSWER_SECONDS)
+                self._wait_until_quiet()
                 written = frozenset(self._written)
                 self._written.clear()
                 self._busy = True

@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -264,6 +265,10 @@ class IndexSync:
                 self.refresh()
         finally:
             self._syncing.release()
+
+    def during_edit(self) -> AbstractContextManager[None]:
+        """Held while this process carries out an edit: what it wrote before is indexed a little later."""
+        return self._follower.during_edit()
 
     def index_written(self, paths: Iterable[VaultPath]) -> None:
         """Called after this process has changed these files: they are indexed before its next query."""

@@ -58,7 +58,8 @@ VACUUM_PAGES: Final = 200
 """How many free pages are returned to the file system at a time."""
 
 PRUNE_EVERY: Final = 64
-"""After how many transactions the limits are enforced: often enough that none is exceeded by much."""
+"""Every how many transactions the limits are enforced, whichever process makes them: often enough that none
+is exceeded by much."""
 
 PRUNE_STRIDE: Final = 10
 """How many of the oldest transactions are deleted at a time while the size is above its limit."""
@@ -130,7 +131,6 @@ class Journal:
     """The journal of one vault. Safe to use from several threads and processes."""
 
     def __init__(self, folder: Path) -> None:
-        self._since_prune = PRUNE_EVERY
         self._file = JournalFile(folder / "journal.sqlite")
 
     def close(self) -> None:
@@ -194,9 +194,7 @@ class Journal:
             undid = db.execute("SELECT undo_of FROM transactions WHERE id = ?", (number,)).fetchone()
             if state == "done" and undid and undid[0] is not None:
                 _mark_undone(db, undid[0], number)
-        self._since_prune += 1
-        if self._since_prune >= PRUNE_EVERY:
-            self._since_prune = 0
+        if number % PRUNE_EVERY == 0:
             try:
                 self.prune(now=at)
             except EngineFailure as error:
