@@ -47,7 +47,7 @@ async def test_a_call_is_counted_for_its_client_and_nobody_elses() -> None:
     call(one, "read_note", reads=2)
     call(other, "search", query="words")
     call(one, "edit_note", error="FILE_NOT_FOUND")
-    activity.settle()
+    activity.count_ended()
     assert (one.calls, one.failed, len(one.read_paths), one.searches) == (2, 1, 2, 0)
     assert (other.calls, other.failed, len(other.read_paths), other.searches) == (1, 0, 0, 1)
     assert [record.tool for record in activity.calls] == ["read_note", "search", "edit_note"]
@@ -67,7 +67,7 @@ async def test_calls_that_run_at_once_touch_each_their_own() -> None:
         client.finish(record, "", b"")
 
     await asyncio.gather(run("A.md"), run("B.md"))
-    activity.settle()
+    activity.count_ended()
     touched = {record.rpc: record.touched.reads for record in activity.calls if record.touched is not None}
     assert touched == {"A.md": ((str(VAULT), "A.md"),), "B.md": ((str(VAULT), "B.md"),)}
     assert CURRENT.get() is None
@@ -81,8 +81,8 @@ async def test_nothing_grows_without_end() -> None:
     for number in range(CALLS_KEPT + 700):
         clock.now += draw.random()
         call(client, f"tool {number}", reads=PATHS_RECORDED + 3 if number % 500 == 0 else 0)
-        client.note("in", "notification", "x" * 500, 1)
-    activity.settle()
+        client.record_message("in", "notification", "x" * 500, 1)
+    activity.count_ended()
     assert len(activity.calls) == CALLS_KEPT and len(activity.messages) == MESSAGES_KEPT
     assert len(activity.list_trace()) == MESSAGES_KEPT
     assert all(len(message.method) <= NAMES_CHARS for message in activity.list_trace())
@@ -93,7 +93,7 @@ async def test_nothing_grows_without_end() -> None:
     assert counters is not None and len(counters.tools) == ROWS
     others = counters.tools[0]
     assert (others.name, others.calls) == (OTHERS, CALLS_KEPT + 700 - COUNTED)
-    assert counters.whole.calls == CALLS_KEPT + 700
+    assert counters.total.calls == CALLS_KEPT + 700
     assert sum(counters.render_minutes(clock.now)["calls"]) <= CALLS_KEPT + 700
     for number in range(GROUPS + 20):
         clock.now += 1
@@ -149,11 +149,11 @@ async def test_json_is_kept_only_while_somebody_wants_it_and_within_limits(
     monkeypatch.setattr(clients_module, "JSON_KEPT_TOTAL", 3 * JSON_KEPT_CHARS)
     activity = Activity()
     client = activity.join("mcp")
-    client.note("out", "notification", "before", 3, b"abc")
+    client.record_message("out", "notification", "before", 3, b"abc")
     activity.want_json(wanted=True)
     texts = ["é" * 5, "x" * JSON_KEPT_CHARS * 2, "y" * JSON_KEPT_CHARS, "語" * (JSON_KEPT_CHARS - 1), "z"]
     for text in texts:
-        client.note("out", "notification", "while", len(text), text.encode())
+        client.record_message("out", "notification", "while", len(text), text.encode())
     kept = [message.json for message in activity.list_trace()]
     assert kept[:3] == [None, None, None], "the oldest go first"
     assert kept[3:] == [texts[2], texts[3], texts[4]]
@@ -171,7 +171,7 @@ def test_a_histogram_counts_every_call_once() -> None:
         record = CallRecord(client, 1, "tools/call", 0.0)
         record.seconds, record.tool = ms / 1000, draw.choice(["a", "b"])
         counters.count(record)
-    whole = counters.whole.render()
+    whole = counters.total.render()
     assert sum(whole["counts"]) == whole["calls"] == 500
     for limit, count in zip(BUCKETS_MS, whole["counts"], strict=False):
         below = max((one for one in BUCKETS_MS if one < limit), default=-1.0)

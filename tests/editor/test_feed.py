@@ -24,7 +24,7 @@ B = Focus(vault_path("B.md"), Selection(Point(1, 0), Point(1, 4), "text"), "page
 def ready_feed() -> ClientFeed:
     feed = ClientFeed(debounce=0.15, debounce_limit=0.3, ready_after=0.6)
     feed.client_ready(0.0)
-    assert feed.due(1.0) == ()
+    assert feed.take_due(1.0) == ()
     return feed
 
 
@@ -38,11 +38,11 @@ def test_nothing_is_sent_before_the_client_is_ready() -> None:
     feed.focus_changed(A, 0.0)
     feed.mention(Mention(A.path))
     assert feed.wake_at is None
-    assert feed.due(100.0) == ()
+    assert feed.take_due(100.0) == ()
     feed.client_ready(100.0)
     assert feed.wake_at == 100.6
-    assert feed.due(100.5) == ()
-    assert feed.due(100.6) == (A, Mention(A.path))
+    assert feed.take_due(100.5) == ()
+    assert feed.take_due(100.6) == (A, Mention(A.path))
 
 
 def test_a_second_announcement_restarts_the_wait() -> None:
@@ -51,43 +51,43 @@ def test_a_second_announcement_restarts_the_wait() -> None:
     feed.focus_changed(A, 0.0)
     feed.client_ready(0.0)
     feed.client_ready(0.5)
-    assert feed.due(0.7) == ()
-    assert feed.due(1.1) == (A,)
+    assert feed.take_due(0.7) == ()
+    assert feed.take_due(1.1) == (A,)
 
 
 def test_a_change_is_sent_once_after_the_debounce() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
     assert feed.wake_at == 10.15
-    assert feed.due(10.1) == ()
-    assert feed.due(10.15) == (A,)
+    assert feed.take_due(10.1) == ()
+    assert feed.take_due(10.15) == (A,)
     assert feed.wake_at is None
-    assert feed.due(20.0) == ()
+    assert feed.take_due(20.0) == ()
 
 
 def test_further_changes_delay_it_but_not_beyond_the_limit() -> None:
     feed = ready_feed()
     for step, focus in ((10.0, A), (10.1, B), (10.2, A), (10.28, B)):
         feed.focus_changed(focus, step)
-        assert feed.due(step) == ()
+        assert feed.take_due(step) == ()
     assert feed.wake_at == 10.3
-    assert feed.due(10.3) == (B,)
+    assert feed.take_due(10.3) == (B,)
 
 
 def test_a_change_that_is_undone_is_not_sent() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
-    assert feed.due(10.2) == (A,)
+    assert feed.take_due(10.2) == (A,)
     feed.focus_changed(B, 11.0)
     feed.focus_changed(A, 11.1)
     assert feed.wake_at is None
-    assert feed.due(12.0) == ()
+    assert feed.take_due(12.0) == ()
 
 
 def test_the_same_position_from_another_source_is_not_a_change() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
-    feed.due(10.2)
+    feed.take_due(10.2)
     feed.focus_changed(Focus(A.path, A.selection, "workspace"), 11.0)
     assert feed.wake_at is None
 
@@ -95,11 +95,11 @@ def test_the_same_position_from_another_source_is_not_a_change() -> None:
 def test_closing_the_file_clears_once() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
-    feed.due(10.2)
+    feed.take_due(10.2)
     feed.focus_changed(None, 11.0)
-    assert feed.due(11.2) == (NO_FOCUS,)
+    assert feed.take_due(11.2) == (NO_FOCUS,)
     feed.focus_changed(None, 12.0)
-    assert feed.due(12.2) == ()
+    assert feed.take_due(12.2) == ()
 
 
 def test_a_selection_that_was_never_sent_is_not_cleared() -> None:
@@ -111,10 +111,10 @@ def test_a_selection_that_was_never_sent_is_not_cleared() -> None:
 def test_after_every_prompt_the_selection_is_sent_again() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
-    feed.due(10.2)
+    feed.take_due(10.2)
     feed.prompt_submitted(20.0)
     assert feed.wake_at == 20.15
-    assert feed.due(20.15) == (A,)
+    assert feed.take_due(20.15) == (A,)
 
 
 def test_after_a_prompt_without_a_focus_nothing_is_sent() -> None:
@@ -129,8 +129,8 @@ def test_mentions_do_not_wait_for_the_debounce_and_keep_their_order() -> None:
     first, second = Mention(A.path), Mention(B.path, 2, 4)
     feed.mention(first)
     feed.mention(second)
-    assert feed.due(10.0) == (first, second)
-    assert feed.due(10.15) == (A,)
+    assert feed.take_due(10.0) == (first, second)
+    assert feed.take_due(10.15) == (A,)
 
 
 @given(st.lists(st.tuples(st.sampled_from([A, B, None]), st.floats(0.001, 1.0)), max_size=20))
@@ -141,8 +141,8 @@ def test_in_the_end_the_client_knows_where_the_person_is(changes: list[tuple[Foc
     for focus, wait in changes:
         feed.focus_changed(focus, now)
         now += wait
-        events.extend(feed.due(now))  # type: ignore[arg-type]
-    events.extend(feed.due(now + 1.0))  # type: ignore[arg-type]
+        events.extend(feed.take_due(now))  # type: ignore[arg-type]
+    events.extend(feed.take_due(now + 1.0))  # type: ignore[arg-type]
     last = changes[-1][0] if changes else None
     assert events[-1] == (last or NO_FOCUS)
     assert all(one != other for one, other in pairwise(events))

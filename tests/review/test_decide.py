@@ -297,7 +297,7 @@ def test_what_has_become_private_is_not_shown(reviewed: Make) -> None:
 def test_a_decision_that_leaves_nothing_is_refused(reviewed: Make) -> None:
     vault = reviewed({"A.md": "a\n"})
     number = vault.ask(Append(note="A", content="x"))
-    with pytest.raises(InvalidArgument, match="Nothing would be left of it"):
+    with pytest.raises(InvalidArgument, match="Nothing would be left of the change"):
         vault.decider.accept(number, by="page", files=[FileDecision(path="A.md", text="a\n")])
     assert vault.store.get(number).status == "waiting"
 

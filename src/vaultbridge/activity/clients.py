@@ -41,7 +41,8 @@ from vaultbridge.activity.records import (
 if TYPE_CHECKING:
     from vaultbridge.activity.counters import Counters
 
-Kind = Literal["stdio", "mcp", "stateless", "sse", "bridge", "ide"]
+ClientKind = Literal["stdio", "mcp", "stateless", "sse", "bridge", "ide"]
+"""How a client is connected."""
 
 CALLS_KEPT: Final = 5_000
 """Calls that are remembered: days of one assistant's work, some megabytes."""
@@ -58,11 +59,11 @@ GROUPS: Final = 200
 GROUP_SECONDS: Final = 300.0
 """A client without a session counts as connected this long after its last call."""
 
-SETTLE_SECONDS: Final = 0.05
+COUNT_DELAY_SECONDS: Final = 0.05
 """How long calls that have ended wait to be counted: too short to notice."""
 
-SETTLE_CALLS: Final = 500
-"""The most that wait."""
+UNCOUNTED_CALLS: Final = 500
+"""The most calls that wait to be counted."""
 
 PATHS_COUNTED: Final = 5_000
 """Distinct notes that are counted per client; more are "more than 5,000"."""
@@ -73,19 +74,19 @@ JSON_KEPT_CHARS: Final = 64 * 1024
 JSON_KEPT_TOTAL: Final = 8 * 1024 * 1024
 """All JSON that is kept, in characters; the oldest goes first."""
 
-FREE: Final = frozenset(
+METHODS_WITHOUT_NOTES: Final = frozenset(
     {
         "initialize", "initialized", "ping", "server/discover", "tools/list", "logging/setLevel",
         "resources/templates/list", "resources/unsubscribe",
     }
 )  # fmt: skip
-"""Methods that touch no note: they are answered while a client is paused, and are not activity."""
+"""Methods that concern no note: they are answered while a client is paused, and do not count as activity."""
 
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 """Where a request of MCP 2026-07-28 says who sends it."""
 
 PREFIX: Final = "obsidian_"
-"""The prefix of our tools' names over MCP."""
+"""What our tools' names start with over MCP."""
 
 PAUSED: Final = "PAUSED"
 """The error in the record of a call that was refused because a person paused its client."""
@@ -103,12 +104,12 @@ class NothingPaused:
 
 
 class SeenClient:
-    """One client. `principal` is what its token says, "" without one. `end` disconnects it, if that is
+    """One client. `principal` identifies its token; it is "" without one. `end` disconnects it, if that is
     possible."""
 
-    def __init__(self, activity: Activity, id_: str, kind: Kind, principal: str, since: float) -> None:
+    def __init__(self, activity: Activity, id_: str, kind: ClientKind, principal: str, since: float) -> None:
         self.id = id_
-        self.kind: Kind = kind
+        self.kind: ClientKind = kind
         self.principal = principal
         self.name = ""
         self.title = ""
@@ -119,7 +120,7 @@ class SeenClient:
         self.parent_pid = 0
         self.parent_name = ""
         self.folders: tuple[str, ...] = ()
-        """The folders of its vaults, if they are known here and not by its token."""
+        """The folders of its vaults, if the client reported them; otherwise its token decides."""
         self.since = since
         self.last: float | None = None
         self.ended: float | None = None
@@ -133,7 +134,7 @@ class SeenClient:
         self.proposal_count = 0
         self.running: dict[int, CallRecord] = {}
         self.running_elsewhere: tuple[str, ...] = ()
-        """What runs in the process of a stdio client, as it last said."""
+        """The calls that run in the process of a stdio client, as it last reported."""
         self.end: Callable[[], None] | None = None
         self.identity = ""
         self.activity = activity
@@ -149,18 +150,18 @@ class SeenClient:
             self._identify()
         if not self._introduced:
             self._introduced = True
-            self.activity.note_event(self, "connect", "connected")
+            self.activity.record_event(self, "connect", "connected")
         self.activity.changed(self)
 
     def _identify(self) -> None:
-        # Without the part of a principal that changes with the token's rights.
+        # The rest of a principal changes with the token's rights.
         token = ":".join(self.principal.split(":")[:2])
         self.identity = f"{self.kind}|{token}|{self.name or self.user_agent}"
 
     @property
     def is_known(self) -> bool:
-        """Whether it has said who it is or called anything. A connection that was only opened is not a client
-        that anybody looks for."""
+        """Whether it has introduced itself or called anything. A connection that was only opened is not worth
+        listing."""
         return self._introduced or self.calls > 0
 
     @property
@@ -176,17 +177,17 @@ class SeenClient:
     def is_paused(self) -> bool:
         return self.activity.gate.is_paused(self.identity)
 
-    def refuses(self, method: str) -> bool:
-        """Whether this request must be refused because a person has paused the client."""
-        return method not in FREE and self.activity.gate.is_paused(self.identity)
+    def must_refuse(self, method: str) -> bool:
+        """Whether a request must be refused because a person has paused the client."""
+        return method not in METHODS_WITHOUT_NOTES and self.activity.gate.is_paused(self.identity)
 
     # Calls.
 
     def begin(
         self, method: str, params: dict[str, Any], rpc: str | int | float | None, size: int
     ) -> CallRecord:
-        """A request is being answered from now on. What it touches is recorded in this context, which should
-        end with the call: in a context that lives on, set `touched.CURRENT` to None afterwards."""
+        """Start recording a request. What it touches is recorded in the current context, which should end
+        with the call: in a context that lives on, set `records.CURRENT` to None afterwards."""
         activity = self.activity
         record = CallRecord(self, next(activity.numbers), method, activity.clock(), size, rpc)
         if method == "tools/call":
@@ -202,7 +203,7 @@ class SeenClient:
         if not self.name and isinstance(meta := params.get("_meta"), dict):
             # 2026-07-28 over stdio: every request says who sends it.
             self.introduce(meta.get(CLIENT_KEY))
-        if method not in FREE:
+        if method not in METHODS_WITHOUT_NOTES:
             record.touched = touched = Touched()
             CURRENT.set(touched)
         self.running[record.number] = record
@@ -222,7 +223,7 @@ class SeenClient:
         activity.add(record)
 
     def count(self, record: CallRecord) -> None:
-        """Add a finished call to the sums."""
+        """Add a finished call to the totals."""
         self.last = record.at + record.seconds
         touched = record.touched
         if touched is None:
@@ -241,10 +242,10 @@ class SeenClient:
             self.proposals.extend(touched.proposals)
             self.proposal_count += len(touched.proposals)
 
-    def note(
+    def record_message(
         self, direction: Direction, type_: MessageType, method: str, size: int, data: bytes = b""
     ) -> None:
-        """A message that is not part of a call from the client: a notification, or a question to it."""
+        """Record a message that is not part of a call from the client: a notification, or a request to it."""
         activity = self.activity
         message = TraceMessage(
             next(activity.numbers), activity.clock(), self, direction, type_, method[:NAMES_CHARS], size
@@ -254,8 +255,8 @@ class SeenClient:
         activity.trace(message)
 
 
-class Listener(Protocol):
-    """Told in the event loop, often: it should only note that there is something to send."""
+class ActivityListener(Protocol):
+    """Called often, in the event loop: it should only remember that there is something to send."""
 
     def client_changed(self, client: SeenClient) -> None: ...
 
@@ -283,7 +284,7 @@ class Activity:
         self.gone: deque[SeenClient] = deque(maxlen=GONE_KEPT)
         self.calls: deque[CallRecord] = deque(maxlen=CALLS_KEPT)
         self.messages: deque[CallRecord | TraceMessage] = deque(maxlen=MESSAGES_KEPT)
-        """What passed and is not in `calls`."""
+        """The messages that are not part of a call in `calls`."""
         self.json_wanted = 0
         """How many watchers want the JSON of messages kept."""
         self._json: deque[tuple[CallRecord | TraceMessage, str, int]] = deque()
@@ -291,12 +292,14 @@ class Activity:
         self._ids = itertools.count(1)
         self._orders = itertools.count(1)
         self._groups: dict[tuple[str, str, str], SeenClient] = {}
-        self._ended: list[CallRecord] = []
-        self._settling: asyncio.TimerHandle | None = None
-        self._listeners: list[Listener] = []
+        self._uncounted: list[CallRecord] = []
+        self._count_timer: asyncio.TimerHandle | None = None
+        self._listeners: list[ActivityListener] = []
 
-    def join(self, kind: Kind, *, principal: str = "", address: str = "", user_agent: str = "") -> SeenClient:
-        """A client has connected."""
+    def join(
+        self, kind: ClientKind, *, principal: str = "", address: str = "", user_agent: str = ""
+    ) -> SeenClient:
+        """Add a client that has connected."""
         client = SeenClient(self, f"a{next(self._ids)}", kind, principal, self.clock())
         client.address = address[:NAMES_CHARS]
         client.user_agent = plain_name(user_agent)
@@ -306,80 +309,81 @@ class Activity:
         return client
 
     def leave(self, client: SeenClient) -> None:
-        """A client has disconnected. May be called twice."""
+        """Move a client that has disconnected to the list of former ones. May be called twice."""
         if self.clients.pop(client.id, None) is None:
             return
-        self.settle()
+        self.count_ended()
         client.ended = self.clock()
         client.end = None
         if client.is_known:
             self.gone.appendleft(client)
-            self.note_event(client, "disconnect", "disconnected")
+            self.record_event(client, "disconnect", "disconnected")
         self.changed(client)
 
-    def note_event(self, client: SeenClient, kind: str, words: str) -> None:
-        """Something that is not a call: a client connected or disconnected, or a person paused it."""
-        self.settle()
+    def record_event(self, client: SeenClient, kind: str, words: str) -> None:
+        """Record something that is not a call: a client connected or disconnected, or a person paused it."""
+        self.count_ended()
         record = CallRecord(client, next(self.numbers), EVENT + kind, self.clock())
         record.query = words
         self._remember(record)
 
     def find_group(
         self,
-        kind: Kind,
+        kind: ClientKind,
         *,
         principal: str,
         user_agent: str,
         info: object = None,
         find_address: Callable[[], str] = str,
     ) -> SeenClient:
-        """The client without a session that makes this call: known by its token and its name."""
-        named = info.get("name") if isinstance(info, dict) else None
-        key = (kind, principal, (named if isinstance(named, str) else "") or user_agent)
+        """The client without a session that makes a call, identified by its token and its name."""
+        name = info.get("name") if isinstance(info, dict) else None
+        key = (kind, principal, (name if isinstance(name, str) else "") or user_agent)
         client = self._groups.get(key)
         if client is None:
             if len(self._groups) >= GROUPS:
-                self.forget_group(min(self._groups.values(), key=lambda one: one.last or one.since))
+                self.forget_group(min(self._groups.values(), key=lambda known: known.last or known.since))
             client = self.join(kind, principal=principal, address=find_address(), user_agent=user_agent)
             client.introduce(info)
             self._groups[key] = client
         return client
 
     def forget_group(self, client: SeenClient) -> None:
-        """A client without a session is gone; its next call makes a new one."""
-        for key, one in self._groups.items():
-            if one is client:
+        """Forget a client without a session; its next call adds it anew."""
+        for key, known in self._groups.items():
+            if known is client:
                 del self._groups[key]
                 break
         self.leave(client)
 
-    def listed(self) -> list[SeenClient]:
-        """Those connected first, the newest first in both parts."""
-        self.settle()
-        here = sorted(self.clients.values(), key=lambda one: (one.is_connected, one.since), reverse=True)
-        return [*here, *self.gone]
+    def list_clients(self) -> list[SeenClient]:
+        """All clients: first those that are connected, then the others, each newest first."""
+        self.count_ended()
+        present = sorted(
+            self.clients.values(), key=lambda client: (client.is_connected, client.since), reverse=True
+        )
+        return [*present, *self.gone]
 
     def find(self, id_: str) -> SeenClient | None:
-        return self.clients.get(id_) or next((one for one in self.gone if one.id == id_), None)
-
-    # What happens.
+        return self.clients.get(id_) or next((client for client in self.gone if client.id == id_), None)
 
     def add(self, record: CallRecord) -> None:
-        """A call has ended. It is counted a moment later, together with others: most of what a call costs
-        here would otherwise be loading code that the next call needs again."""
-        self._ended.append(record)
-        if self._settling is None:
-            self._settling = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self.settle)
-        elif len(self._ended) >= SETTLE_CALLS:
-            self.settle()
+        """Add a call that has ended. It is counted a moment later, together with others: most of the cost of
+        counting a single call is fetching the code for it."""
+        self._uncounted.append(record)
+        if self._count_timer is None:
+            loop = asyncio.get_running_loop()
+            self._count_timer = loop.call_later(COUNT_DELAY_SECONDS, self.count_ended)
+        elif len(self._uncounted) >= UNCOUNTED_CALLS:
+            self.count_ended()
 
-    def settle(self) -> None:
-        """Count the calls that have ended. Whoever reads the sums or the lists calls this first."""
-        if self._settling is not None:
-            self._settling.cancel()
-            self._settling = None
-        ended, self._ended = self._ended, []
-        for record in ended:
+    def count_ended(self) -> None:
+        """Count the calls that have ended. Call this before reading the totals or the lists."""
+        if self._count_timer is not None:
+            self._count_timer.cancel()
+            self._count_timer = None
+        uncounted, self._uncounted = self._uncounted, []
+        for record in uncounted:
             record.client.count(record)
             if self.counters is not None:
                 self.counters.count(record)
@@ -406,13 +410,13 @@ class Activity:
             listener.message_added(message)
 
     def list_trace(self) -> list[TraceMessage]:
-        """The last messages, and those of calls that run now, by number."""
-        self.settle()
+        """The last messages, and those of running calls, by number."""
+        self.count_ended()
         running = [call for client in self.clients.values() for call in client.running.values()]
         calls = [call for call in self.calls if not call.method.startswith(EVENT)]
         entries = (*calls[-MESSAGES_KEPT:], *self.messages, *running)
-        found = [message for entry in entries for message in list_messages(entry)]
-        return sorted(found, key=lambda message: message.number)[-MESSAGES_KEPT:]
+        messages = [message for entry in entries for message in list_messages(entry)]
+        return sorted(messages, key=lambda message: message.number)[-MESSAGES_KEPT:]
 
     def keep_json(self, entry: CallRecord | TraceMessage, attribute: str, data: bytes) -> None:
         """Keep the JSON of one message. Call it only while `json_wanted`."""
@@ -430,20 +434,20 @@ class Activity:
         setattr(entry, attribute, None)
 
     def want_json(self, *, wanted: bool) -> None:
-        """A watcher begins or ends wanting JSON. When the last one ends, it is forgotten."""
+        """Register that a watcher wants JSON, or no longer does. After the last one it is forgotten."""
         self.json_wanted = max(0, self.json_wanted + (1 if wanted else -1))
         if not self.json_wanted:
             while self._json:
                 self._forget_json()
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Tell `listener` of everything, until the returned function is called."""
+    def listen(self, listener: ActivityListener) -> Callable[[], None]:
+        """Notify `listener` of everything, until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
 
-def plain_name(given: object) -> str:
+def plain_name(value: object) -> str:
     """A name from a client, printable and short; "" for anything else."""
-    if not isinstance(given, str):
+    if not isinstance(value, str):
         return ""
-    return "".join(char for char in given[:NAMES_CHARS] if char.isprintable()).strip()
+    return "".join(char for char in value[:NAMES_CHARS] if char.isprintable()).strip()

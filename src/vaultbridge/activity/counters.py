@@ -26,8 +26,8 @@ OTHERS: Final = "(others)"
 MINUTES: Final = 60
 
 
-class Row:
-    """The calls of one name."""
+class CallStats:
+    """The number and duration of the calls of one method, tool or client."""
 
     __slots__ = ("calls", "counts", "failed", "longest", "name", "total")
 
@@ -39,20 +39,20 @@ class Row:
         self.longest = 0.0
         self.counts = [0] * (len(BUCKETS_MS) + 1)
 
-    def merge(self, other: Row) -> None:
+    def merge(self, other: CallStats) -> None:
         self.calls += other.calls
         self.failed += other.failed
         self.total += other.total
         self.longest = max(self.longest, other.longest)
-        self.counts = [one + another for one, another in zip(self.counts, other.counts, strict=True)]
+        self.counts = [count + more for count, more in zip(self.counts, other.counts, strict=True)]
 
-    def quantile(self, part: float) -> float:
-        """The upper limit of the column in which this part of the calls is reached; the longest call in the
-        last column."""
-        wanted, seen = part * self.calls, 0
+    def quantile(self, share: float) -> float:
+        """The upper limit of the column in which this share of the calls is reached; in the last column, the
+        duration of the longest call."""
+        target, seen = share * self.calls, 0
         for limit, count in zip(BUCKETS_MS, self.counts, strict=False):
             seen += count
-            if seen >= wanted:
+            if seen >= target:
                 return min(limit, self.longest)
         return self.longest
 
@@ -70,13 +70,13 @@ class Row:
 
 
 class Counters:
-    """Every call adds to two rows; the sums are made when somebody asks."""
+    """Every call is added to two rows; the rows are added up only when somebody asks."""
 
     def __init__(self) -> None:
         self.bytes_in = 0
         self.bytes_out = 0
-        self._rows: dict[tuple[str, str, str], Row] = {}
-        self._minutes: dict[int, Row] = {}
+        self._rows: dict[tuple[str, str, str], CallStats] = {}
+        self._minutes: dict[int, CallStats] = {}
 
     def count(self, record: CallRecord) -> None:
         ms, failed = record.seconds * 1000, bool(record.error)
@@ -100,39 +100,39 @@ class Counters:
         row.failed += failed
         row.total += ms
 
-    def _add_row(self, key: tuple[str, str, str]) -> Row:
+    def _add_row(self, key: tuple[str, str, str]) -> CallStats:
         if len(self._rows) >= COUNTED:
             key = (OTHERS, OTHERS, OTHERS)
-        return self._rows.setdefault(key, Row(""))
+        return self._rows.setdefault(key, CallStats(""))
 
-    def _add_minute(self, minute: int) -> Row:
-        # The clock may have been set back or forth: what is far away is forgotten either way.
-        self._minutes = {one: row for one, row in self._minutes.items() if abs(one - minute) < MINUTES}
-        return self._minutes.setdefault(minute, Row(""))
+    def _add_minute(self, minute: int) -> CallStats:
+        # The clock may have been set forward or back: minutes far away in either direction are dropped.
+        self._minutes = {other: row for other, row in self._minutes.items() if abs(other - minute) < MINUTES}
+        return self._minutes.setdefault(minute, CallStats(""))
 
     @property
-    def whole(self) -> Row:
-        (row,) = self._sum(lambda key: "all") or [Row("all")]
+    def total(self) -> CallStats:
+        (row,) = self._sum(lambda key: "all") or [CallStats("all")]
         return row
 
     @property
-    def methods(self) -> list[Row]:
+    def methods(self) -> list[CallStats]:
         return self._sum(lambda key: key[0])
 
     @property
-    def tools(self) -> list[Row]:
+    def tools(self) -> list[CallStats]:
         return self._sum(lambda key: key[1])
 
     @property
-    def clients(self) -> list[Row]:
+    def clients(self) -> list[CallStats]:
         return self._sum(lambda key: key[2])
 
-    def _sum(self, name_of: Callable[[tuple[str, str, str]], str]) -> list[Row]:
-        """The rows with the same name added up, most calls first."""
-        sums: dict[str, Row] = {}
+    def _sum(self, name_of: Callable[[tuple[str, str, str]], str]) -> list[CallStats]:
+        """The rows added up by name, those with most calls first."""
+        sums: dict[str, CallStats] = {}
         for key, row in self._rows.items():
             if name := name_of(key):
-                sums.setdefault(name, Row(name)).merge(row)
+                sums.setdefault(name, CallStats(name)).merge(row)
         return sorted(sums.values(), key=lambda row: -row.calls)[:ROWS]
 
     def render_minutes(self, now: float | None = None) -> dict[str, Any]:

@@ -37,17 +37,17 @@ NOBODY: Final = PauseList()
 
 
 class VaultPauses:
-    """The list of one vault. If the file cannot be read, nobody is paused who was not paused before."""
+    """The list of one vault. If the file cannot be read, the list stays as it was."""
 
     def __init__(self, cache: Path) -> None:
         self._file = cache / FILE_NAME
-        self._place = str(self._file)
+        self._file_text = str(self._file)
         self._stat: FileStat | None = None
         self._list = NOBODY
 
     def read(self) -> PauseList:
-        if self._stat is None and not os.access(self._place, os.F_OK):
-            # The usual case: nobody was paused, and nobody is. An error would take longer to raise.
+        if self._stat is None and not os.access(self._file_text, os.F_OK):
+            # The usual case: nobody was paused, and nobody is. `stat` would raise, which takes longer.
             return self._list
         stat = stat_file(self._file)
         if stat != self._stat:
@@ -56,7 +56,7 @@ class VaultPauses:
         return self._list
 
     def write(self, changed: PauseList) -> None:
-        """Raises EngineFailure when it cannot be stored: then nobody is paused who was not."""
+        """Store the list. Raises EngineFailure when that fails; the list then stays as it was."""
         try:
             if changed == NOBODY:
                 self._file.unlink(missing_ok=True)
@@ -79,7 +79,7 @@ class VaultPauses:
 
 
 class Pauses:
-    """The lists of all vaults that a process serves: paused in one of them is paused."""
+    """The lists of all vaults that a process serves. An assistant paused in one of them is paused."""
 
     def __init__(self, caches: Iterable[Path]) -> None:
         self._vaults = tuple(VaultPauses(cache) for cache in caches)
@@ -114,8 +114,8 @@ class Pauses:
             vault.write(PauseList(now.everyone, merged))
 
     def resume(self, identities: Iterable[str]) -> None:
-        """Resume assistants. When everyone is paused, resume that too: nobody can be resumed otherwise, so
-        the caller pauses the others by name before."""
+        """Resume assistants. This also ends a pause of everyone: to keep the others paused, pause them by
+        name first."""
         gone = set(identities)
         for vault in self._vaults:
             kept = {key: name for key, name in vault.read().identities.items() if key not in gone}

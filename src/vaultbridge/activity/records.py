@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
 
 PATHS_RECORDED: Final = 50
-"""Paths recorded of one call, of each kind: as many notes as one call may read. Further ones are counted."""
+"""Paths of each kind that are recorded for one call: as many notes as one call may read. More are only
+counted."""
 
 ChangedPath = tuple[str, str, str]
 """A path, what happened to it (created, changed, moved, deleted), and its path before a move or ""."""
 
 NAMES_CHARS: Final = 80
-"""How much of a name that a client gives itself is kept."""
+"""The most characters that are kept of a client's name for itself."""
 
 QUERY_CHARS: Final = 80
-"""How much of a search is kept, for the words "searched for …"."""
+"""The most characters that are kept of a query, to show "searched for …"."""
 
 EVENT: Final = "@"
 """The start of the method of a record that is not a call."""
@@ -65,10 +66,10 @@ class RecordedChange(Protocol):
 
 def record_read(folder: Path, path: str) -> None:
     touched = CURRENT.get()
-    if touched is None or (place := (str(folder), path)) in touched.reads:
+    if touched is None or (read := (str(folder), path)) in touched.reads:
         return
     if len(touched.reads) < PATHS_RECORDED:
-        touched.reads = (*touched.reads, place)
+        touched.reads = (*touched.reads, read)
     else:
         touched.more_reads += 1
 
@@ -81,11 +82,11 @@ def record_change(folder: Path, number: int | None, files: Sequence[RecordedChan
         touched.changes = (*touched.changes, (str(folder), number, listed))
 
 
-def record_proposal(folder: Path, path: str, proposal: str) -> None:
-    """`proposal` is the id under which a person decides on it."""
+def record_proposal(folder: Path, path: str, proposal_id: str) -> None:
+    """`proposal_id` is the id under which a person decides on it."""
     touched = CURRENT.get()
     if touched is not None and len(touched.proposals) < PATHS_RECORDED:
-        touched.proposals = (*touched.proposals, (str(folder), path, proposal))
+        touched.proposals = (*touched.proposals, (str(folder), path, proposal_id))
 
 
 class CallRecord(Struct, gc=False, eq=False):
@@ -149,11 +150,13 @@ def list_messages(entry: CallRecord | TraceMessage) -> list[TraceMessage]:
     """The messages that a call consists of: the request, and its answer if there is one yet."""
     if isinstance(entry, TraceMessage):
         return [entry]
-    asked = TraceMessage(entry.number, entry.at, entry.client, "in", "request", entry.method, entry.bytes_in)
-    asked.tool, asked.rpc, asked.json = entry.tool, entry.rpc, entry.json_in
+    request = TraceMessage(
+        entry.number, entry.at, entry.client, "in", "request", entry.method, entry.bytes_in
+    )
+    request.tool, request.rpc, request.json = entry.tool, entry.rpc, entry.json_in
     if not entry.answer_number:
-        return [asked]
-    answered = TraceMessage(
+        return [request]
+    answer = TraceMessage(
         entry.answer_number,
         entry.at + entry.seconds,
         entry.client,
@@ -162,6 +165,6 @@ def list_messages(entry: CallRecord | TraceMessage) -> list[TraceMessage]:
         entry.method,
         entry.bytes_out,
     )
-    answered.tool, answered.rpc, answered.json = entry.tool, entry.rpc, entry.json_out
-    answered.ms = entry.seconds * 1000
-    return [asked, answered]
+    answer.tool, answer.rpc, answer.json = entry.tool, entry.rpc, entry.json_out
+    answer.ms = entry.seconds * 1000
+    return [request, answer]

@@ -17,43 +17,41 @@ from vaultbridge.activity.records import EVENT, NAMES_CHARS, PATHS_RECORDED, QUE
 CLIENTS_PATH: Final = "/page/api/clients"
 
 CALLS_AT_ONCE: Final = 200
-"""Calls of one report; more follow in the next."""
+"""The most calls in one report; the rest follow in the next."""
 
 WAIT_SECONDS: Final = 20.0
-"""How long the server holds a report that waits: below the 30 s after which an idle connection is closed."""
+"""How long the server holds a report with `wait`: below the 30 s after which an idle connection is closed."""
 
 PATH_CHARS: Final = 4_096
 """The longest path of a folder or a note: what file systems allow."""
 
 FOLDERS: Final = 64
-"""Vaults of one process."""
+"""The most vaults of one process."""
 
-Short = Annotated[str, Meta(max_length=NAMES_CHARS)]
-Path = Annotated[str, Meta(max_length=PATH_CHARS)]
-Place = tuple[Path, Path]
+ShortText = Annotated[str, Meta(max_length=NAMES_CHARS)]
+PathText = Annotated[str, Meta(max_length=PATH_CHARS)]
+ReadPath = tuple[PathText, PathText]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
-Count = Annotated[int, Meta(ge=0, le=2**53)]
-
-
-Files = Annotated[tuple[tuple[Path, Short, Path], ...], Meta(max_length=PATHS_RECORDED)]
+WholeNumber = Annotated[int, Meta(ge=0, le=2**53)]
+ChangedFiles = Annotated[tuple[tuple[PathText, ShortText, PathText], ...], Meta(max_length=PATHS_RECORDED)]
 
 
 class ReportedCall(Struct, frozen=True, array_like=True):
     """A `CallRecord` and what it touched."""
 
-    order: Count
-    method: Short
-    tool: Short
+    order: WholeNumber
+    method: ShortText
+    tool: ShortText
     query: Annotated[str, Meta(max_length=QUERY_CHARS)]
     at: Seconds
     seconds: Seconds
-    bytes_in: Count
-    bytes_out: Count
-    error: Short
-    reads: Annotated[list[Place], Meta(max_length=PATHS_RECORDED)] = []
-    more_reads: Count = 0
-    changes: Annotated[list[tuple[Path, Count, Files]], Meta(max_length=PATHS_RECORDED)] = []
-    proposals: Annotated[list[tuple[Path, Path, Short]], Meta(max_length=PATHS_RECORDED)] = []
+    bytes_in: WholeNumber
+    bytes_out: WholeNumber
+    error: ShortText
+    reads: Annotated[list[ReadPath], Meta(max_length=PATHS_RECORDED)] = []
+    more_reads: WholeNumber = 0
+    changes: Annotated[list[tuple[PathText, WholeNumber, ChangedFiles]], Meta(max_length=PATHS_RECORDED)] = []
+    proposals: Annotated[list[tuple[PathText, PathText, ShortText]], Meta(max_length=PATHS_RECORDED)] = []
 
 
 class StdioReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -62,28 +60,28 @@ class StdioReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     id: Annotated[str, Meta(min_length=8, max_length=64)]
     pid: Annotated[int, Meta(ge=1, le=2**31)]
     parent_pid: Annotated[int, Meta(ge=0, le=2**31)] = 0
-    parent_name: Short = ""
-    name: Short = ""
-    title: Short = ""
-    version: Short = ""
+    parent_name: ShortText = ""
+    name: ShortText = ""
+    title: ShortText = ""
+    version: ShortText = ""
     since: Seconds
-    folders: Annotated[tuple[Path, ...], Meta(max_length=FOLDERS)]
+    folders: Annotated[tuple[PathText, ...], Meta(max_length=FOLDERS)]
     calls: Annotated[list[ReportedCall], Meta(max_length=CALLS_AT_ONCE)] = []
-    running: Annotated[list[Short], Meta(max_length=CALLS_AT_ONCE)] = []
+    running: Annotated[list[ShortText], Meta(max_length=CALLS_AT_ONCE)] = []
     wait: bool = False
     ended: bool = False
 
 
 class ReportAnswer(Struct, frozen=True):
     """`seen` is the order of the last call that the server has. `disconnect`: a person wants this client to
-    go."""
+    be disconnected."""
 
     seen: int
     disconnect: bool = False
 
 
 def make_reported_call(record: CallRecord, serves: Callable[[str], bool]) -> ReportedCall:
-    """`serves` says whether the server has the vault of a folder."""
+    """`serves` says whether the server has the vault in a folder."""
     touched = record.touched or Touched()
     return ReportedCall(
         record.order,
@@ -95,7 +93,7 @@ def make_reported_call(record: CallRecord, serves: Callable[[str], bool]) -> Rep
         record.bytes_in,
         record.bytes_out,
         record.error,
-        [place for place in touched.reads if serves(place[0])],
+        [read for read in touched.reads if serves(read[0])],
         touched.more_reads,
         [change for change in touched.changes if serves(change[0])],
         [proposal for proposal in touched.proposals if serves(proposal[0])],

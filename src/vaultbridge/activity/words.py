@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
     from vaultbridge.activity.records import CallRecord
 
-Visible = Callable[[str, str], bool]
-"""Whether the reader may know of a path of a vault's folder."""
+VisibleInVault = Callable[[str, str], bool]
+"""Whether the reader may know of a file: called with the vault's folder and the path in it."""
 
-EntryKind = Literal[
+TimelineKind = Literal[
     "read", "search", "list", "change", "propose", "undo", "call", "connect", "disconnect", "control"
 ]
 
@@ -30,8 +30,8 @@ VIA: Final = {
     "ide": "Claude Code's /ide",
 }
 
-KNOWN: Final = {"claude-ai": "Claude Desktop", "claude-code": "Claude Code", "cursor-vscode": "Cursor"}
-"""What people call the programs that introduce themselves under these names."""
+COMMON_NAMES: Final = {"claude-ai": "Claude Desktop", "claude-code": "Claude Code", "cursor-vscode": "Cursor"}
+"""What people call the programs that introduce themselves by these names."""
 
 _LISTS: Final = frozenset(
     {
@@ -41,7 +41,7 @@ _LISTS: Final = frozenset(
 )  # fmt: skip
 
 
-_EVENTS: Final[dict[str, EntryKind]] = {
+_EVENTS: Final[dict[str, TimelineKind]] = {
     f"{EVENT}connect": "connect",
     f"{EVENT}disconnect": "disconnect",
 }
@@ -52,39 +52,39 @@ def name_client(client: SeenClient) -> str:
     if client.title:
         return client.title
     if client.name:
-        return KNOWN.get(client.name, client.name)
+        return COMMON_NAMES.get(client.name, client.name)
     if client.parent_name:
         return client.parent_name
     product = client.user_agent.partition("/")[0].strip()
     return product or {"ide": "Claude Code"}.get(client.kind, "An unnamed client")
 
 
-def classify(record: CallRecord) -> EntryKind:
+def classify(record: CallRecord) -> TimelineKind:
     touched = record.touched
     if record.method.startswith(EVENT):
         return _EVENTS.get(record.method, "control")
     if touched is not None and touched.changes:
-        return "undo" if _tool(record) == "undo" else "change"
+        return "undo" if _name_tool(record) == "undo" else "change"
     if touched is not None and touched.proposals:
         return "propose"
     if record.query:
         return "search"
     if touched is not None and touched.reads:
         return "read"
-    return "list" if _tool(record) in _LISTS else "call"
+    return "list" if _name_tool(record) in _LISTS else "call"
 
 
-def describe_call(record: CallRecord, visible: Visible) -> str:
+def describe_call(record: CallRecord, visible: VisibleInVault) -> str:
     """One line: "read Plan.md", "searched for “x”"."""
     touched = record.touched
     if record.method.startswith(EVENT):
         return record.query
-    what = _tool(record)
+    tool = _name_tool(record)
     if record.error == "PERMISSION_DENIED" and touched is not None and touched.proposals:
         seen = [path for folder, path, _ in touched.proposals if visible(folder, path)]
         return f"proposed a change to {join_names(seen)}, which was rejected"
     if record.error:
-        return f"{what} was refused" if record.error == "PAUSED" else f"{what} failed: {record.error}"
+        return f"{tool} was refused" if record.error == "PAUSED" else f"{tool} failed: {record.error}"
     match classify(record):
         case "change" | "undo":
             assert touched is not None
@@ -102,9 +102,9 @@ def describe_call(record: CallRecord, visible: Visible) -> str:
             seen = [path for folder, path in touched.reads if visible(folder, path)]
             return f"read {join_names(seen, more=touched.more_reads)}"
         case "list":
-            return f"listed: {what.replace('_', ' ')}"
+            return f"listed: {tool.replace('_', ' ')}"
         case _:
-            return f"used {what}"
+            return f"used {tool}"
 
 
 def describe_changes(files: Sequence[tuple[str, str, str]]) -> str:
@@ -122,7 +122,7 @@ def describe_client(
     read_paths: Iterable[tuple[str, str]],
     changes: Iterable[tuple[str, int, tuple[ChangedPath, ...]]],
     proposals: Iterable[tuple[str, str, str]],
-    visible: Visible,
+    visible: VisibleInVault,
 ) -> str:
     """What a client did so far: "read 3 notes, proposed a change to Plan.md". "" for nothing. `read_paths`
     are the (folder, path) that it read; `changes` and `proposals` are as in `Touched`."""
@@ -131,10 +131,10 @@ def describe_client(
     if read:
         parts.append(f"read {join_names(read, named=1)}")
     if client.searches:
-        parts.append(f"searched {times(client.searches)}")
+        parts.append(f"searched {count_times(client.searches)}")
     proposed = list(dict.fromkeys(path for folder, path, _ in proposals if visible(folder, path)))
     if proposed:
-        parts.append(f"proposed {_changes(len(proposed))} to {join_names(proposed, named=1)}")
+        parts.append(f"proposed {_word_for_changes(len(proposed))} to {join_names(proposed, named=1)}")
     changed = list(
         dict.fromkeys(path for folder, _, files in changes for path, _, _ in files if visible(folder, path))
     )
@@ -150,22 +150,22 @@ def join_names(paths: Iterable[str], *, more: int = 0, named: int = NAMED) -> st
     listed = list(paths)
     total = len(listed) + more
     if total > named or not listed:
-        return f"{total} {_notes(listed, total)}"
+        return f"{total} {_word_for_notes(listed, total)}"
     return " and ".join(listed)
 
 
-def times(count: int) -> str:
+def count_times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def _notes(paths: Sequence[str], total: int) -> str:
+def _word_for_notes(paths: Sequence[str], total: int) -> str:
     word = "note" if all(path.lower().endswith(".md") for path in paths) else "file"
     return word if total == 1 else f"{word}s"
 
 
-def _changes(count: int) -> str:
+def _word_for_changes(count: int) -> str:
     return "a change" if count == 1 else "changes"
 
 
-def _tool(record: CallRecord) -> str:
+def _name_tool(record: CallRecord) -> str:
     return record.tool or record.method

@@ -176,7 +176,7 @@ def _diffs(args: argparse.Namespace) -> int:
 
 
 def _list_decided(args: argparse.Namespace, proposals: Proposals) -> int:
-    from vaultbridge.review.decide import SAID
+    from vaultbridge.review.decide import STATUS_WORDS
 
     decided = proposals.list_decided()
     for proposal in decided:
@@ -187,7 +187,7 @@ def _list_decided(args: argparse.Namespace, proposals: Proposals) -> int:
         by = f" ({end['by']})" if end["by"] else ""
         change = f", change {end['change']}{' (undone)' if end['undone'] else ''}" if end["change"] else ""
         reason = f": {end['reason']}" if end["reason"] else ""
-        say(f"{render_heading(proposal)}\n    {SAID[proposal['status']]}{by}{change}{reason}")
+        say(f"{render_heading(proposal)}\n    {STATUS_WORDS[proposal['status']]}{by}{change}{reason}")
     if not decided and not args.json:
         say("Nothing has been decided yet.")
     return OK

@@ -1,4 +1,4 @@
-"""A diff that an assistant shows to people, what may become of it, and what shows, records and stores it.
+"""A diff that an assistant shows to people, its possible outcomes, and what shows, records and stores it.
 
 `editor.pending_diffs` manages the diffs that wait for a decision; this module only defines values.
 """
@@ -15,9 +15,9 @@ from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.vault.paths import VaultPath
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
-"""What became of a diff. `accepted` and `rejected`: by a person in a front end. `withdrawn`: by the client,
-including when a person rejects it in the terminal. `accepted-in-terminal`. `note-changed`: accepted in a
-front end, but not written, because the note had changed since the client read it."""
+"""The outcome of a diff. `accepted` and `rejected`: by a person in a front end. `withdrawn`: by the client,
+which it also does when a person rejects the diff in the terminal. `note-changed`: accepted in a front end but
+not written, because the note had changed since the client read it."""
 
 OUTCOMES: Final[dict[CloseReason, str]] = {
     "accepted": "accepted",
@@ -26,7 +26,7 @@ OUTCOMES: Final[dict[CloseReason, str]] = {
     "accepted-in-terminal": "accepted in the terminal",
     "note-changed": "accepted but not written: the note has changed, and the assistant has to read it again",
 }
-"""The same in words for people."""
+"""The outcomes in words for people."""
 
 ELSEWHERE_KEPT: Final = 20
 """The most changes by others that a diff lists; the newest are kept."""
@@ -34,9 +34,9 @@ ELSEWHERE_KEPT: Final = 20
 
 class Diff(Struct, frozen=True):
     """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes.
-    `software` and `pid` say which program asks. `conflict` says why the change no longer fits the note.
-    `elsewhere` are the times and authors of changes since. `change` is the number in the journal of what the
-    client wrote. `by` says where a person decided, and `comment` is what they said to it."""
+    `software` and `pid` identify the program that asks. `conflict` says why the change no longer fits the
+    note. `elsewhere` are the times and authors of changes since. `change` is the journal's number of what the
+    client wrote. `by` says where a person decided, and `comment` is their comment."""
 
     id: str
     client: str
@@ -75,8 +75,8 @@ Decision = Accepted | Rejected
 
 
 class FrontEnd(Struct):
-    """Something that can show a diff. Called for each diff that opens, that closes, that had to be brought
-    onto a changed note, and whose client wrote it after it was closed."""
+    """Something that can show diffs. Each function is called with a diff: when it opens, when it closes, when
+    it was adapted to a changed note, and when its client wrote it after it was closed."""
 
     opened: Callable[[Diff], None]
     closed: Callable[[Diff, CloseReason], None]
@@ -92,7 +92,8 @@ class NoteJournal(Protocol):
         ...
 
     async def record(self, before: bytes | None, after: bytes) -> int:
-        """Record that the client wrote the file. Returns the change's number; 0 when it is not there."""
+        """Record that the client wrote the file. Returns the change's number, or 0 if the file does not
+        contain `after`."""
         ...
 
     async def identify_writer(self, before: bytes | None, now: bytes | None) -> str:
@@ -108,12 +109,12 @@ class DiffArchive(Protocol):
         ...
 
     async def close_diff(self, diff: Diff, reason: CloseReason) -> None:
-        """Called again when the client wrote it later."""
+        """Store the outcome. Called again if the client writes the note later."""
         ...
 
 
 def rebase_diff(original: Diff, diff: Diff, now: str, *, at: float, by: str) -> Diff:
-    """The original change on the note as it is now, which `by` changed."""
+    """The original change, adapted to the note as it is now after a change by `by`."""
     merged = merge_texts(original.old_text, original.new_text, now)
     conflict = ""
     if merged is None:

@@ -1,10 +1,11 @@
-"""Decides what to send to one assistant, and when. Pure: the caller brings the clock.
+"""Decides what to send to one assistant, and when. Pure: the caller provides the time.
 
-An assistant learns where the person is only when that has changed, debounced, and never before it is ready.
-The caller asks `due(now)` whenever `wake_at` has passed, and sends what it returns, in order.
+An assistant is notified of where the person is only when that has changed, debounced, and never before it is
+ready. The caller calls `take_due(now)` whenever `wake_at` has passed, and sends what it returns, in order.
 
 A mention with no assistant to receive it waits in a `MentionQueue`: the person may start Claude Code a moment
-later, or the client may be reconnecting. An older mention would surprise, so it is dropped.
+later, or the client may be reconnecting. A mention that arrives late would be a surprise, so old ones are
+dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ MENTION_SECONDS: Final = 10.0
 """How long a mention waits for a client: as long as starting one takes, short enough to be remembered."""
 
 WAITING_MENTIONS: Final = 50
-"""The most that wait; beyond it the oldest are dropped. Nobody mentions more notes in ten seconds."""
+"""The most mentions that wait; then the oldest are dropped. Nobody mentions more notes in ten seconds."""
 
 
 class MentionQueue:
@@ -40,11 +41,11 @@ class MentionQueue:
 
 
 DEBOUNCE_SECONDS: Final = 0.15
-"""A change is sent when no other has followed for this long: dragging a selection is one change."""
+"""A change is sent when no other has followed for this long: dragging a selection counts as one change."""
 
 DEBOUNCE_LIMIT_SECONDS: Final = 0.3
-"""A change is sent at the latest this long after the first one, so that a person who keeps moving is
-followed."""
+"""A change is sent at the latest this long after the first one, so that the assistant can follow a person
+who keeps moving."""
 
 READY_SECONDS: Final = 0.6
 """Claude Code loses notifications in the first 0.2 s or so after it sends `ide_connected`; this leaves a
@@ -52,7 +53,7 @@ margin."""
 
 
 class NoFocus:
-    """The person is in no note that assistants may know of."""
+    """The person is not in a note that assistants may know of."""
 
     def __repr__(self) -> str:
         return "NO_FOCUS"
@@ -91,13 +92,13 @@ class ClientFeed:
 
     def focus_changed(self, focus: Focus | None, now: float) -> None:
         self._current = focus or NO_FOCUS
-        if _same(self._current, self._sent):
+        if _looks_same(self._current, self._sent):
             self._first_change = None
         else:
             self._mark(now)
 
     def correct(self, focus: Focus | None) -> None:
-        """Set where the person is just before sending: a note that has become private must not be sent."""
+        """Correct where the person is, just before sending: a note that is private now must not be sent."""
         self._current = focus or NO_FOCUS
 
     def prompt_submitted(self, now: float) -> None:
@@ -111,30 +112,30 @@ class ClientFeed:
 
     @property
     def wake_at(self) -> float | None:
-        """When `due` will next return something; None while nothing is pending."""
+        """When `take_due` will next return something; None while nothing is pending."""
         if self._ready_at is None:
             return None
         if self._mentions:
             return self._ready_at
-        due_at = self._debounced_at()
+        due_at = self._find_debounce_end()
         return None if due_at is None else max(due_at, self._ready_at)
 
-    def due(self, now: float) -> tuple[FeedEvent, ...]:
-        """What to send now. It counts as sent: call this only to send the result."""
+    def take_due(self, now: float) -> tuple[FeedEvent, ...]:
+        """What to send now. It then counts as sent."""
         events: list[FeedEvent] = []
         if not self.is_ready(now):
             return ()
-        due_at = self._debounced_at()
+        due_at = self._find_debounce_end()
         if due_at is not None and now >= due_at:
             self._first_change = None
-            if not _same(self._current, self._sent):
+            if not _looks_same(self._current, self._sent):
                 self._sent = self._current
                 events.append(self._current)
         events.extend(self._mentions)
         self._mentions.clear()
         return tuple(events)
 
-    def _debounced_at(self) -> float | None:
+    def _find_debounce_end(self) -> float | None:
         if self._first_change is None:
             return None
         return min(self._last_change + self._debounce, self._first_change + self._limit)
@@ -145,8 +146,8 @@ class ClientFeed:
             self._first_change = now
 
 
-def _same(one: Focus | NoFocus, other: Focus | NoFocus) -> bool:
+def _looks_same(first: Focus | NoFocus, second: Focus | NoFocus) -> bool:
     """Whether the client would see no difference: the source does not matter to it."""
-    if isinstance(one, Focus) and isinstance(other, Focus):
-        return one.path == other.path and one.selection == other.selection
-    return one is other
+    if isinstance(first, Focus) and isinstance(second, Focus):
+        return first.path == second.path and first.selection == second.selection
+    return first is second

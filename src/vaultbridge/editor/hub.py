@@ -1,7 +1,7 @@
-"""Connects people's editors with assistants: reports come in, notifications go out on time.
+"""Connects people's editors with assistants: editors report, and assistants are notified in time.
 
 Editors report to `state` and decide on `diffs`. Every assistant has a session, which sends what its
-`feed.ClientFeed` says is due. The hub owns the timers between them and knows no wire format.
+`feed.ClientFeed` says is due. The hub runs the timers and knows no wire format.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ class AssistantSession:
 
     def _wake(self) -> None:
         self._timer = None
-        # A timer may fire one clock tick early; `due` compares exactly.
+        # A timer may fire one clock tick early; `take_due` compares exactly.
         now = max(self._loop.time(), self._feed.wake_at or 0.0)
         self._feed.correct(self._hub.state.focus())
-        for event in self._feed.due(now):
+        for event in self._feed.take_due(now):
             # The scope may have changed since it was queued: a note that is private now must not be sent.
             if not isinstance(event, Mention) or self._hub.visible(event.path):
                 self._send(event)

@@ -1,9 +1,9 @@
-"""The values that editors report, and `VaultView`, all that the editor side needs of a vault. No state, no
-I/O.
+"""The values that editors report, and `VaultView`, which is all that this package needs of a vault. No state,
+no I/O.
 
-Lines count from 1. Columns are UTF-16 units from 0, unlike in the rest of the package: both ends of this
-state (editors written in JavaScript, and Claude Code) count that way, and converting them to code points
-would need the text of an unsaved buffer, which only the editor has.
+Lines are counted from 1. Columns are UTF-16 units from 0, unlike in the other packages: both sides (editors
+written in JavaScript, and Claude Code) count that way, and converting them to code points would need the text
+of an unsaved buffer, which only the editor has.
 
 Every answer of a `VaultView` is already limited to what assistants may see: a private note does not exist.
 `vault_view.EngineView` implements it.
@@ -70,7 +70,7 @@ Severity = Literal["error", "warning", "information", "hint"]
 
 
 class Diagnostic(Struct, frozen=True, gc=False):
-    """Something wrong in a note. `start` and `end` are offsets into its text, in code points."""
+    """A problem in a note. `start` and `end` are offsets into its text, in code points."""
 
     message: str
     severity: Severity
@@ -80,7 +80,7 @@ class Diagnostic(Struct, frozen=True, gc=False):
 
 
 class NoteDiagnostics(Struct, frozen=True):
-    """A note's findings, and the text that their offsets count in: both come from one read, so they match."""
+    """A note's findings, and the text that their offsets refer to: both come from one read, so they match."""
 
     path: VaultPath
     text: str
@@ -101,7 +101,7 @@ class VaultView(Protocol):
         ...
 
     def make_vault_relative(self, text: str) -> str:
-        """A path as a caller wrote it, absolute or not, relative to the vault. Raises InvalidPath for an
+        """Make a path that a caller wrote, absolute or not, relative to the vault. Raises InvalidPath for an
         absolute path outside the vault."""
         ...
 
@@ -129,8 +129,8 @@ class VaultView(Protocol):
     async def record_write(
         self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str
     ) -> int:
-        """Record in the history that `actor` wrote a file itself. Returns the change's number; 0 if the file
-        does not contain that."""
+        """Record in the history that `actor` wrote a file itself. Returns the change's number, or 0 if the
+        file does not contain `after`."""
         ...
 
     async def identify_writer(
@@ -147,5 +147,5 @@ class VaultView(Protocol):
     async def file_count(self) -> int: ...
 
     async def findings(self, path: VaultPath | None) -> Sequence[NoteDiagnostics]:
-        """What is wrong in one note, or in the vault (only notes with findings, a bounded number)."""
+        """The problems of one note, or of the vault (only notes with findings, a limited number of them)."""
         ...

@@ -9,8 +9,8 @@ The client does not report the outcome of a diff, so the note is read to find ou
 the person accepted in the terminal, and a client does not write an accepted text over a note that has
 changed. What it writes is recorded in the journal as its change.
 
-While a diff waits, the note may change. `look` adapts the diff to the current note, by the same merge as
-every other proposal, and notifies the editors.
+While a diff waits, the note may change. `refresh` adapts the diff to the current note, by the same merge as
+for every other proposal, and notifies the editors.
 """
 
 from __future__ import annotations
@@ -42,38 +42,37 @@ from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.vault.paths import VaultPath
 
 PENDING_DIFFS: Final = 100
-"""The most diffs that may wait at once. A client asks for one at a time; a hundred is ten clients gone
-wild."""
+"""The most diffs that may wait at once. A client asks for one at a time, so this many are a malfunction."""
 
 FRONT_END_GRACE_SECONDS: Final = 10.0
 """How long diffs wait for a front end to come back: a page reload or a plugin restart takes a moment."""
 
 OUTCOME_SECONDS: Final = 2.0
-"""How long a client may take to write the accepted text. It needs a few hundredths of a second; a busy
-machine takes longer, and nobody waits for it after a rejection in the terminal."""
+"""How long a client may take to write the accepted text. It needs a few hundredths of a second, more on a
+busy machine. After a rejection in the terminal nobody notices the wait."""
 
 SOON_SECONDS: Final = 0.5
-"""How long a front end waits to learn the number of a change that is certain to be written."""
+"""How long a front end waits for the number of a change that is certain to be written."""
 
 RECORD_SECONDS: Final = 30.0
-"""How long the note is watched for a text that was accepted, to record it as the client's: a machine may be
-busy, and a later save is somebody else's."""
+"""How long the note is watched for an accepted text, to record it as the client's change: the machine may be
+busy, but a save after that time is taken for somebody else's."""
 
 REREAD_SECONDS: Final = 0.1
 """The time between two reads of the note: three hundred reads at most."""
 
 SHOWN_KEPT: Final = 4
-"""How many older states of a diff are remembered: a person may decide on what was shown a moment ago."""
+"""How many older states of a diff are kept: a person may decide on what was shown a moment ago."""
 
 log = logging.getLogger("vaultbridge.ide")
 
-ReadNote = Callable[[], Awaitable[str]]
+ReadText = Callable[[], Awaitable[str]]
 
 
 class _OutcomeCheck(Struct, frozen=True):
-    """How to tell from the note that the outcome is `found` and not `otherwise`: it contains `text`, or
-    anything but `before`. A client may merge an accepted change into a note that has changed, which then
-    contains neither text."""
+    """How to tell from the note that the outcome is `found` and not `otherwise`: the note is `text`, or it is
+    no longer `before`. A client may merge an accepted change into a note that has changed, which is then
+    neither of the two."""
 
     text: str
     found: CloseReason
@@ -82,19 +81,19 @@ class _OutcomeCheck(Struct, frozen=True):
 
     def matches(self, note: str) -> bool:
         # The client leaves out the last line end of a new file.
-        same = note.rstrip("\n") == self.text.replace("\r\n", "\n").rstrip("\n")
-        return same or (self.before is not None and note != self.before)
+        is_written = note.rstrip("\n") == self.text.replace("\r\n", "\n").rstrip("\n")
+        return is_written or (self.before is not None and note != self.before)
 
 
 class _Pending(Struct):
-    """`diff` is None until the note has been read: nobody has seen it, but its client may close it. `check`
-    is None when `reason` is known already. `outcome` gets the final reason."""
+    """`diff` is None until the note has been read: nobody has seen the diff yet, but its client may already
+    close it. `check` is None if `reason` is certain. `outcome` gets the final reason."""
 
     client: str
     tab_name: str
     decision: asyncio.Future[Decision]
     outcome: asyncio.Future[CloseReason]
-    read: ReadNote
+    read: ReadText
     journal: NoteJournal | None = None
     diff: Diff | None = None
     original: Diff | None = None
@@ -115,27 +114,28 @@ class PendingDiffs:
     ) -> None:
         self._grace = grace_seconds
         self._outcome_seconds = outcome_seconds
-        self._looking: set[asyncio.Task[None]] = set()
+        self._watching: set[asyncio.Task[None]] = set()
+        """Tasks that read a note to find out the outcome of a diff."""
         self._pending: dict[str, _Pending] = {}
         self._front_ends: dict[str, FrontEnd] = {}
         self._numbers = itertools.count(1)
         self._open: set[str] = set()
-        """Diffs that are not over yet."""
-        self._kept: set[str] = set()
-        """Diffs that have a place in the archive."""
+        """Diffs without an outcome yet."""
+        self._archived: set[str] = set()
+        """Diffs that the archive has."""
         self._archiving: dict[str, asyncio.Task[None]] = {}
-        """Diffs whose end is being stored."""
+        """Tasks that store the outcome of a diff."""
         self.archive: DiffArchive | None = None
         self._give_up: asyncio.TimerHandle | None = None
 
-    # for clients
+    # For clients.
 
     async def ask(
         self,
         client: str,
         tab_name: str,
         path: VaultPath,
-        read: ReadNote,
+        read: ReadText,
         new_text: str,
         *,
         software: str = "",
@@ -143,17 +143,17 @@ class PendingDiffs:
         journal: NoteJournal | None = None,
     ) -> Decision:
         """Show the diff in every front end and wait for a person, however long it takes. `read` returns the
-        current note; what its first call raises is raised. What the client then writes is recorded in
+        current note; an error of its first call is raised here. What the client then writes is recorded in
         `journal`.
 
-        Raises ObsidianNotRunning when nobody can see the diff: at once, or when the last front end has been
+        Raises ObsidianNotRunning if nobody can see the diff: at once, or when the last front end has been
         gone for the grace period. Cancelling the call withdraws the diff.
         """
         if not self._front_ends:
             raise _no_front_end()
         if len(self._pending) >= PENDING_DIFFS:
             raise InvalidArgument(f"{PENDING_DIFFS} diffs are already waiting.", hint="Decide on some first.")
-        # The same tab opened again replaces the older diff, on which nobody will decide now.
+        # A diff in the same tab replaces the older one, on which nobody can decide any more.
         self.close_tab(client, tab_name)
         key = f"unnumbered {next(self._numbers)}"
         loop = asyncio.get_running_loop()
@@ -162,7 +162,7 @@ class PendingDiffs:
         try:
             old_text = await read()
             pending.before = await _snapshot(journal)
-            id_ = await self._number(path, old_text, software or client, pid, tab_name)
+            id_ = await self._assign_id(path, old_text, software or client, pid, tab_name)
             if not pending.decision.done():
                 del self._pending[key]
                 key = id_
@@ -175,44 +175,33 @@ class PendingDiffs:
                 for front_end in tuple(self._front_ends.values()):
                     front_end.opened(pending.diff)
             decision = await pending.decision
-            if isinstance(decision, Accepted):
-                pending.before = await _snapshot(journal)
-                note = await _read_again(read)
-                if note is not None and note != old_text:
-                    pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=note)
-                    # The client carries what differs from the text that it read over to the note as it is
-                    # now. If it got what others have written since, it would write that twice.
-                    own = merge_texts(note, decision.text, old_text)
-                    decision = decision if own is None else Accepted(own)
-                elif journal is not None:
-                    pending.check = _OutcomeCheck(decision.text, "accepted", "accepted")
-            return decision
+            return await _prepare_answer(pending, decision, old_text)
         finally:
             self._pending.pop(key, None)
             if pending.diff is not None and pending.check is not None:
-                # The client writes the note, or does not, once it has this answer.
-                looking = loop.create_task(self._look(pending, pending.check))
-                self._looking.add(looking)
-                looking.add_done_callback(self._looking.discard)
+                # Only when it has this answer does the client write the note, or not.
+                watching = loop.create_task(self._watch_outcome(pending, pending.check))
+                self._watching.add(watching)
+                watching.add_done_callback(self._watching.discard)
             else:
-                self._over(pending, pending.reason)
+                self._end(pending, pending.reason)
 
-    async def _number(self, path: VaultPath, old_text: str, actor: str, pid: int, tab_name: str) -> str:
+    async def _assign_id(self, path: VaultPath, old_text: str, actor: str, pid: int, tab_name: str) -> str:
         if self.archive is not None:
             try:
                 is_new = not old_text
                 number = await self.archive.open_diff(
                     path, is_new=is_new, actor=actor, pid=pid, label=tab_name
                 )
-                self._kept.add(f"d{number}")
+                self._archived.add(f"d{number}")
                 return f"d{number}"
             except VaultbridgeError as error:
-                log.warning("The diff of %s is decided on, but not kept: %s", path, error)
+                log.warning("The diff of %s is shown, but its outcome will not be stored: %s", path, error)
         return f"d{next(self._numbers)}"
 
-    async def look(self, diff_id: str) -> tuple[Diff, tuple[Diff, ...]]:
-        """The diff on the note as it is now, and what was shown before it, newest first. Raises
-        InvalidArgument when no such diff is waiting."""
+    async def refresh(self, diff_id: str) -> tuple[Diff, tuple[Diff, ...]]:
+        """The diff, adapted to the note as it is now, and what was shown before it, newest first. Raises
+        InvalidArgument if no such diff is waiting."""
         pending = self._find(diff_id)
         now = await _read_again(pending.read)
         diff, original = pending.diff, pending.original
@@ -231,17 +220,17 @@ class PendingDiffs:
         return diff, pending.shown
 
     async def notes_changed(self, paths: frozenset[VaultPath]) -> None:
-        """Notes have changed on the disk: bring the diffs that are about them onto what they are now."""
+        """Adapt the diffs of notes that have changed on disk."""
         for diff in self.waiting():
             if diff.path in paths:
                 try:
-                    await self.look(diff.id)
+                    await self.refresh(diff.id)
                 except InvalidArgument:
-                    continue  # It was decided meanwhile.
+                    continue  # It has been decided meanwhile.
 
-    async def _look(self, pending: _Pending, check: _OutcomeCheck) -> None:
-        """Read the note until it shows the outcome of the diff. An acceptance of an unchanged note is
-        certain: the front ends hear of it soon, and the client may still write it later."""
+    async def _watch_outcome(self, pending: _Pending, check: _OutcomeCheck) -> None:
+        """Read the note until it shows the outcome of the diff. The acceptance of an unchanged note is
+        certain: the front ends are notified soon, even if the client writes the note later."""
         loop = asyncio.get_running_loop()
         certain = check.found == check.otherwise
         report_at = loop.time() + (SOON_SECONDS if certain else self._outcome_seconds)
@@ -255,12 +244,12 @@ class PendingDiffs:
                     await self._record(pending)
                     break
                 if loop.time() >= report_at:
-                    self._over(pending, reason)
+                    self._end(pending, reason)
                 if loop.time() >= until:
                     break
                 await asyncio.sleep(REREAD_SECONDS)
         finally:
-            self._over(pending, reason)
+            self._end(pending, reason)
 
     async def _record(self, pending: _Pending) -> None:
         """Record in the journal what the client has written."""
@@ -276,11 +265,12 @@ class PendingDiffs:
             return
         pending.diff = replace(pending.diff, change=number)
         if pending.outcome.done():
-            self._keep(pending.diff, pending.outcome.result())
+            self._store_outcome(pending.diff, pending.outcome.result())
             for front_end in tuple(self._front_ends.values()):
                 front_end.recorded(pending.diff, pending.outcome.result())
 
-    def _over(self, pending: _Pending, reason: CloseReason) -> None:
+    def _end(self, pending: _Pending, reason: CloseReason) -> None:
+        """Report the outcome to the archive and the front ends, once."""
         if pending.outcome.done():
             return
         pending.outcome.set_result(reason)
@@ -288,13 +278,13 @@ class PendingDiffs:
             pending.diff = replace(pending.diff, decided_at=time.time())
             log.info("The change to %s was %s", pending.diff.path, OUTCOMES[reason])
             self._open.discard(pending.diff.id)
-            self._keep(pending.diff, reason)
+            self._store_outcome(pending.diff, reason)
             for front_end in tuple(self._front_ends.values()):
                 front_end.closed(pending.diff, reason)
 
-    def _keep(self, diff: Diff, reason: CloseReason) -> None:
-        """Store the outcome of a diff, without waiting for it."""
-        if self.archive is None or diff.id not in self._kept:
+    def _store_outcome(self, diff: Diff, reason: CloseReason) -> None:
+        """Start storing the outcome of a diff; several outcomes of one diff are stored in order."""
+        if self.archive is None or diff.id not in self._archived:
             return
         before = self._archiving.get(diff.id)
 
@@ -304,14 +294,14 @@ class PendingDiffs:
             try:
                 await archive.close_diff(diff, reason)
             except VaultbridgeError as error:
-                log.warning("What became of the diff of %s is not kept: %s", diff.path, error)
+                log.warning("The outcome of the diff of %s could not be stored: %s", diff.path, error)
             if self._archiving.get(diff.id) is task:
                 del self._archiving[diff.id]
 
         self._archiving[diff.id] = task = asyncio.get_running_loop().create_task(store(self.archive))
 
-    async def archived(self) -> frozenset[str]:
-        """Wait until the outcomes of closed diffs are stored. Returns the ids of those that are not over."""
+    async def wait_archived(self) -> frozenset[str]:
+        """Wait until the outcomes of closed diffs are stored. Returns the ids of diffs without an outcome."""
         if self._archiving:
             await asyncio.wait(tuple(self._archiving.values()))
         return frozenset(self._open)
@@ -319,17 +309,21 @@ class PendingDiffs:
     def close_tab(self, client: str, tab_name: str) -> bool:
         """`client` withdraws its diff of that name; False when it has none. The note shows whether a person
         accepted it in the terminal."""
-        mine = [one for one in self._pending.values() if (one.client, one.tab_name) == (client, tab_name)]
-        for pending in mine:
+        matching = [
+            pending
+            for pending in self._pending.values()
+            if (pending.client, pending.tab_name) == (client, tab_name)
+        ]
+        for pending in matching:
             if pending.diff is not None and not pending.decision.done():
                 pending.check = _OutcomeCheck(pending.diff.new_text, "accepted-in-terminal", "withdrawn")
-        return self._withdraw(mine) > 0
+        return self._withdraw(matching) > 0
 
     def close_all(self, client: str) -> int:
         """`client` withdraws all its diffs; returns how many there were."""
-        return self._withdraw([one for one in self._pending.values() if one.client == client])
+        return self._withdraw([pending for pending in self._pending.values() if pending.client == client])
 
-    # for people
+    # For people.
 
     def waiting(self) -> tuple[Diff, ...]:
         return tuple(
@@ -341,8 +335,8 @@ class PendingDiffs:
     def decide(
         self, diff_id: str, decision: Decision, *, by: str = "", comment: str = ""
     ) -> asyncio.Future[CloseReason]:
-        """Record a person's decision. Returns what becomes of the diff, which may take OUTCOME_SECONDS when
-        the note has changed. Raises InvalidArgument if no such diff is waiting, or no longer."""
+        """Record a person's decision. The returned future gets the outcome, after up to OUTCOME_SECONDS if
+        the note has changed. Raises InvalidArgument if no such diff is waiting."""
         pending = self._find(diff_id)
         assert pending.diff is not None
         edited = isinstance(decision, Accepted) and decision.text != pending.diff.new_text
@@ -377,8 +371,8 @@ class PendingDiffs:
         if self._give_up is not None:
             self._give_up.cancel()
             self._give_up = None
-        for looking in self._looking:
-            looking.cancel()
+        for watching in self._watching:
+            watching.cancel()
         self._give_up_all()
 
     def _give_up_all(self) -> None:
@@ -394,8 +388,26 @@ class PendingDiffs:
         return len(open_)
 
 
-async def _read_again(read: ReadNote) -> str | None:
-    """The note as it is now; None when it cannot be read, which proves nothing."""
+async def _prepare_answer(pending: _Pending, decision: Decision, old_text: str) -> Decision:
+    """What the client gets as the decision on the text that it read, `old_text`. For an acceptance, this sets
+    what the note is then watched for."""
+    if not isinstance(decision, Accepted):
+        return decision
+    pending.before = await _snapshot(pending.journal)
+    note = await _read_again(pending.read)
+    if note is None or note == old_text:
+        if pending.journal is not None:
+            pending.check = _OutcomeCheck(decision.text, "accepted", "accepted")
+        return decision
+    pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=note)
+    # The client applies the difference between this answer and the text that it read to the note as it is
+    # now. If the answer contained what others have written since, it would write that twice.
+    client_text = merge_texts(note, decision.text, old_text)
+    return decision if client_text is None else Accepted(client_text)
+
+
+async def _read_again(read: ReadText) -> str | None:
+    """The note as it is now; None if it cannot be read, which proves nothing."""
     try:
         return await read()
     except VaultbridgeError:

@@ -1,8 +1,8 @@
 """The proposals of a vault for the editors of this process: what waits, what changed, what was decided.
 
-The store is shared by all processes, so this follows it: a proposal may come from an assistant that another
-process serves, and be decided there. Editors that can show proposals join; how many there are is written into
-the store, because an assistant's call waits only while a person can see it. Created and used in the event
+All processes share the store, so this follows it: a proposal may come from an assistant that another process
+serves, and be decided there. Editors that can show proposals join. Their number is written into the store,
+because an assistant's call waits only while a person can see its proposal. Created and used in the event
 loop; whatever reads the disk runs in worker threads.
 """
 
@@ -21,28 +21,28 @@ from vaultbridge.engine import Engine
 from vaultbridge.engine.outcome import Outcome, PlannedFile
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
-from vaultbridge.review.model import Decided, Proposal, ProposalVersion, ProposedFile, Status
-from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, strictest
+from vaultbridge.review.model import Decided, Proposal, ProposalStatus, ProposalVersion, ProposedFile
+from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, find_strictest
 from vaultbridge.review.rebase import Reopen
 from vaultbridge.review.store import ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
 
 FOLLOW_SECONDS: Final = 0.2
-"""How often the store is compared while an editor is open: nobody notices the delay, and a look takes some
-microseconds."""
+"""How often the store is checked for changes while an editor is open: nobody notices the delay, and a check
+takes a few microseconds."""
 
 RELOAD_SECONDS: Final = 3.0
-"""How long an editor that is gone counts as open: a page that is reloaded reconnects within a moment, and a
-call that arrives in between should wait for it."""
+"""How long an editor still counts as open after it disconnects: a page that is reloaded reconnects within a
+moment, and a call that arrives in between should wait for it."""
 
 NAME_CHARS: Final = 200
-"""What is kept of the names that a client gives itself and its tabs."""
+"""The most characters that are kept of a client's names for itself and its tabs."""
 
 LISTED: Final = 500
 """The most proposals in one list."""
 
 CHANGED_FILES: Final = 50
-"""The files of one change whose texts are sent: nobody reads more of them in a row."""
+"""The most files of one change whose texts are sent: nobody reads more of them in a row."""
 
 log = logging.getLogger("vaultbridge.review")
 
@@ -50,8 +50,9 @@ T = TypeVar("T")
 
 
 class ReviewState(Struct, frozen=True):
-    """The policy of the vault: what counts (`review`), what a person set (None: nothing), what the
-    configuration says, and what the server demands at least. `wait` is how long a call waits, in seconds."""
+    """The policies of the vault: the one that applies (`review`), the one that a person set (None: nothing),
+    the configuration's, and the least strict one that the server allows. `wait` is how long a call waits, in
+    seconds."""
 
     review: Review
     set: Review | None
@@ -85,7 +86,7 @@ class Reviews:
         self._known: dict[int, tuple[str, Proposal]] = {}
         """What the editors last received: the hash of each proposal's version, and the proposal."""
         self._policy: ReviewState | None = None
-        self._news = asyncio.Event()
+        self._store_changed = asyncio.Event()
         self._leaving: set[asyncio.Task[None]] = set()
         self._comparing = asyncio.Lock()
         self._writing = asyncio.Lock()
@@ -108,16 +109,16 @@ class Reviews:
             leaving.add_done_callback(_log_failure)
 
     async def list_waiting(self) -> tuple[Proposal, ...]:
-        found = await asyncio.to_thread(self._store.waiting)
-        return tuple(one for one in found if self._decider.may_show(one))
+        proposals = await asyncio.to_thread(self._store.waiting)
+        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
 
     async def list_all(self, limit: int) -> tuple[Proposal, ...]:
         """Newest first."""
-        found = await asyncio.to_thread(self._store.latest, min(limit, LISTED))
-        return tuple(one for one in found if self._decider.may_show(one))
+        proposals = await asyncio.to_thread(self._store.latest, min(limit, LISTED))
+        return tuple(proposal for proposal in proposals if self._decider.may_show(proposal))
 
     async def show(self, number: int) -> Proposal:
-        """The proposal on the notes as they are now. Raises InvalidArgument."""
+        """The proposal, adapted to the notes as they are now. Raises InvalidArgument."""
         return await self._then_compare(lambda: self._decider.show(number))
 
     async def accept(
@@ -145,14 +146,14 @@ class Reviews:
         return await asyncio.to_thread(self._engine.undo, number, actor=by)
 
     async def show_change(self, number: int) -> ProposalVersion:
-        """What a change of the journal did to the files that a person may see, in the form of a proposal."""
+        """What a change in the journal did to the files that a person may see, in the form of a proposal."""
 
         def read() -> ProposalVersion:
             _, files = self._engine.history.change(number)
             shown = [
                 # A moved file has no content here.
-                PlannedFile(one.path, one.change, one.was, one.before, one.after, one.change != "moved")
-                for one in files[:CHANGED_FILES]
+                PlannedFile(file.path, file.change, file.was, file.before, file.after, file.change != "moved")
+                for file in files[:CHANGED_FILES]
             ]
             return ProposalVersion(tuple(shown), more=len(files) - len(shown))
 
@@ -167,30 +168,32 @@ class Reviews:
         )
 
     async def close_diff(self, diff: Diff, reason: CloseReason) -> None:
-        status: Status = "edited" if reason == "accepted" and diff.edited else reason
+        status: ProposalStatus = "edited" if reason == "accepted" and diff.edited else reason
         decided = Decided(diff.decided_at, diff.by, diff.comment, diff.change)
-        await asyncio.to_thread(self._store.settle, int(diff.id[1:]), status, decided)
+        await asyncio.to_thread(self._store.record_decision, int(diff.id[1:]), status, decided)
 
     async def find_undone(self, proposals: Iterable[Proposal]) -> frozenset[int]:
-        """The numbers of those whose accepted change was reverted since."""
-        written = {one.number: one.decided.change for one in proposals if one.decided is not None}
+        """The numbers of the proposals whose change has been undone since."""
+        written = {
+            proposal.number: proposal.decided.change for proposal in proposals if proposal.decided is not None
+        }
 
-        def look(change: int) -> bool:
+        def is_undone(change: int) -> bool:
             try:
                 return bool(change) and self._engine.transactor.journal.entry(change).undone_by is not None
             except VaultbridgeError:
                 return False  # Too old for the journal.
 
         return await asyncio.to_thread(
-            lambda: frozenset(number for number, change in written.items() if look(change))
+            lambda: frozenset(number for number, change in written.items() if is_undone(change))
         )
 
     async def policy(self) -> ReviewState:
         return await asyncio.to_thread(self._read_policy)
 
     async def set_policy(self, review: str | None) -> ReviewState:
-        """Raises InvalidArgument for anything but a policy."""
-        known = next((one for one in REVIEWS if one == review), None)
+        """Raises InvalidArgument if `review` is not a policy."""
+        known = next((policy for policy in REVIEWS if policy == review), None)
         if review is not None and known is None:
             raise InvalidArgument(
                 f"review is {review!r}.", argument="review", hint=f"It is one of: {', '.join(REVIEWS)}."
@@ -209,15 +212,15 @@ class Reviews:
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(FOLLOW_SECONDS if self._watchers else None):
-                        await self._news.wait()
+                        await self._store_changed.wait()
                 if not self._watchers:
-                    self._news.clear()
+                    self._store_changed.clear()
                     continue
                 try:
-                    stamp = await asyncio.to_thread(lambda: self._store.stamp)
-                    if stamp != seen or self._news.is_set():
-                        self._news.clear()
-                        seen = stamp
+                    version = await asyncio.to_thread(lambda: self._store.data_version)
+                    if version != seen or self._store_changed.is_set():
+                        self._store_changed.clear()
+                        seen = version
                         await self._compare()
                 except VaultbridgeError as error:
                     log.warning("%s", error)
@@ -236,7 +239,7 @@ class Reviews:
         )
 
     async def notes_changed(self, paths: frozenset[VaultPath]) -> None:
-        """Files have changed on the disk: bring the proposals about them onto what they are now."""
+        """Adapt the proposals that concern files which have changed on disk."""
         for number, (_, proposal) in tuple(self._known.items()):
             if any((row.was or row.path) in paths for row in proposal.rows):
                 with contextlib.suppress(InvalidArgument):
@@ -257,9 +260,9 @@ class Reviews:
             await self._compare()
 
     async def _compare(self) -> None:
-        """Send the editors what is new since the last time."""
+        """Send the editors what has changed since the last time."""
         async with self._comparing:
-            now = {one.number: one for one in await self.list_waiting()}
+            now = {waiting.number: waiting for waiting in await self.list_waiting()}
             for number, proposal in now.items():
                 version = proposal.body.version.hash if proposal.body is not None else ""
                 known = self._known.get(number)
@@ -294,7 +297,7 @@ class Reviews:
         rules = self._find_rules(self._engine)
         chosen = self._store.policy
         return ReviewState(
-            review=strictest(rules.least, rules.vault if chosen is None else chosen),
+            review=find_strictest(rules.least, rules.vault if chosen is None else chosen),
             set=chosen,
             configured=rules.vault,
             least=rules.least,
@@ -303,8 +306,8 @@ class Reviews:
 
     def _wake(self) -> None:
         """Called in any thread."""
-        with contextlib.suppress(RuntimeError):  # The loop has closed: nobody follows any more.
-            self._loop.call_soon_threadsafe(self._news.set)
+        with contextlib.suppress(RuntimeError):  # The loop is closed, so `follow` has ended.
+            self._loop.call_soon_threadsafe(self._store_changed.set)
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

@@ -5,10 +5,10 @@ the file's stat and reads it when that has changed. (The vault's watcher would n
 process that leads the index has one.) While Obsidian is not running the file says what was open when it quit,
 so it counts only while `is_running` returns true.
 
-`NotesUnderReview` notices that a note has changed for which a change is proposed.
+`NotesUnderReview` notices when a note changes for which a change is proposed.
 
-`follow_vault` removes deleted notes from the state: an assistant must not hear of a file that is gone. No
-other change matters here; the editor that shows a note reports its rename.
+`follow_vault` removes deleted notes from the state: an assistant must not be told about a file that is gone.
+No other change matters here; the editor that shows a note reports when it is moved.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def _remove_paths(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
 
 
 POLL_SECONDS: Final = 0.5
-"""How often files are compared. Obsidian writes its tabs a second after they change; this adds little to
-that, and a stat costs microseconds."""
+"""How often file stats are compared. Obsidian writes its tabs a second after they change; this adds little
+to that, and a stat takes microseconds."""
 
 WATCHED_FILES: Final = 500
-"""The most files whose stat is compared in one round: it takes a millisecond."""
+"""The most files whose stats are compared in one round, which takes about a millisecond."""
 
 
 class NotesUnderReview:
-    """Notices when a file changes for which a change is proposed. It compares their stats, because only the
+    """Notices when a file changes for which a change is proposed. It compares file stats, because only the
     process that leads the index has a watcher. Run `follow` as a task."""
 
     def __init__(
@@ -89,10 +89,10 @@ class NotesUnderReview:
     async def _compare(self, paths: tuple[VaultPath, ...]) -> None:
         before = self._seen
         self._seen = await asyncio.to_thread(lambda: {path: self._stat(path) for path in paths})
-        # One that is new here may have changed between its proposal and now.
-        moved = {path for path, stat in self._seen.items() if path not in before or before[path] != stat}
-        if moved:
-            await self._changed(frozenset(moved))
+        # A file that was not watched before may have changed since its proposal was made.
+        changed = {path for path, stat in self._seen.items() if path not in before or before[path] != stat}
+        if changed:
+            await self._changed(frozenset(changed))
 
     def _stat(self, path: VaultPath) -> FileStat | None:
         try:
@@ -102,12 +102,12 @@ class NotesUnderReview:
 
 
 POLLS_PER_RUNNING_CHECK: Final = 10
-"""How many polls pass between two checks that Obsidian still runs, which cost a little more."""
+"""How many polls pass between two checks whether Obsidian is still running, which take a little longer."""
 
 
 class WorkspaceSource:
-    """Run `follow` as a task, or call `refresh` whenever something may have changed, both in the event loop's
-    thread: it reads one small file."""
+    """Run `follow` as a task, or call `refresh` whenever something may have changed. Both belong in the event
+    loop's thread: they read one small file."""
 
     def __init__(self, root: Root, state: EditorState, is_running: Callable[[], bool]) -> None:
         self._root = root
@@ -118,10 +118,10 @@ class WorkspaceSource:
     async def follow(self, look_seconds: float = POLL_SECONDS) -> None:
         """Runs until cancelled."""
         seen: FileStat | None = None
-        for beat in itertools.count():
-            stamp = stat_file(self._root.config(WORKSPACE_FILE))
-            if stamp != seen or beat % POLLS_PER_RUNNING_CHECK == 0:
-                seen = stamp
+        for count in itertools.count():
+            stat = stat_file(self._root.config(WORKSPACE_FILE))
+            if stat != seen or count % POLLS_PER_RUNNING_CHECK == 0:
+                seen = stat
                 self.refresh()
             await asyncio.sleep(look_seconds)
 

@@ -1,9 +1,8 @@
-"""The vault as the editor side sees it: `model.VaultView` on an engine, with blocking calls in worker
-threads.
+"""`EngineView`: the `model.VaultView` of an engine, with blocking calls in worker threads.
 
-`check_note`, which is pure, finds what is wrong in a note and exactly where: links to nothing, links that
-match several files, links to missing headings and blocks, and whatever the parser reported (bad YAML,
-duplicate keys and block ids, bytes that are not UTF-8).
+`check_note`, which is pure, finds the problems of a note and where they are: links to nothing, links that
+match several files, links to missing headings and blocks, and what the parser reported (bad YAML, duplicate
+keys and block ids, bytes that are not UTF-8).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
 FINDINGS_PER_NOTE: Final = 200
-"""A note with more is broken as a whole, and nobody reads a longer list."""
+"""The most findings of one note: nobody reads a longer list."""
 
 TARGETS_READ: Final = 50
 """The most other notes read to check the headings and blocks that one note links to: each is read and
@@ -52,7 +51,7 @@ _SEVERITY: Final[dict[ProblemCode, Severity]] = {
 }
 
 ReadNote = Callable[[VaultPath], tuple[str, Note] | None]
-"""The text and values of another note; None when it cannot be read."""
+"""Reads the text and the parsed values of another note; None if it cannot be read."""
 
 
 def check_note(
@@ -61,24 +60,24 @@ def check_note(
     note: Note,
     table: FileTable | None,
     visible: Callable[[VaultPath], bool],
-    note_of: ReadNote,
+    read_note: ReadNote,
 ) -> tuple[Diagnostic, ...]:
-    """All findings of one note, in the order of its text. A target that is not `visible` does not exist.
+    """All findings of one note, in the order of its text. A target that is not `visible` counts as missing.
     Without a table, links are not checked."""
-    found = [
+    findings = [
         Diagnostic(
             problem.message, _SEVERITY.get(problem.code, "warning"), problem.code, problem.start, problem.end
         )
         for problem in note.problems
     ]
-    known: dict[VaultPath, tuple[str, Note] | None] = {path: (text, note)}
+    notes: dict[VaultPath, tuple[str, Note] | None] = {path: (text, note)}
     for link in note.links:
         if table is None:
             break
-        found.extend(_check_link(link, path, table, visible, note_of, known))
-        if len(found) >= FINDINGS_PER_NOTE:
+        findings.extend(_check_link(link, path, table, visible, read_note, notes))
+        if len(findings) >= FINDINGS_PER_NOTE:
             break
-    return tuple(sorted(found[:FINDINGS_PER_NOTE], key=lambda finding: (finding.start, finding.end)))
+    return tuple(sorted(findings[:FINDINGS_PER_NOTE], key=lambda finding: (finding.start, finding.end)))
 
 
 def _check_link(
@@ -86,43 +85,45 @@ def _check_link(
     source: VaultPath,
     table: FileTable,
     visible: Callable[[VaultPath], bool],
-    note_of: ReadNote,
-    known: dict[VaultPath, tuple[str, Note] | None],
+    read_note: ReadNote,
+    notes: dict[VaultPath, tuple[str, Note] | None],
 ) -> Iterator[Diagnostic]:
     resolution = resolve(link.target, source, table)
     if isinstance(resolution, Missing) or not visible(VaultPath(resolution.path)):
-        yield _finding(link, f"Nothing in the vault is named {link.target!r}.", "warning", "broken-link")
+        yield _report_link(link, f"Nothing in the vault is named {link.target!r}.", "warning", "broken-link")
         return
     others = [other for other in resolution.others if visible(VaultPath(other))]
     if others:
-        fits = ", ".join((resolution.path, *others)[:5])
-        yield _finding(link, f"{link.target!r} fits several files: {fits}.", "information", "ambiguous-link")
+        matches = ", ".join((resolution.path, *others)[:5])
+        yield _report_link(
+            link, f"{link.target!r} fits several files: {matches}.", "information", "ambiguous-link"
+        )
     target = VaultPath(resolution.path)
     if not link.subpath or not target.lower().endswith(".md"):
         return
-    if target not in known:
-        if len(known) > TARGETS_READ:
+    if target not in notes:
+        if len(notes) > TARGETS_READ:
             return
-        known[target] = note_of(target)
-    read = known[target]
+        notes[target] = read_note(target)
+    read = notes[target]
     if read is not None:
         yield from _check_subpath(link, target, *read)
 
 
 def _check_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Diagnostic]:
-    block = link.subpath.startswith("#^")
+    is_block = link.subpath.startswith("#^")
     try:
-        if block:
+        if is_block:
             find_block(note, link.subpath[2:])
         else:
             find_section(text, note, link.subpath[1:])
     except EditRefused:
-        kind = "block" if block else "heading"
-        what = f"{target} has no {kind} {link.subpath[2 if block else 1 :]!r}."
-        yield _finding(link, what, "warning", f"broken-{kind}")
+        kind = "block" if is_block else "heading"
+        message = f"{target} has no {kind} {link.subpath[2 if is_block else 1 :]!r}."
+        yield _report_link(link, message, "warning", f"broken-{kind}")
 
 
-def _finding(link: Link, message: str, severity: Severity, code: str) -> Diagnostic:
+def _report_link(link: Link, message: str, severity: Severity, code: str) -> Diagnostic:
     return Diagnostic(message, severity, code, link.start, link.end)
 
 
@@ -130,15 +131,14 @@ NOTES_WITH_FINDINGS: Final = 100
 """The most notes in an answer about the whole vault: the client reads them all into a prompt."""
 
 FINDINGS_SECONDS: Final = 2.0
-"""A client waits for diagnostics after every edit: the answer is what has been found by then."""
-
+"""A client waits for diagnostics after every edit: it gets what has been found by then."""
 
 WRITE_SECONDS: Final = CALL_SECONDS - 5.0
 """How long a client's own write waits for a person: it is answered before its call's time limit."""
 
 
 class EngineView:
-    """`find_rules` says which changes wait for a person; without it none does."""
+    """`find_rules` says which changes wait for a person; without it none do."""
 
     def __init__(self, engine: Engine, find_rules: Callable[[Engine], ReviewRules] | None = None) -> None:
         self._engine = engine
@@ -166,8 +166,8 @@ class EngineView:
         try:
             return self._engine.root.place(path)
         except VaultbridgeError:
-            # A symlink that leads out: the link itself is still in the vault, and nobody follows it from
-            # here.
+            # A symlink that leads out of the vault: the link itself is in the vault, and callers do not
+            # follow it.
             return self._engine.root.folder / path
 
     async def find(self, name: str) -> VaultPath:
@@ -206,12 +206,12 @@ class EngineView:
             # The path as spelled on disk, or in the existing folders above a new file: another spelling is
             # not the path that the file gets, and may be the whole name of a note without `.md`.
             path = self._engine.root.path_of(self._engine.root.place(path)) or path
-        there = visible and self._engine.root.exists(path)
+        exists = visible and self._engine.root.exists(path)
         operation: Operation
-        if there and self._engine.is_folder(path):
+        if exists and self._engine.is_folder(path):
             # Given this name, the engine would find the note with the same name as the folder.
             raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
-        if there:
+        if exists:
             operation = Write(note=path, content=text)
         elif path.lower().endswith(TEXT_SUFFIXES):
             # The leading dot means exactly this path, not the folder that the settings choose for new notes.
@@ -238,8 +238,8 @@ class EngineView:
         return await asyncio.to_thread(identify_writer, self._engine, path, before, now, since=since)
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
-        fits = compile_file_pattern(pattern)
-        return [path for path in await asyncio.to_thread(self._paths) if fits(path)]
+        matches = compile_file_pattern(pattern)
+        return [path for path in await asyncio.to_thread(self._paths) if matches(path)]
 
     async def file_count(self) -> int:
         return await asyncio.to_thread(self._file_count)
@@ -264,18 +264,18 @@ class EngineView:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
         complete = self._engine.queries.fresh_status().complete
-        # While half of the files are still unknown, half of the links would look broken.
+        # Until all files are indexed, links to the others would look broken.
         table: FileTable | None = self._engine.queries.visible_table() if complete else None
-        found_in = []
-        for one in paths:
-            read = self._note_of(one)
+        noted = []
+        for note_path in paths:
+            read = self._read_note(note_path)
             if read is not None:
-                found = check_note(one, *read, table, self.visible, self._note_of)
-                if found or path is not None:
-                    found_in.append(NoteDiagnostics(one, read[0], found))
+                findings = check_note(note_path, *read, table, self.visible, self._read_note)
+                if findings or path is not None:
+                    noted.append(NoteDiagnostics(note_path, read[0], findings))
             if time.monotonic() > deadline:
                 break
-        return found_in
+        return noted
 
     def _suspects(self, deadline: float) -> list[VaultPath]:
         """Notes in which the index knows of a problem."""
@@ -287,7 +287,7 @@ class EngineView:
                 break
         return suspects
 
-    def _note_of(self, path: VaultPath) -> tuple[str, Note] | None:
+    def _read_note(self, path: VaultPath) -> tuple[str, Note] | None:
         """The file as it is on disk now, so that positions match what the client sees."""
         try:
             text = decode(self._engine.read_bytes(path)).text

@@ -50,14 +50,14 @@ def decode(data: bytes) -> Message | Batch | Malformed:
     except UnicodeDecodeError as problem:
         return _explain_bytes(data, problem)
     except RecursionError:
-        return _parse_error("nested too deeply")
+        return _make_parse_error("nested too deeply")
     except msgspec.MsgspecError as problem:
         return _explain_failure(data, problem)
     if isinstance(value, dict):
-        return _message(value)
+        return _read_message(value)
     if isinstance(value, list):
-        return _batch(value)
-    return _invalid(None, f"a message is a JSON object, not {_kind(value)}")
+        return _read_batch(value)
+    return _make_invalid(None, f"a message is a JSON object, not {_name_type(value)}")
 
 
 def encode(message: Message) -> bytes:
@@ -73,7 +73,7 @@ def encode_value(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_without_surrogates(msgspec.to_builtins(value, str_keys=True)))
+        return _encoder.encode(_replace_surrogates(msgspec.to_builtins(value, str_keys=True)))
 
 
 def to_wire(message: Message) -> dict[str, Any]:
@@ -82,70 +82,72 @@ def to_wire(message: Message) -> dict[str, Any]:
         case Response(id_, result):
             return {"jsonrpc": "2.0", "id": id_, "result": result}
         case ErrorResponse(id_, error):
-            return {"jsonrpc": "2.0", "id": id_, "error": _error_form(error)}
+            return {"jsonrpc": "2.0", "id": id_, "error": _render_error(error)}
         case Request(id_, method, params):
             return {"jsonrpc": "2.0", "id": id_, "method": method, **({"params": params} if params else {})}
         case Notification(method, params):
             return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
 
 
-def _error_form(error: ErrorObject) -> dict[str, Any]:
+def _render_error(error: ErrorObject) -> dict[str, Any]:
     form: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not msgspec.UNSET:
         form["data"] = error.data
     return form
 
 
-def _batch(members: list[Any]) -> Batch | Malformed:
+def _read_batch(members: list[Any]) -> Batch | Malformed:
     if not members:
-        return _invalid(None, "a batch must not be empty")
+        return _make_invalid(None, "a batch must not be empty")
     if len(members) > MAX_BATCH:
-        return _invalid(None, f"a batch may have {MAX_BATCH} members, this one has {len(members)}")
+        return _make_invalid(None, f"a batch may have {MAX_BATCH} members, this one has {len(members)}")
     return Batch(
         tuple(
-            _message(member)
+            _read_message(member)
             if isinstance(member, dict)
-            else _invalid(None, f"a message is a JSON object, not {_kind(member)}")
+            else _make_invalid(None, f"a message is a JSON object, not {_name_type(member)}")
             for member in members
         )
     )
 
 
-def _message(value: dict[str, Any]) -> Message | Malformed:
+def _read_message(value: dict[str, Any]) -> Message | Malformed:
     id_ = value.get("id", msgspec.UNSET)
     known_id: RequestId | None = id_ if _is_id(id_) else None
     if _is_answer(value):
-        return _answer(value, known_id)
+        return _read_answer(value, known_id)
     if value.get("jsonrpc") != "2.0":
-        return _invalid(known_id, _WRONG_VERSION)
+        return _make_invalid(known_id, _WRONG_VERSION)
     if "method" in value:
-        return _call(value, id_, known_id)
-    return _invalid(known_id, 'a message has "method", "result" or "error"')
+        return _read_call(value, id_, known_id)
+    return _make_invalid(known_id, 'a message has "method", "result" or "error"')
 
 
 def _is_answer(value: dict[str, Any]) -> bool:
     return "method" not in value and ("result" in value or "error" in value)
 
 
-def _answer(value: dict[str, Any], known_id: RequestId | None) -> Response | ErrorResponse | MalformedAnswer:
+def _read_answer(
+    value: dict[str, Any], known_id: RequestId | None
+) -> Response | ErrorResponse | MalformedAnswer:
     if value.get("jsonrpc") != "2.0":
-        return _invalid_answer(known_id, _WRONG_VERSION)
+        return _make_invalid_answer(known_id, _WRONG_VERSION)
     if "result" in value and "error" in value:
-        return _invalid_answer(known_id, 'an answer has "result" or "error", not both')
+        return _make_invalid_answer(known_id, 'an answer has "result" or "error", not both')
     if "error" in value:
-        return _error_response(value["error"], known_id)
+        return _read_error(value["error"], known_id)
     if known_id is None:
-        return _invalid_answer(None, 'an answer needs the "id" of its request')
+        return _make_invalid_answer(None, 'an answer needs the "id" of its request')
     return Response(known_id, value["result"])
 
 
-def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Message | Malformed:
+def _read_call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Message | Malformed:
     method = value["method"]
     if not isinstance(method, str):
-        return _invalid(known_id, f'"method" must be a string, not {_kind(method)}')
+        return _make_invalid(known_id, f'"method" must be a string, not {_name_type(method)}')
     params = value.get("params")
     if id_ is not msgspec.UNSET and known_id is None:
-        return _invalid(None, f'"id" must be a string or a number, not {_kind(id_)}')
+        return _make_invalid(None, f'"id" must be a string or a number, not {_name_type(id_)}')
     if params is None or params == []:
         # An empty array has no positional parameters either, and PHP writes an empty object this way.
         params = {}
@@ -153,18 +155,18 @@ def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Messag
         if isinstance(params, list):
             error = ErrorObject(INVALID_PARAMS, 'Invalid params: "params" must be an object, not an array')
             return Malformed(known_id, error)
-        return _invalid(known_id, f'"params" must be an object, not {_kind(params)}')
+        return _make_invalid(known_id, f'"params" must be an object, not {_name_type(params)}')
     if known_id is None:
         return Notification(method, params)
     return Request(known_id, method, params)
 
 
-def _error_response(error: Any, known_id: RequestId | None) -> ErrorResponse | MalformedAnswer:
+def _read_error(error: Any, known_id: RequestId | None) -> ErrorResponse | MalformedAnswer:
     if not isinstance(error, dict):
-        return _invalid_answer(known_id, f'"error" must be an object, not {_kind(error)}')
+        return _make_invalid_answer(known_id, f'"error" must be an object, not {_name_type(error)}')
     code, message = error.get("code"), error.get("message")
     if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
-        return _invalid_answer(known_id, '"error" needs an integer "code" and a string "message"')
+        return _make_invalid_answer(known_id, '"error" needs an integer "code" and a string "message"')
     return ErrorResponse(known_id, ErrorObject(code, message, error.get("data", msgspec.UNSET)))
 
 
@@ -172,7 +174,7 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
-def _kind(value: Any) -> str:
+def _name_type(value: Any) -> str:
     """The type of a JSON value in words, for an error message."""
     match value:
         case None:
@@ -189,16 +191,16 @@ def _kind(value: Any) -> str:
             return "an object"
 
 
-def _invalid(id_: RequestId | None, what: str) -> Malformed:
-    return Malformed(id_, ErrorObject(INVALID_REQUEST, f"Invalid Request: {what}"))
+def _make_invalid(id_: RequestId | None, why: str) -> Malformed:
+    return Malformed(id_, ErrorObject(INVALID_REQUEST, f"Invalid Request: {why}"))
 
 
-def _invalid_answer(id_: RequestId | None, what: str) -> MalformedAnswer:
-    return MalformedAnswer(id_, ErrorObject(INVALID_REQUEST, f"Invalid answer: {what}"))
+def _make_invalid_answer(id_: RequestId | None, why: str) -> MalformedAnswer:
+    return MalformedAnswer(id_, ErrorObject(INVALID_REQUEST, f"Invalid answer: {why}"))
 
 
-def _parse_error(what: str) -> Malformed:
-    return Malformed(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+def _make_parse_error(why: str) -> Malformed:
+    return Malformed(None, ErrorObject(PARSE_ERROR, f"Parse error: {why}"))
 
 
 def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
@@ -211,30 +213,30 @@ def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
     try:
         value = _decode_slowly(data.decode("utf-8"))
     except (ValueError, RecursionError):
-        return _parse_error(str(problem).removeprefix("JSON is malformed: "))
+        return _make_parse_error(str(problem).removeprefix("JSON is malformed: "))
     if b"\\ud" in data.lower():
-        return _address(
-            _invalid(None, "a string holds half of a surrogate pair, which is not Unicode text"), value
+        return _add_id(
+            _make_invalid(None, "a string holds half of a surrogate pair, which is not Unicode text"), value
         )
-    return _address(_invalid(None, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})"), value)
+    return _add_id(_make_invalid(None, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})"), value)
 
 
 def _explain_bytes(data: bytes, problem: UnicodeDecodeError) -> Malformed:
     """Like `_explain_failure`, for bytes that are not UTF-8, read with replaced characters."""
-    refused = _parse_error(f"not UTF-8 (byte {problem.start} of a string)")
+    malformed = _make_parse_error(f"not UTF-8 (byte {problem.start} of a string)")
     try:
-        return _address(refused, _decode_slowly(data.decode("utf-8", "replace")))
+        return _add_id(malformed, _decode_slowly(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
-        return refused
+        return malformed
 
 
-def _address(refused: Malformed, value: Any) -> Malformed:
+def _add_id(malformed: Malformed, value: Any) -> Malformed:
     """Give an error the id of the message that only the slow decoder could read. Without it the sender of a
     request would wait forever."""
     if not isinstance(value, dict):
-        return refused
+        return malformed
     kind = MalformedAnswer if _is_answer(value) else Malformed
-    return kind(_find_id(value), refused.error)
+    return kind(_find_id(value), malformed.error)
 
 
 def _decode_slowly(text: str) -> Any:
@@ -260,11 +262,11 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _without_surrogates(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(member) for key, member in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(member) for member in value]
+        return [_replace_surrogates(member) for member in value]
     return value

@@ -101,13 +101,13 @@ class _InFlight(msgspec.Struct):
 
 
 class Session:
-    """`batches` says whether a JSON array is accepted now; a dialect may change it. See the module for the
-    rest."""
+    """`batches` says whether a JSON array is accepted now; a dialect may change it. The module's docstring
+    explains the rest."""
 
     def __init__(self, *, batches: bool = False) -> None:
         self.batches = batches
         self._in_flight: dict[RequestId, _InFlight] = {}
-        self._asked: dict[RequestId, str] = {}
+        self._sent_requests: dict[RequestId, str] = {}
         self._next_id = 1
         self._outgoing: list[Outgoing] = []
 
@@ -125,7 +125,7 @@ class Session:
         return items
 
     def last_outgoing(self) -> bytes:
-        """The message that was queued last and is not taken yet; empty when there is none."""
+        """The message that was queued last and is not taken yet; empty if there is none."""
         return self._outgoing[-1].data if self._outgoing else b""
 
     def receive(self, data: bytes) -> list[Event]:
@@ -186,13 +186,13 @@ class Session:
         """Send the peer a request; its answer arrives as `AnswerReceived` with the id returned here."""
         id_ = self._next_id
         self._next_id += 1
-        self._asked[id_] = method
+        self._sent_requests[id_] = method
         self._queue(Request(id_, method, params), related)
         return id_
 
     def withdraw(self, id_: RequestId, reason: str, *, related: RequestId | None = None) -> None:
         """Stop waiting for the peer's answer, and cancel the request. A late answer is ignored."""
-        if self._asked.pop(id_, None) is not None:
+        if self._sent_requests.pop(id_, None) is not None:
             self._queue(Notification(CANCELLED, {"requestId": id_, "reason": reason}), related)
 
     def _take_batch(self, members: tuple[Message | Malformed, ...]) -> list[Event]:
@@ -218,7 +218,7 @@ class Session:
             case Notification(method, params):
                 return self._take_cancel(params) if method == CANCELLED else [NotificationReceived(message)]
             case Response(id_) | ErrorResponse(id_):
-                if id_ is None or self._asked.pop(id_, None) is None:
+                if id_ is None or self._sent_requests.pop(id_, None) is None:
                     return [Ignored("an answer to no request of ours")]
                 return [AnswerReceived(id_, message)]
             case MalformedAnswer(id_, error):

@@ -218,7 +218,7 @@ class Connection:
                 return
             self._session.notify(method, params, related=related)
             data = self._session.last_outgoing()
-            client.note("out", "notification", method, len(data), data)
+            client.record_message("out", "notification", method, len(data), data)
         else:
             self._session.notify(method, params, related=related)
         self._flush()
@@ -240,7 +240,7 @@ class Connection:
         self._asked[id_] = future
         if self._client is not None:
             data = self._session.last_outgoing()
-            self._client.note("out", "request", method, len(data), data)
+            self._client.record_message("out", "request", method, len(data), data)
         self._flush()
         try:
             async with asyncio.timeout(seconds):
@@ -294,7 +294,7 @@ class Connection:
 
     def _note_arrival(self, client: SeenClient, notification: Notification, size: int) -> None:
         data = codec.encode(notification) if client.activity.json_wanted else b""
-        client.note("in", "notification", notification.method, size, data)
+        client.record_message("in", "notification", notification.method, size, data)
         if notification.method == "ide_connected" and isinstance(pid := notification.params.get("pid"), int):
             client.pid = pid
 
@@ -321,7 +321,7 @@ class Connection:
             handler = self.dialect.find_handler(request)
             if self._attach is not None and request.method not in OPENING:
                 self.attach_client()
-            if self._client is not None and self._client.refuses(request.method):
+            if self._client is not None and self._client.must_refuse(request.method):
                 return _raiser(AssistantPaused())
             return handler
         except RpcError as refusal:

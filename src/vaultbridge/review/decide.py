@@ -1,8 +1,8 @@
-"""What a person's decision does: write the change as it was seen, or nothing, and record which.
+"""Carries out a person's decision: writes the change as the person saw it, or nothing, and records which.
 
-An acceptance says by its hash what the person saw. It is written only if it does exactly that to the notes
-as they are now; otherwise nothing is written and the proposal is shown again. The engine writes it, as one
-change of the assistant that asked, so the history names it and an undo reverts it.
+An acceptance names what the person saw by its hash. The change is written only if it would do exactly that to
+the notes as they are now; otherwise nothing is written and the proposal is shown again. The engine writes it
+as one change of the assistant that proposed it, so the history names the assistant and an undo reverts it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from vaultbridge.review.model import (
     Decided,
     Proposal,
     ProposalBody,
+    ProposalStatus,
     ProposalVersion,
-    Status,
     has_text,
     hash_of,
     raw_texts_of,
@@ -43,7 +43,7 @@ from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 EDITED_NOTICE = "The person changed this before accepting it: read it again before you go on."
 
-SAID = {
+STATUS_WORDS = {
     "accepted": "accepted",
     "edited": "accepted with changes",
     "rejected": "rejected",
@@ -54,12 +54,12 @@ SAID = {
     "accepted-in-terminal": "accepted in the terminal",
     "note-changed": "accepted but not written, because the note had changed",
 }
-"""What became of a proposal, in words."""
+"""Each status in words for people."""
 
 
 class FileDecision(Struct, frozen=True, kw_only=True):
-    """What a person wants of one file instead of what was proposed: a `text`, some of its `hunks`, or to
-    `skip` it."""
+    """What a person wants for one file instead of what was proposed: another `text`, only some of its
+    `hunks`, or to `skip` the file."""
 
     path: str
     text: str | None = None
@@ -81,7 +81,7 @@ class Differs(Exception):
 
 
 class Decider:
-    """Decides in one vault. `engine` and `reopen` as for `Rebaser`."""
+    """Decides in one vault. `engine` and `reopen` are as in `Rebaser`."""
 
     def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
@@ -89,8 +89,8 @@ class Decider:
         self._rebaser = Rebaser(engine, store, reopen)
 
     def show(self, number: int) -> Proposal:
-        """A proposal on the notes as they are now. Raises InvalidArgument for an unknown one, and for one
-        that concerns a file which may not be seen here."""
+        """A proposal, adapted to the notes as they are now. Raises InvalidArgument if it is unknown, or
+        concerns a file that may not be seen here."""
         proposal = self._store.get(number)
         if not self.may_show(proposal):
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
@@ -102,7 +102,7 @@ class Decider:
 
     def reject(self, number: int, *, by: str, reason: str = "") -> DecisionResult:
         self._claim(number)
-        self._store.settle(number, "rejected", Decided(self._now(), by, reason))
+        self._store.record_decision(number, "rejected", Decided(self._now(), by, reason))
         return DecisionResult("rejected", "Rejected: nothing was changed.", self._store.get(number))
 
     def accept(
@@ -114,8 +114,8 @@ class Decider:
         files: Sequence[FileDecision] = (),
         reason: str = "",
     ) -> DecisionResult:
-        """Write the change. `seen` is the hash of the version that the person saw; without one it is the
-        present version. Raises InvalidArgument when the decision makes no sense, or was made before."""
+        """Write the change. `seen` is the hash of the version that the person saw, "" for the current one.
+        Raises InvalidArgument when the decision does not fit the proposal, or it was decided before."""
         self._claim(number)
         try:
             return self._accept(number, by, seen, files, reason)
@@ -137,13 +137,13 @@ class Decider:
             outcome = self._write(proposal, body, wanted)
         except Differs:
             return self._show_again(number)
-        status: Status = "accepted" if _same(wanted, body.version.files) else "edited"
+        status: ProposalStatus = "accepted" if _are_same(wanted, body.version.files) else "edited"
         if status == "edited":
             outcome = replace(outcome, notices=(*outcome.notices, EDITED_NOTICE))
         change = int(outcome.change_id or 0)
-        self._store.settle(number, status, Decided(self._now(), by, reason, change), outcome)
+        self._store.record_decision(number, status, Decided(self._now(), by, reason, change), outcome)
         text = f"Accepted{' with your changes' if status == 'edited' else ''}: "
-        text += f"written as change {change}." if change else "the notes are already like this."
+        text += f"written as change {change}." if change else "the notes were already like this."
         return DecisionResult("accepted", text, self._store.get(number), change)
 
     def undo(self, number: int, *, by: str, diff: bool = False) -> Outcome:
@@ -176,8 +176,8 @@ class Decider:
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         if not self._store.claim(number):
             now = self._store.get(number)
-            said = "being decided by somebody else" if now.waits else f"over: {describe_decision(now)}"
-            raise InvalidArgument(f"{proposal.id} is {said}.", argument="id")
+            state = "being decided by somebody else" if now.waits else f"over: {describe_decision(now)}"
+            raise InvalidArgument(f"{proposal.id} is {state}.", argument="id")
 
     def _show_again(self, number: int) -> DecisionResult:
         self._store.release(number)
@@ -203,7 +203,7 @@ class Decider:
             else:
                 operations = decode_operations(body.operations)
                 planned = {file.path: file for file in self._rebaser.plan(proposal, operations).files}
-                operations += _overrides(wanted, planned)
+                operations += _make_overrides(wanted, planned)
                 with self._rebaser.engine_for(proposal) as engine:
                     outcome = engine.apply(
                         operations, label=proposal.label, actor=proposal.actor, check=check
@@ -222,52 +222,56 @@ class Decider:
 
 
 def describe_decision(proposal: Proposal) -> str:
-    """What became of it, in a few words: `accepted on the page as change 12`."""
-    said = SAID[proposal.status]
+    """The outcome in a few words: `accepted by a person (the page) as change 12`."""
+    words = STATUS_WORDS[proposal.status]
     decided = proposal.decided
     if decided is None or proposal.status == "expired":
-        return said
+        return words
     change = f" as change {decided.change}" if decided.change else ""
     reason = f": {decided.reason}" if decided.reason else ""
-    return f"{said} by a person ({decided.by}){change}{reason}"
+    return f"{words} by a person ({decided.by}){change}{reason}"
 
 
 def choose_version(
     version: ProposalVersion, shown: ProposalVersion, files: Sequence[FileDecision]
 ) -> ProposalVersion:
-    """The version with what the person wants of it. Raises as `choose_files` does."""
+    """The version, reduced to what the person wants. Raises as `choose_files` does."""
     chosen = choose_files(version, shown, files)
-    left = {path: why for path, why in version.conflicts.items() if path not in {one.path for one in files}}
-    return ProposalVersion(chosen, version.more, version.notices, version.conflict if left else "", left)
+    decided = {decision.path for decision in files}
+    conflicts = {path: why for path, why in version.conflicts.items() if path not in decided}
+    conflict = version.conflict if conflicts else ""
+    return ProposalVersion(chosen, version.more, version.notices, conflict, conflicts)
 
 
 def choose_files(
     version: ProposalVersion, shown: ProposalVersion, files: Sequence[FileDecision]
 ) -> tuple[PlannedFile, ...]:
-    """What to write: the version that is current now, as far as the person wants it. Raises Differs when that
-    is not what was shown, InvalidArgument when the decision does not fit what was shown."""
+    """The files to write: those of the current version, as far as the person wants them. Raises Differs when
+    that is not what was shown, and InvalidArgument when the decision does not fit what was shown."""
     if not files:
         if version.conflict or shown.shape != version.shape:
             raise Differs
         return version.files
-    decisions = {one.path: one for one in files}
-    for one in files:
-        _check_decision(one, shown.file(one.path), version)
-    wanted: list[PlannedFile] = []
+    for wish in files:
+        _check_decision(wish, shown.file(wish.path), version)
+    decisions = {wish.path: wish for wish in files}
+    chosen: list[PlannedFile] = []
     for file in version.files:
         decision, seen = decisions.get(file.path), shown.file(file.path)
         if seen is None:
             raise Differs
         if decision is None:
-            if file.path in version.conflicts or _lines(seen) != _lines(file):
+            if file.path in version.conflicts or _list_lines(seen) != _list_lines(file):
                 raise Differs
-            wanted.append(file)
+            chosen.append(file)
         elif not decision.skip:
-            wanted.append(_merge_decision(decision, seen, file))
-    left = tuple(file for file in wanted if file.before != file.after or not file.content)
-    if not left:
-        raise InvalidArgument("Nothing would be left of it.", argument="files", hint="Reject it instead.")
-    return left
+            chosen.append(_merge_decision(decision, seen, file))
+    remaining = tuple(file for file in chosen if file.before != file.after or not file.content)
+    if not remaining:
+        raise InvalidArgument(
+            "Nothing would be left of the change.", argument="files", hint="Reject it instead."
+        )
+    return remaining
 
 
 def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: ProposalVersion) -> None:
@@ -292,7 +296,7 @@ def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: P
 
 
 def _merge_decision(decision: FileDecision, seen: PlannedFile, file: PlannedFile) -> PlannedFile:
-    """The file with what the person made of the version they saw, on the note as it is now."""
+    """The person's version of the file, merged into the note as it is now."""
     before, after = raw_texts_of(seen)
     if decision.hunks is not None:
         final = apply_hunks(before, after, decision.hunks)
@@ -305,17 +309,17 @@ def _merge_decision(decision: FileDecision, seen: PlannedFile, file: PlannedFile
     return replace(file, after=encode(merged, bom=now.bom))
 
 
-def _lines(file: PlannedFile) -> tuple[str, ...]:
+def _list_lines(file: PlannedFile) -> tuple[str, ...]:
     return list_changed_lines(*texts_of(file)) if has_text(file) else (hash_of(file.after),)
 
 
-def _same(one: Sequence[PlannedFile], other: Sequence[PlannedFile]) -> bool:
-    return {file.key for file in one} == {file.key for file in other}
+def _are_same(files: Sequence[PlannedFile], others: Sequence[PlannedFile]) -> bool:
+    return {file.key for file in files} == {file.key for file in others}
 
 
 def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
-    """Operations that write exactly these files. Existing ones come first: a new note pins the links that it
-    would take over, and those that are pinned already stay as they are."""
+    """Operations that write exactly these files. Existing files come first: creating a note rewrites the
+    links that would otherwise lead to it, and links that are already rewritten stay as they are."""
     operations: list[Operation] = []
     for file in sorted(files, key=lambda file: file.before is None):
         data = file.after or b""
@@ -330,8 +334,8 @@ def _write_files(files: Sequence[PlannedFile]) -> list[Operation]:
     return operations
 
 
-def _overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
-    """Writes that follow the original operations, where the text should differ from theirs."""
+def _make_overrides(wanted: Sequence[PlannedFile], planned: dict[str, PlannedFile]) -> list[Operation]:
+    """Writes that follow the original operations, for files whose text should differ from what those make."""
     return [
         Write(note=file.path, content=decode(file.after).text)
         for file in wanted

@@ -21,13 +21,13 @@ from vaultbridge.errors import ChangeRejected, InvalidArgument
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.review.decide import Decider
 from vaultbridge.review.model import Proposal, ProposalBody, ProposalVersion, has_text, make_rows, texts_of
-from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, strictest
+from vaultbridge.review.policy import ChangePending, Reason, ReviewRules, find_reason, find_strictest
 from vaultbridge.review.rebase import describe_scope, encode_operations
 from vaultbridge.review.store import ReviewStore, store_of
 
 WAITING_CALLS: Final = 16
-"""The most calls of a process that wait for a person at once. Each keeps a thread; the next one gets an
-answer at once: its proposal waits."""
+"""The most calls of a process that wait for a person at once, because each occupies a thread. A further call
+is answered at once, and only its proposal waits."""
 
 PROGRESS_SECONDS: Final = 5.0
 """How often a waiting call reports progress: clients that count from the last sign of life give up after
@@ -43,16 +43,19 @@ FILES_NAMED: Final = 10
 """How many files an answer or a dialog names."""
 
 DIALOG: Final = "the client's dialog"
-"""Where the person decided, if the assistant's own program asked."""
+"""Where the person decided, when the assistant's own program asked."""
 
 Progress = Callable[[float, float | None, str], None]
+"""Reports how much of how much is done, and what is being done: the same as `tools.base.tool.Progress`."""
+
 Choice = Literal["accept", "reject", "cancel"]
 
 _waiting_calls = threading.BoundedSemaphore(WAITING_CALLS)
 
 
 class Caller(Protocol):
-    """What a call can do towards its client. Its methods are called in the call's thread and may block."""
+    """The client of a call, as far as the gate needs it. The methods are called in the call's thread and may
+    block."""
 
     @property
     def can_ask(self) -> bool:
@@ -61,7 +64,7 @@ class Caller(Protocol):
 
     @property
     def can_show(self) -> bool:
-        """Whether the client shows the change to its user with the answer, who then decides there."""
+        """Whether the client shows the change together with the answer, so that its user decides there."""
         ...
 
     @property
@@ -70,16 +73,16 @@ class Caller(Protocol):
         ...
 
     def ask(self, proposal: str, message: str, seconds: float) -> Choice:
-        """Let the client ask its user. May end the call, which the client then repeats."""
+        """Let the client ask its user. This may end the call, which the client then repeats."""
         ...
 
     def begin_waiting(self, seconds: float) -> float:
-        """The call waits for a person from now on: returns how long it may, at most `seconds`."""
+        """Start waiting for a person. Returns how long the call may wait, at most `seconds`."""
         ...
 
 
 class UnaskedCaller:
-    """A caller through which nobody can be asked. It waits at most `longest` seconds for a person."""
+    """A client that cannot ask its user. A call waits at most `longest` seconds for a decision elsewhere."""
 
     can_ask = False
     can_show = False
@@ -103,7 +106,7 @@ class _NeedsPerson(Exception):
 
 
 class ReviewGate:
-    """For one call of one tool."""
+    """The gate for one call of one tool."""
 
     def __init__(
         self, rules: Callable[[Engine], ReviewRules], tool: str, caller: Caller, progress: Progress
@@ -118,8 +121,8 @@ class ReviewGate:
     def __call__(self, engine: Engine, operations: Sequence[Operation], *, label: str, actor: str) -> Outcome:
         rules = self._rules(engine)
         store = store_of(engine.cache)
-        set_ = store.policy
-        policy = strictest(rules.least, rules.vault if set_ is None else set_)
+        chosen = store.policy
+        policy = find_strictest(rules.least, rules.vault if chosen is None else chosen)
         if policy == "off":
             return engine.apply(operations, label=label, actor=actor)
 
@@ -143,7 +146,7 @@ class ReviewGate:
             if self._caller.can_show:
                 self.left = engine, proposal.number
             raise
-        # Whoever decided wrote it, but it is this call's change.
+        # It may have been written by another call or process, but it is this call's change.
         record_change(engine.root.folder, int(outcome.change_id or 0), outcome.files)
         return outcome
 
@@ -162,13 +165,13 @@ class ReviewGate:
         """Store the proposal. A client that repeats a call which is still waiting gets the same one."""
         version = ProposalVersion(planned.files, planned.more, planned.outcome.notices)
         body = ProposalBody(encode_operations(operations), describe_scope(engine.scope), version, version)
-        who = actor or engine.actor
+        author = actor or engine.actor
         for waiting in store.waiting():
             same = waiting.body is not None and waiting.body.operations == body.operations
-            if same and (waiting.actor, waiting.token) == (who, token):
+            if same and (waiting.actor, waiting.token) == (author, token):
                 return waiting
         return store.add(
-            actor=who,
+            actor=author,
             token=token,
             tool=self._tool,
             label=label or label_operations(operations),
@@ -190,13 +193,13 @@ class ReviewGate:
 
     def _wait(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> Outcome:
         if not proposal.waits:
-            return _settle(store, proposal)
+            return _finish(store, proposal)
         if self._caller.can_show and not self._caller.asked:
-            # At once: the client shows the change when it has the answer.
+            # Without waiting: the client shows the change once it has the answer.
             raise _pending(proposal, SHOWN)
-        there = store.is_somebody_there()
-        ask = bool(self._caller.asked) or (self._caller.can_ask and not there)
-        if not ask and not there:
+        editor_open = store.is_editor_open()
+        ask = bool(self._caller.asked) or (self._caller.can_ask and not editor_open)
+        if not ask and not editor_open:
             raise _pending(proposal, NOBODY)
         if not _waiting_calls.acquire(blocking=False):
             raise _pending(proposal, BUSY)
@@ -207,7 +210,7 @@ class ReviewGate:
                 self._wait_for_editor(store, proposal, self._caller.begin_waiting(seconds))
         finally:
             _waiting_calls.release()
-        return _settle(store, store.get(proposal.number))
+        return _finish(store, store.get(proposal.number))
 
     def _wait_for_editor(self, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
         waited = 0.0
@@ -219,7 +222,7 @@ class ReviewGate:
             waited += step
 
     def _ask(self, engine: Engine, store: ReviewStore, proposal: Proposal, seconds: float) -> None:
-        """Let the client's user decide."""
+        """Let the client's user decide; again, if the notes change meanwhile."""
         decider = Decider(engine, store)
         for _ in range(DIALOG_ROUNDS):
             proposal = decider.show(proposal.number)
@@ -248,13 +251,13 @@ BUSY: Final = "Many changes are already waiting."
 NOT_YET: Final = "The person has not decided yet."
 
 
-def _settle(store: ReviewStore, proposal: Proposal) -> Outcome:
+def _finish(store: ReviewStore, proposal: Proposal) -> Outcome:
     """What the call returns for a proposal as it is now. Raises ChangeRejected or ChangePending."""
     if proposal.status in ("accepted", "edited"):
         return store.outcome(proposal.number)
     if proposal.status == "rejected":
-        said = proposal.decided.reason if proposal.decided is not None else ""
-        raise ChangeRejected(proposal.id, said=said)
+        reason = proposal.decided.reason if proposal.decided is not None else ""
+        raise ChangeRejected(proposal.id, said=reason)
     raise _pending(proposal, NOT_YET)
 
 
@@ -288,8 +291,7 @@ def describe_for_dialog(proposal: Proposal) -> str:
         names.append(f"and {more} more")
     text = f"{proposal.actor} wants to change your vault ({proposal.label}): {', '.join(names)}"
     files = proposal.body.version.files if proposal.body is not None else ()
-    pieces = [make_diff(*texts_of(file), file.path) for file in files if has_text(file)]
-    diff = "".join(pieces)
+    diff = "".join(make_diff(*texts_of(file), file.path) for file in files if has_text(file))
     if len(diff) > DIALOG_CHARS:
         diff = diff[:DIALOG_CHARS] + "\n… (the rest is left out; the page shows it)"
     return f"{text}\n\n{diff}" if diff else text

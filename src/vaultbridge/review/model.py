@@ -1,8 +1,9 @@
 """A proposal as a value: who proposed which change, what it looks like now, and its outcome. No I/O.
 
-A proposal has versions. The first is what the assistant asked for; when a note of it changes, the next is the
-same change on the note as it is then. A version's `hash` says what a person saw, and its `shape` what that
-says to a person: two versions with one shape differ only in lines that the change does not touch.
+A proposal has versions. The first is what the assistant asked for. When one of its notes changes, the next
+version is the same change, applied to the note as it is then. A version's `hash` identifies what a person
+saw. Its `shape` identifies the changed lines alone: two versions with the same shape differ only in lines
+that the change does not touch.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.review.policy import Reason
 from vaultbridge.vault.read import content_hash
 
-Status = Literal[
+ProposalStatus = Literal[
     "waiting", "deciding", "accepted", "edited", "rejected", "expired", "withdrawn", "accepted-in-terminal",
     "note-changed",
 ]  # fmt: skip
-"""`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes of the
-person. The last three are of Claude Code's diffs (`editor.diffs.CloseReason`)."""
+"""`deciding`: somebody has decided, and the change is being written. `edited`: accepted with changes by the
+person. Only Claude Code's diffs have the last three (`editor.diffs.CloseReason`)."""
 
 VERSIONS_KEPT: Final = 4
 """How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""
@@ -35,7 +36,7 @@ ELSEWHERE_KEPT: Final = 20
 
 
 class ScopePart(Struct, frozen=True):
-    """One of the scopes under which the change was asked for; all apply at once."""
+    """One of the scopes under which the change was requested; all of them apply."""
 
     allow: tuple[str, ...]
     deny: tuple[str, ...]
@@ -43,7 +44,7 @@ class ScopePart(Struct, frozen=True):
 
 
 class ProposalVersion(Struct, frozen=True):
-    """`conflict` says for a person why it cannot be written as it is; `conflicts` by path."""
+    """`conflict` says, for a person, why it cannot be written; `conflicts` says it for each path."""
 
     files: tuple[PlannedFile, ...]
     more: int = 0
@@ -81,7 +82,7 @@ class Elsewhere(Struct, frozen=True):
 
 
 class ProposalBody(Struct, frozen=True):
-    """What a decision needs. It is dropped when the proposal is decided: the journal has the content then."""
+    """What a decision needs. It is dropped once the proposal is decided: then the journal has the content."""
 
     operations: bytes
     """The operations, encoded by `rebase.encode_operations`."""
@@ -94,8 +95,8 @@ class ProposalBody(Struct, frozen=True):
     elsewhere: tuple[Elsewhere, ...] = ()
 
     def seen(self, hash_: str) -> ProposalVersion | None:
-        """The version that a person saw. Without a hash it is the present one."""
-        return next((one for one in (self.version, *self.older) if hash_ in ("", one.hash)), None)
+        """The version that a person saw; the current one for an empty hash."""
+        return next((version for version in (self.version, *self.older) if hash_ in ("", version.hash)), None)
 
 
 class ProposedFile(Struct, frozen=True):
@@ -107,8 +108,7 @@ class ProposedFile(Struct, frozen=True):
 
 
 class Decided(Struct, frozen=True):
-    """`by` says where the person decided. `change` is the number in the journal, 0 when nothing was
-    written."""
+    """`by` says where the person decided. `change` is the number in the journal, 0 if nothing was written."""
 
     at: float
     by: str
@@ -117,11 +117,11 @@ class Decided(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """`body` is None once it is decided. `actor` is the assistant, `label` what the change is called in the
+    """`body` is None once it is decided. `actor` is the assistant, `label` the change's name in the
     history."""
 
     number: int
-    status: Status
+    status: ProposalStatus
     at: float
     expires: float
     actor: str

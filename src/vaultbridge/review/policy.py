@@ -1,8 +1,8 @@
-"""Which changes need a person: the policy of a vault, a server and a token, and what it says of one change.
+"""Which changes need a person's decision: the review policies, and how one applies to a change.
 
-Three parts may have a policy, and the strictest counts: the vault (its configuration, or what a person set on
-the page instead), the server (`--review`), and the token. `off` writes at once, `destructive` asks before
-what may lose text or touches much, `all` asks before every change.
+The vault (in its configuration, or as a person set it on the page instead), the server (`--review`) and the
+token may each have a policy, and the strictest applies. `off` writes at once, `destructive` asks before a
+change that may lose text or affects many files, `all` asks before every change.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _WORD: Final = re.compile(r"\w+")
 Reason = Literal["all", "delete", "overwrite", "folder", "many files", "diff"]
 
 MANY_FILES: Final = 10
-"""A change of more files is reviewed as a destructive one: a person cannot see at a glance what it did. A
-rename with its links usually touches fewer."""
+"""A change to more files than this counts as destructive: a person cannot see at a glance what it did. A move
+with its links usually touches fewer."""
 
 WAIT_SECONDS: Final = 45.0
-"""How long a call waits for the decision. Most clients give up on a call after a minute; a person who is
-there decides within seconds, and one who is not finds the proposal later."""
+"""How long a call waits for the decision. Most clients give up on a call after a minute. A person who is
+there decides within seconds; one who is not finds the proposal later."""
 
 
 class ReviewRules(Struct, frozen=True, kw_only=True):
-    """The policy that applies to a call: `least` is that of the server and the token, `vault` what the
-    configuration says of the vault."""
+    """The policies that apply to a call: `least` is the stricter one of the server and the token, `vault` the
+    one that the configuration sets for the vault."""
 
     least: Review = "off"
     vault: Review = "off"
@@ -49,20 +49,20 @@ NO_REVIEW: Final = ReviewRules()
 
 
 class ChangePending(BaseException):
-    """A change was not made, because a person has not decided yet. Not an Exception, so that no tool takes it
-    for a failure: it ends the call, and the catalog answers it."""
+    """A change was not made, because a person has not decided yet. It ends the call, and the catalog turns it
+    into an answer. Not an Exception, so that no tool takes it for a failure."""
 
     def __init__(self, proposal: str, facts: dict[str, Any]) -> None:
         super().__init__(proposal)
         self.facts = facts
 
 
-def strictest(*policies: Review) -> Review:
+def find_strictest(*policies: Review) -> Review:
     return max(policies, key=REVIEWS.index, default="off")
 
 
 def find_reason(policy: Review, planned: Planned, operations: Sequence[Operation]) -> Reason | None:
-    """Why a person has to see this change first; None when it may be written at once."""
+    """Why a person has to see this change first; None if it may be written at once."""
     if policy == "off":
         return None
     reason = _find_danger(planned, operations)

@@ -1,8 +1,8 @@
-"""Adapts a proposal to the notes as they are now: once, here, for every editor that shows it.
+"""Adapts a proposal to the notes as they are now, once for all editors that show it.
 
-A change of texts is merged: what the assistant changed and what others changed since are both kept, where
-they do not contradict each other. A change that moves or deletes files is drafted again, so that links which
-appeared since follow it too.
+A change to texts is merged: what the assistant changed and what others have changed since are both kept,
+unless they contradict each other. A change that moves or deletes files is drafted again, so that newer links
+are updated too.
 """
 
 from __future__ import annotations
@@ -60,10 +60,13 @@ class _Captured(Exception):
 
 
 def encode_operations(operations: Sequence[Operation]) -> bytes:
-    """Without the hashes that the caller expected: they were checked when it asked, and the merge takes what
-    has changed since."""
+    """Leaves out the hashes that the caller expected: they were checked when it made the proposal, and the
+    merge deals with what has changed since."""
     return msgspec.msgpack.encode(
-        [replace(one, expected="") if getattr(one, "expected", "") else one for one in operations]
+        [
+            replace(operation, expected="") if getattr(operation, "expected", "") else operation
+            for operation in operations
+        ]
     )
 
 
@@ -81,7 +84,7 @@ def is_plain(files: Sequence[PlannedFile]) -> bool:
 
 
 def read_file(engine: Engine, path: str) -> bytes | None:
-    """The file as it is now; None when there is none. Raises what reading raises otherwise."""
+    """The file as it is now, None if there is none. Other failures to read it are raised."""
     try:
         return engine.read_bytes(VaultPath(path))
     except NoteNotFound:
@@ -91,15 +94,15 @@ def read_file(engine: Engine, path: str) -> bytes | None:
 def identify_writer(
     engine: Engine, path: VaultPath, before: bytes | None, now: bytes | None, *, since: float
 ) -> str:
-    """Who changed a file from `before`, which it held at the time `since`, to `now`. What another program did
-    is recorded in the history."""
+    """Who changed a file from `before`, its content at the time `since`, to `now`. A change by another
+    program is recorded in the history."""
     if now is None:
         return OUTSIDE_ACTOR
     last = engine.history.last_write(path)
     if last is not None and last.image.hash == hash_of(now):
         return last.actor
     if last is not None and last.at > since:
-        # Somebody wrote it here in between: the other program changed what they had written.
+        # It was written through us in between, so the other program changed that text.
         before = engine.transactor.journal.content(last.image)
     if before is not None:
         engine.record(path, before, now, actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL)
@@ -107,8 +110,8 @@ def identify_writer(
 
 
 class Rebaser:
-    """`engine` is the one of whoever decides. `reopen` opens the vault under the scope of whoever asked,
-    where that differs."""
+    """`engine` is the vault with the scope of the person who decides. `reopen` opens it with the scope of the
+    assistant that made the proposal, if that is different."""
 
     def __init__(self, engine: Engine, store: ReviewStore, reopen: Reopen | None = None) -> None:
         self._engine = engine
@@ -116,7 +119,7 @@ class Rebaser:
         self._reopen = reopen
 
     def refresh(self, proposal: Proposal) -> Proposal:
-        """The proposal on the notes as they are now; stored, if they have changed."""
+        """The proposal, adapted to the notes as they are now, and stored if they have changed."""
         body = proposal.body
         if body is None:
             return proposal
@@ -140,22 +143,22 @@ class Rebaser:
 
     def _find_changed(self, version: ProposalVersion) -> list[tuple[PlannedFile, bytes | None]]:
         """The files that are not what the version was made from, with what they are now."""
-        found = []
+        changed = []
         for file in version.files:
             if not file.content:
                 continue
             try:
                 now = read_file(self._engine, file.was or file.path)
             except VaultbridgeError:
-                continue  # Being saved, perhaps: writing it will find out.
+                continue  # It may be being saved; if not, writing it will fail.
             if now != file.before:
-                found.append((file, now))
-        return found
+                changed.append((file, now))
+        return changed
 
     def _identify_writers(
         self, changed: Sequence[tuple[PlannedFile, bytes | None]], since: float
     ) -> Iterator[Elsewhere]:
-        """Finds out who changed the files, and records in the history what another program did."""
+        """Find out who changed the files, and record changes by other programs in the history."""
         for file, now in changed:
             path = VaultPath(file.was or file.path)
             by = identify_writer(self._engine, path, file.before, now, since=since)
@@ -203,7 +206,7 @@ class Rebaser:
         return ProposalVersion(tuple(files), planned.more, planned.outcome.notices)
 
     def plan(self, proposal: Proposal, operations: Sequence[Operation]) -> Planned:
-        """What operations would do now. Nothing is written."""
+        """What the operations would do now. Nothing is written."""
 
         def capture(planned: Planned) -> None:
             raise _Captured(planned)
@@ -217,7 +220,7 @@ class Rebaser:
 
     @contextmanager
     def engine_for(self, proposal: Proposal) -> Iterator[Engine]:
-        """The vault under the scope of the caller that requested the change."""
+        """The vault with the scope of the caller that requested the change."""
         parts = () if proposal.body is None else proposal.body.scope
         if self._reopen is None or parts == describe_scope(self._engine.scope):
             yield self._engine
@@ -225,13 +228,13 @@ class Rebaser:
         scopes = [
             Scope(allow=part.allow, deny=part.deny, max_note_bytes=part.max_note_bytes) for part in parts
         ]
-        # What has become private since for whoever decides is private for the change too.
+        # What is private for the person who decides is private for the change too.
         with self._reopen(LiveScope(*scopes, *self._engine.scope.parts)) as engine:
             yield engine
 
 
 def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]:
-    """One file on what is there now, and why that does not work; "" when it does."""
+    """One file of the change, merged into what is there now, and why that fails; "" if it does not."""
     if now == file.before:
         return file, ""
     if now == file.after and now is not None:
@@ -257,7 +260,7 @@ def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]
 
 
 def _keep_recent(versions: tuple[ProposalVersion, ...]) -> tuple[ProposalVersion, ...]:
-    """The newest versions, as many as there is room for."""
+    """The newest versions, as many as fit into OLDER_BYTES."""
     left = OLDER_BYTES
     kept = []
     for version in versions[:VERSIONS_KEPT]:
@@ -269,7 +272,8 @@ def _keep_recent(versions: tuple[ProposalVersion, ...]) -> tuple[ProposalVersion
 
 
 def _keep_shown(file: PlannedFile, shown: PlannedFile | None) -> PlannedFile:
-    """What was shown, as long as the note under it is the same: a template gives another time each minute."""
+    """The text that was shown, if the note has not changed: drafted again, a template would give another
+    time."""
     same = shown is not None and shown.content and file.content
     if shown is None or not same or (file.before, file.change) != (shown.before, shown.change):
         return file

@@ -1,9 +1,9 @@
 """The proposals of a vault, in a database in its cache folder that all processes of the machine share.
 
 An assistant's process puts a proposal there and waits; the process where a person decides takes it, writes
-the change and records the outcome. So neither of them has to know the other, and whoever is killed, no
-proposal is lost. The file also says which processes have a person in front of them, and which policy a person
-has set for the vault. Nothing here reads or writes a note.
+the change and records the outcome. So neither has to know the other, and no proposal is lost if one of them
+is killed. The file also says which processes have editors open, and which policy a person has set for the
+vault. Nothing here reads or writes a note.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposedFile, Status
+from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
 from vaultbridge.review.policy import REVIEWS, Reason, Review
 from vaultbridge.system import is_process_alive
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "review.sqlite"
 
 WAITING_PROPOSALS: Final = 100
-"""The most that wait at once: nobody decides on more, and an assistant that keeps proposing should be
-stopped."""
+"""The most proposals that wait at once: nobody decides on more, and an assistant that makes even more should
+be stopped."""
 
 STORED_BYTES: Final = 256 * MIB
 """The most space that all waiting proposals may take, with the content of their files: as much as the
 journal."""
 
 KEPT_PROPOSALS: Final = 1000
-"""The most decided ones that are remembered, without their content: `history` shows their outcome."""
+"""The most decided proposals that are kept, without their content: `history` shows their outcome."""
 
 WAITING_SECONDS: Final = 7 * 86_400.0
 """After a week a proposal expires: the person has had a weekend, and the notes have moved on."""
 
 POLL_SECONDS: Final = 0.1
-"""How often a waiting call checks whether another process has decided; a check takes some microseconds."""
+"""How often a waiting call checks whether another process has decided; a check takes a few microseconds."""
 
 BUSY_SECONDS: Final = 10.0
 """How long a reader or writer waits for a transaction of another process: those are short."""
@@ -77,7 +77,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 
 
 class ReviewStore:
-    """Any thread may use it. `folder` is the vault's cache folder."""
+    """Can be used in any thread. `folder` is the vault's cache folder."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
@@ -85,7 +85,7 @@ class ReviewStore:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._inode = 0
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class ReviewStore:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever stored: most vaults are never reviewed, and get no file."""
+        """Whether anything was ever stored: most vaults are never reviewed and have no file."""
         return self._file.exists()
 
     # Proposals.
@@ -142,8 +142,8 @@ class ReviewStore:
         return self.get(number)
 
     def add_diff(self, *, actor: str, pid: int, label: str, row: ProposedFile) -> int:
-        """Give a diff of Claude Code its number; `settle` records its outcome. Until then it counts as
-        withdrawn, which is what becomes of it when this process ends."""
+        """Give a diff of Claude Code its number; `record_decision` stores its outcome. Until then its status
+        is `withdrawn`, which is what it is if this process ends."""
         now = self._clock()
         with self._writing() as db:
             cursor = db.execute(
@@ -157,7 +157,7 @@ class ReviewStore:
         return number
 
     def get(self, number: int, *, diff: bool = False) -> Proposal:
-        """A tool's change, or the outcome of a diff. Raises InvalidArgument for an unknown one."""
+        """The proposal with this number, or with `diff` the diff. Raises InvalidArgument if there is none."""
         unknown = _unknown(f"{'d' if diff else 'p'}{number}")
         if not self.exists:
             raise unknown
@@ -171,25 +171,25 @@ class ReviewStore:
         return rows[0]
 
     def waiting(self) -> tuple[Proposal, ...]:
-        """Those that nobody has decided, oldest first."""
+        """The undecided proposals, oldest first."""
         if not self.exists:
             return ()
-        found = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
+        proposals = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
         now = self._clock()
-        if any(one.expires < now or one.status == "deciding" for one in found):
+        if any(proposal.expires < now or proposal.status == "deciding" for proposal in proposals):
             with self._writing() as db:
                 self._expire(db, now)
-            found = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
-        return found
+            proposals = self._select("status IN ('waiting', 'deciding') ORDER BY number", ())
+        return proposals
 
     def latest(self, limit: int) -> tuple[Proposal, ...]:
-        """All, newest first."""
+        """The newest proposals and diffs, newest first."""
         return self._select("1 ORDER BY number DESC LIMIT ?", (limit,)) if self.exists else ()
 
     def replace_body(
         self, number: int, before: ProposalBody, after: ProposalBody, rows: tuple[ProposedFile, ...]
     ) -> bool:
-        """Store a new version, unless another process has been quicker. Returns whether it did."""
+        """Store a new version, unless another process was faster. Returns whether it was stored."""
         with self._writing() as db:
             changed = db.execute(
                 "UPDATE proposals SET body = ?, rows = ?, more = ? WHERE number = ? AND body = ?",
@@ -201,7 +201,8 @@ class ReviewStore:
         return changed > 0
 
     def claim(self, number: int) -> bool:
-        """Take a proposal to decide on it: of several deciders one gets it. Call `settle` or `release`."""
+        """Take a proposal to decide on it; of several deciders only one gets it. Call `record_decision` or
+        `release` afterwards."""
         with self._writing() as db:
             self._release_of_dead(db)
             return (
@@ -214,7 +215,7 @@ class ReviewStore:
             )
 
     def release(self, number: int) -> None:
-        """Give a claimed proposal back: it was not decided after all."""
+        """Give back a claimed proposal that was not decided after all."""
         with self._writing() as db:
             db.execute(
                 "UPDATE proposals SET status = 'waiting', decider = 0"
@@ -222,8 +223,10 @@ class ReviewStore:
                 (number,),
             )
 
-    def settle(self, number: int, status: Status, decided: Decided, outcome: Outcome | None = None) -> None:
-        """Record the outcome of a claimed proposal."""
+    def record_decision(
+        self, number: int, status: ProposalStatus, decided: Decided, outcome: Outcome | None = None
+    ) -> None:
+        """Store the outcome of a claimed proposal or of a diff."""
         with self._writing() as db:
             db.execute(
                 "UPDATE proposals SET status = ?, decided = ?, outcome = ?, body = NULL WHERE number = ?",
@@ -236,30 +239,30 @@ class ReviewStore:
             )
 
     def outcome(self, number: int) -> Outcome:
-        """What an accepted change did, as the process that wrote it knew."""
-        row = self._ask("SELECT outcome FROM proposals WHERE number = ?", (number,))
+        """What an accepted change did, as reported by the process that wrote it."""
+        row = self._query("SELECT outcome FROM proposals WHERE number = ?", (number,))
         return _outcome.decode(row[0][0]) if row and row[0][0] is not None else Outcome(files=())
 
     def wait(self, number: int, seconds: float) -> Proposal:
-        """Wait until the proposal is decided, at most so long, and return it as it is then."""
+        """Wait at most `seconds` until the proposal is decided, and return it as it is then."""
         deadline = time.monotonic() + seconds
         while True:
-            with self._news:
-                status = self._ask("SELECT status FROM proposals WHERE number = ?", (number,))
+            with self._changed:
+                status = self._query("SELECT status FROM proposals WHERE number = ?", (number,))
                 left = deadline - time.monotonic()
                 if not status or status[0][0] not in ("waiting", "deciding") or left <= 0:
                     break
-                self._news.wait(min(left, POLL_SECONDS))
+                self._changed.wait(min(left, POLL_SECONDS))
         return self.get(number)
 
-    # What a person has set, and where one can be asked.
+    # The policy that a person has set, and the editors in which one can decide.
 
     @property
     def policy(self) -> Review | None:
-        """What a person set for the vault; None when nothing was."""
+        """What a person has set for the vault; None if nothing is set."""
         if not self.exists:
             return None
-        rows = self._ask("SELECT value FROM settings WHERE name = 'review'", ())
+        rows = self._query("SELECT value FROM settings WHERE name = 'review'", ())
         return next((review for review in REVIEWS if rows and rows[0][0] == review), None)
 
     def set_policy(self, review: Review | None) -> None:
@@ -269,7 +272,7 @@ class ReviewStore:
                 db.execute("INSERT INTO settings VALUES ('review', ?)", (review,))
 
     def set_present(self, editors: int) -> None:
-        """This process has this many editors in which a person can decide."""
+        """Store how many editors this process has in which a person can decide."""
         if not editors and not self.exists:
             return
         with self._writing() as db:
@@ -279,24 +282,24 @@ class ReviewStore:
             if editors:
                 db.execute("INSERT INTO present VALUES (?, ?)", (os.getpid(), editors))
 
-    def is_somebody_there(self) -> bool:
-        """Whether an editor is open, in any process of this machine, in which a person can decide."""
-        rows = self._ask("SELECT pid FROM present WHERE editors > 0", ()) if self.exists else []
+    def is_editor_open(self) -> bool:
+        """Whether any process on this machine has an editor open in which a person can decide."""
+        rows = self._query("SELECT pid FROM present WHERE editors > 0", ()) if self.exists else []
         return any(is_process_alive(pid) for (pid,) in rows)
 
-    # News.
+    # Changes of the store.
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        """Changes whenever another process may have changed something."""
+    def data_version(self) -> tuple[int, int]:
+        """A value that changes whenever another process may have changed something."""
         if not self.exists:
             return (0, 0)
-        version = int(self._ask("PRAGMA data_version", ())[0][0])
+        version = int(self._query("PRAGMA data_version", ())[0][0])
         return (self._inode, version)
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener`, in any thread, when this process changed something; the function returned ends
-        it."""
+        """Call `listener`, in any thread, whenever this process has changed something, until the returned
+        function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -319,8 +322,8 @@ class ReviewStore:
         )
 
     def _release_of_dead(self, db: sqlite3.Connection) -> None:
-        """Proposals whose decider was killed wait again. Had it written the change already, then the next
-        decision finds nothing left to change."""
+        """Let proposals whose decider was killed wait again. If it had already written the change, the next
+        decision finds nothing left to do."""
         for number, pid in db.execute(
             "SELECT number, decider FROM proposals WHERE status = 'deciding'"
         ).fetchall():
@@ -337,15 +340,15 @@ class ReviewStore:
             )
             for (
                 number, status, at, expires, actor, token, pid, tool, label, why, rows, more, body, decided,
-            ) in self._ask(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
+            ) in self._query(f"SELECT {_COLUMNS} FROM proposals WHERE {where}", values)
         )  # fmt: skip
 
-    def _ask(self, question: str, values: tuple[object, ...]) -> list[Any]:
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         import sqlite3
 
         with self._lock:
             try:
-                return self._connection().execute(question, values).fetchall()
+                return self._connection().execute(sql, values).fetchall()
             except sqlite3.Error as error:
                 raise _failure(error) from error
 
@@ -364,8 +367,8 @@ class ReviewStore:
         except sqlite3.Error as error:
             raise _failure(error) from error
         if changed:
-            with self._news:
-                self._news.notify_all()
+            with self._changed:
+                self._changed.notify_all()
             for listener in tuple(self._listeners):
                 listener()
 
@@ -385,8 +388,8 @@ class ReviewStore:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """Open the database, and create it when it is missing. A damaged one is put aside: what waited in it is
-    lost, but no note is."""
+    """Open the database, or create it if it is missing. A damaged one is put aside: the proposals that waited
+    in it are lost, but no note is."""
     import sqlite3
 
     try:
@@ -434,8 +437,8 @@ _opening = threading.Lock()
 
 
 def store_of(folder: Path) -> ReviewStore:
-    """The store of the vault with this cache folder: one object in the whole process, so that a decision here
-    wakes whoever waits here."""
+    """The store of the vault with this cache folder: one object per process, so that a decision in this
+    process wakes the calls that wait in it."""
     with _opening:
         return _open_stores.setdefault(folder, ReviewStore(folder))
 

@@ -23,7 +23,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
-from vaultbridge.review.policy import Review, ReviewRules, strictest
+from vaultbridge.review.policy import Review, ReviewRules, find_strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
 from vaultbridge.server.vault_choice import name_vaults
@@ -195,7 +195,7 @@ class Servers:
         served = next((one for one in self._vaults if str(one.folder) == folder), None)
         own = VaultConfig(path=folder) if served is None else self._find_config(served)
         return ReviewRules(
-            least=strictest(self._config.tools.review, "off" if token is None else token.review),
+            least=find_strictest(self._config.tools.review, "off" if token is None else token.review),
             vault=own.review,
             wait_seconds=self._config.limits.review_seconds,
             token="" if token is None else token.name,

@@ -86,7 +86,7 @@ class Reporter:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._activity.settle()
+        self._activity.count_ended()
         await self.report_to_servers(ended=True)
 
     async def listen(self) -> None:

@@ -19,7 +19,7 @@ from vaultbridge.cli.parser import Parser, parse_port
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 
 if TYPE_CHECKING:
-    from vaultbridge.protocols.claude_ide.doctor import Status
+    from vaultbridge.protocols.claude_ide.doctor import CheckStatus
     from vaultbridge.server.assistants.catalog import Assistant
 
 MARKS: Final = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "-   "}
@@ -39,7 +39,7 @@ class Finding(Struct, frozen=True):
 
     area: str
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     advice: str = ""
     fixed: str = ""

@@ -193,7 +193,7 @@ class BridgeV1:
             client.activity.keep_json(record, "json_in", body)
         answer, error = b"", "CANCELLED"
         try:
-            if client.refuses(CALL):
+            if client.must_refuse(CALL):
                 answer, error = _encode_failure(str(AssistantPaused())), PAUSED
             else:
                 answer, error = await self._run(name, known, arguments)

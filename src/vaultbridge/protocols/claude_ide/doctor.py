@@ -26,14 +26,14 @@ from vaultbridge.protocols.claude_ide.lock_files import (
 )
 from vaultbridge.system import is_process_alive
 
-Status = Literal["good", "warning", "bad", "unknown"]
+CheckStatus = Literal["good", "warning", "bad", "unknown"]
 
 
 class Check(Struct, frozen=True):
     """The result of one check. `advice` is empty if there is nothing to do."""
 
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     advice: str = ""
 

@@ -61,7 +61,7 @@ class ReviewMethods:
         asked = wire.parse_params(call.params, review_wire.ListProposals)
         if not 1 <= asked.limit <= LISTED:
             raise InvalidArgument(f"limit is from 1 to {LISTED}.", argument="limit")
-        still_open = await self._hub.diffs.archived()
+        still_open = await self._hub.diffs.wait_archived()
         found: list[dict[str, Any]] = [
             review_wire.encode_diff_proposal(diff, self._vault, texts=False)
             for diff in self._hub.diffs.waiting()
@@ -84,7 +84,7 @@ class ReviewMethods:
     async def show_proposal(self, call: Call) -> dict[str, Any]:
         asked = wire.parse_params(call.params, review_wire.NamedProposal)
         if asked.id.startswith("d"):
-            diff, _ = await self._hub.diffs.look(asked.id)
+            diff, _ = await self._hub.diffs.refresh(asked.id)
             whole = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
             return {"proposal": whole}
         proposal = await self._reviews().show(parse_id(asked.id))
@@ -114,7 +114,7 @@ class ReviewMethods:
         asked = wire.parse_params(call.params, review_wire.Preview)
         files = [choice.decision() for choice in asked.files]
         if asked.id.startswith("d"):
-            diff, shown = await self._hub.diffs.look(asked.id)
+            diff, shown = await self._hub.diffs.refresh(asked.id)
             now = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
             try:
                 version, seen = review_wire.find_seen(diff, shown, asked.hash)
@@ -133,7 +133,7 @@ class ReviewMethods:
         asked = wire.parse_params(call.params, review_wire.NamedProposal)
         is_diff = asked.id.startswith("d")
         if is_diff:
-            await self._hub.diffs.archived()
+            await self._hub.diffs.wait_archived()
         number = parse_id(f"p{asked.id[1:]}" if is_diff else asked.id)
         outcome = await self._reviews().undo(number, by=self._by, diff=is_diff)
         return {"change": int(outcome.change_id or 0), "text": f"{asked.id} is undone."}
@@ -172,7 +172,7 @@ class ReviewMethods:
 
     async def _decide_diff(self, asked: review_wire.DecideOn) -> dict[str, Any]:
         """Decide on a diff of Claude Code: the client writes what is accepted."""
-        diff, shown = await self._hub.diffs.look(asked.id)
+        diff, shown = await self._hub.diffs.refresh(asked.id)
         said = {"by": self._by, "comment": asked.reason}
         if asked.action == "reject":
             reason = await self._hub.diffs.decide(asked.id, Rejected(), **said)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import msgspec
 
 from vaultbridge.activity.records import CallRecord
-from vaultbridge.activity.words import EntryKind, describe_changes
+from vaultbridge.activity.words import TimelineKind, describe_changes
 from vaultbridge.engine.drafting.naming import is_text_file
 from vaultbridge.errors import JSON_ERRORS, InvalidArgument, VaultNotFound
 from vaultbridge.limits import MIB
@@ -48,7 +48,7 @@ TEXT_CHARS: Final = MIB
 CURSOR_CHARS: Final = 2_000
 """The longest cursor that is decoded: ours have some bytes for each vault."""
 
-KINDS: Final[tuple[str, ...]] = get_args(EntryKind)
+KINDS: Final[tuple[str, ...]] = get_args(TimelineKind)
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -331,7 +331,7 @@ async def read_entries(
     after: Cursor | None = None,
 ) -> dict[str, Any]:
     """Entries before or after a place, newest first."""
-    activity.settle()
+    activity.count_ended()
     calls = list(activity.calls)
 
     def read() -> dict[str, Any]:

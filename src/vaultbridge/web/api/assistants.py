@@ -135,7 +135,7 @@ class AssistantsView:
         """Pause, resume or disconnect clients (None: all). Returns those affected, and the names of revoked
         tokens. An assistant that is disconnected is paused too: otherwise it would be back at once."""
         everyone = clients is None
-        connected = [one for one in self.activity.listed() if one.is_connected and one.is_known]
+        connected = [one for one in self.activity.list_clients() if one.is_connected and one.is_known]
         chosen = connected if clients is None else clients
         identities = {one.identity for one in chosen}
         affected = [*chosen, *(one for one in connected if one.identity in identities and one not in chosen)]
@@ -158,7 +158,7 @@ class AssistantsView:
                 await asyncio.to_thread(self._revoke, id_)
                 revoked.append(name)
         for one in affected:
-            self.activity.note_event(one, "control", DONE[action])
+            self.activity.record_event(one, "control", DONE[action])
             if action == "disconnect":
                 self.disconnect(one)
             self.activity.changed(one)
@@ -187,13 +187,13 @@ class AssistantsView:
             folded = name.casefold()
             clients = [
                 one
-                for one in self.activity.listed()
+                for one in self.activity.list_clients()
                 if one.is_known
                 and folded in (one.id, one.name.casefold(), viewer.name(one).casefold(), str(one.pid or ""))
             ]
             if not clients:
                 known = ", ".join(
-                    sorted({viewer.name(one) for one in self.activity.listed() if one.is_known})
+                    sorted({viewer.name(one) for one in self.activity.list_clients() if one.is_known})
                 )
                 raise InvalidArgument(
                     f"No assistant is called {name[:60]!r}.",
@@ -253,7 +253,7 @@ class ActivityFeed:
         self._json = False
         self._closed = False
         self._stop = assistants.activity.listen(self)
-        for client in assistants.activity.listed():
+        for client in assistants.activity.list_clients():
             self._clients[client.id] = client
         self._schedule()
 

@@ -74,16 +74,16 @@ class TraceRoutes:
 
     async def show_stats(self, call: PageCall) -> dict[str, Any]:
         activity = self._activity
-        activity.settle()
+        activity.count_ended()
         counters = activity.counters or Counters()
-        whole = counters.whole
+        whole = counters.total
         return {
             "since": activity.since,
             "calls": whole.calls,
             "failed": whole.failed,
             "bytesIn": counters.bytes_in,
             "bytesOut": counters.bytes_out,
-            "connected": sum(one.is_connected and one.is_known for one in activity.listed()),
+            "connected": sum(one.is_connected and one.is_known for one in activity.list_clients()),
             "buckets": BUCKETS_MS,
             "methods": [row.render() for row in counters.methods],
             "tools": [row.render() for row in counters.tools],

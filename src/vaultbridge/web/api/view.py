@@ -169,7 +169,7 @@ def copy_client(client: SeenClient) -> ClientCopy:
 
 
 def copy_clients(activity: Activity, viewer: Viewer) -> list[ClientCopy]:
-    return [copy_client(one) for one in activity.listed() if one.is_known and viewer.sees(one)]
+    return [copy_client(one) for one in activity.list_clients() if one.is_known and viewer.sees(one)]
 
 
 def list_places(record: CallRecord) -> Sequence[tuple[str, str]]:
