@@ -33,7 +33,7 @@ from support.dial import dial
 WAIT = 60.0
 """Seconds that anything in the browser may take on a loaded machine."""
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 
 KEYS = {
     "Tab": 9,
@@ -134,6 +134,8 @@ class Chromium:
         command = [find_browser(), "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={folder}"]
         command += ["--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
         command += ["--disable-component-update", "--disable-dev-shm-usage", "--disable-extensions"]
+        # Else the headless shell keeps frames of other sites in the page's process, and DevTools lists none.
+        command.append("--site-per-process")
         if os.getuid() == 0:
             command.append("--no-sandbox")  # Chromium refuses to run as root with one
         process = subprocess.Popen(
