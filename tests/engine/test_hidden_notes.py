@@ -156,6 +156,8 @@ def test_the_caller_may_undo_its_own_rename_with_the_hidden_links_it_changed(mak
     [
         ("Private/S.md", "mine [[Old]]", "mine and more [[Old]]"),
         ("Private/S.md", "mine [[Old]]", "mine [[New]] [[Old]]"),
+        ("Private/S.base", "filters: file.hasLink('Old')", "filters: file.hasTag('Old')"),
+        ("Private/S.base", "filters: file.hasLink('Old", "filters: file.hasLink('New"),
         ("Private/S.canvas", '{"nodes":[{"id":"1","type":"text","text":"a","x":0,"y":0}]}', '{"nodes":[]}'),
     ],
 )
@@ -177,13 +179,17 @@ def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: Ma
         "Private/S.md": '---\nup: "[[Old]]"\n---\n[[Old#h|x]] ![[Old]] [Old](Old.md) text\n',
         "Private/C.canvas": '{"nodes":[{"id":"1","type":"file","file":"Old.md",'
         '"x":0,"y":0,"width":9,"height":9}]}',
+        "Private/G.canvas": '{"nodes":[{"id":"1","type":"group","background":"Old.md",'
+        '"x":0,"y":0,"width":9,"height":9}]}',
+        "Private/B.base": 'filters: \'file.hasLink("Old") && file.name == "x"\'\nviews: []\n',
+        "Private/Block.md": "text\n\n```base\nfilters: file.hasLink('Old')\n```\n",
         "Old.md": "",
     }
     engine = make_vault(files, scope=Scope(deny=("Private",)))
     before = contents(engine)
     outcome = engine.apply([Move(note="Old", to="New")])
-    assert contents(engine)["Private/S.md"] != before["Private/S.md"]
-    assert contents(engine)["Private/C.canvas"] != before["Private/C.canvas"]
+    after = contents(engine)
+    assert all(after[path] != before[path] for path in files if path in after)
     engine.undo(int(outcome.change_id))
     assert contents(engine) == before
 

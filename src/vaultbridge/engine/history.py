@@ -18,11 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.outcome import ChangedFile, FileChange
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.links.move import rewrite_base
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
+from vaultbridge.markdown.embedded import whole_text
 from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, Visible, vault_path
 from vaultbridge.vault.scope import LinkedScope
@@ -297,10 +300,25 @@ def _without_links(path: VaultPath, data: bytes) -> list[str]:
     text = decode(data).text
     pieces: list[str] = []
     at = 0
-    for link in sorted(parse_file(path, text).links, key=lambda link: link.start):
-        pieces.append(text[at : link.start])
-        at = max(at, link.end)
+    for start, end in sorted(_find_links(path, text)):
+        pieces.append(text[at:start])
+        at = max(at, end)
     return [*pieces, text[at:]]
+
+
+def _find_links(path: VaultPath, text: str) -> Iterator[tuple[int, int]]:
+    """Where a file names others: its links, and what a move rewrites in its bases."""
+    for link in parse_file(path, text).links:
+        yield link.start, link.end
+    kind = path.rpartition(".")[2].lower()
+    blocks = extract_base_blocks(text) if kind == "md" else ()
+    for base in (whole_text(text),) if kind == "base" else [block.inside for block in blocks]:
+        try:
+            named = rewrite_base(base.text, file=lambda _: "", folder=lambda _: "")
+        except EditRefused:
+            continue
+        for change in base.to_outer(named):
+            yield change.start, change.end
 
 
 def changed_files(acts: Iterable[Act], visible: Visible) -> tuple[ChangedFile, ...]:
