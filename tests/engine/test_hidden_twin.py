@@ -154,3 +154,15 @@ def test_links_in_hidden_notes_still_follow_and_stay_right(make_vault: MakeVault
     assert "Private" not in repr(outcome)
     engine.apply([Create(note="deep", content="[[diary]]")])
     assert contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
+
+
+def test_the_text_around_a_link_counts_for_the_visible_note_of_that_name(make_vault: MakeVault) -> None:
+    """Among all files `[[Plan]]` leads to the hidden note, whose path is shorter."""
+    seen = {
+        "Guide.md": "The harbour and its tides: [[Plan]].\n",
+        "Pub/Sub/Plan.md": "Nothing about it.\n",
+    }
+    hidden = {"A/Plan.md": "secret", **{f"A/H{number}.md": "secret" for number in range(20)}}
+    for more in ({}, hidden):
+        engine = make_vault({**seen, **more}, scope=SCOPE)
+        assert [note.path for note in engine.queries.rank("harbour tides").notes] == [*seen], more

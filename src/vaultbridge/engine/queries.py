@@ -192,6 +192,7 @@ class Queries:
             limit=limit,
             offset=offset,
             visible=self._shown(),
+            exists=self._seen(),
             sections_per_note=sections_per_note,
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),

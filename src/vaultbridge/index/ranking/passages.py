@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from bisect import bisect_right
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, Final
 
@@ -240,27 +241,33 @@ class PassageReader:
             for at in found:
                 _add(note.fields.setdefault(names[bisect_right(ends, at)], {}), place, term)
 
-    def count_link_contexts(self, note: NoteFeatures) -> dict[int, ConceptCounts]:
+    def count_link_contexts(
+        self, note: NoteFeatures, lead: Callable[[int, str, int], int | None]
+    ) -> dict[int, ConceptCounts]:
         """Counts the concepts around the note's links, by the file that each leads to. A line with many links
-        counts less for each."""
+        counts less for each. `lead` takes the note, the target as written and the file that it leads to in
+        the whole vault, and returns the file that it leads to for the caller."""
         if not note.places:
             return {}
         rows = self._db.execute(
-            "SELECT line, raw, target_id FROM links WHERE source = ? ORDER BY seq LIMIT ?",
+            "SELECT line, raw, target, target_id FROM links WHERE source = ? ORDER BY seq LIMIT ?",
             (note.id, LINKS_READ),
         ).fetchall()
         on_line: dict[int, int] = {}
-        for line, _, _ in rows:
+        for line, *_ in rows:
             on_line[line] = on_line.get(line, 0) + 1
         found: dict[int, ConceptCounts] = {}
         text = note.text
         at = 0
-        for line, raw, target in rows:
+        for line, raw, written, stored in rows:
             here = text.find(raw, at)
             if here < 0:
                 continue
             at = here + len(raw)
-            if target is None or target == note.id or line not in note.lines:
+            if stored is None or line not in note.lines:
+                continue
+            target = lead(note.id, written, stored)
+            if target is None or target == note.id:
                 continue
             start = max(here - LINK_CONTEXT_CHARS, text.rfind("\n", 0, here) + 1)
             end = text.find("\n", at, at + LINK_CONTEXT_CHARS)

@@ -35,7 +35,7 @@ from vaultbridge.index.ranking.passages import (
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
-from vaultbridge.links.resolve import name_key
+from vaultbridge.links.resolve import Resolved, name_key, resolve_among
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.paths import VaultPath, Visible
 
@@ -102,17 +102,19 @@ def rank(
     limit: int = 20,
     offset: int = 0,
     visible: Visible | None = None,
+    exists: Visible | None = None,
     sections_per_note: int = 1,
     explain: bool = False,
     extra_views: Sequence[ExtraView] = (),
 ) -> RankedPage:
     """Returns one page of notes by rank. It blocks for milliseconds. `visible` is called for every note
-    before it is counted or read, but how rare a word is depends on all notes."""
+    before it is counted or read, but how rare a word is depends on all notes. `exists` says which files the
+    caller may know of at all: links are resolved among them. None means all files."""
     check_bound("limit", limit, PAGE_NOTES)
     check_bound("offset", offset, None)
     check_bound("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
     with index.reading() as db:
-        ranking = _Ranking(index, db, question, visible, extra_views)
+        ranking = _Ranking(index, db, question, visible, exists, extra_views)
         scored, rest = ranking.order()
         page = scored[offset : offset + limit]
         if len(page) < limit:
@@ -144,8 +146,10 @@ class _Ranking:
         db: sqlite3.Connection,
         text: str,
         visible: Visible | None,
+        exists: Visible | None,
         extra_views: Sequence[ExtraView],
     ) -> None:
+        self.index = index
         self.db = db
         self.text = replace_surrogates(text).strip()
         self.paths = index.paths(db)
@@ -161,6 +165,7 @@ class _Ranking:
         most = MANY_NOTES if visible is None else -1
         self.candidates = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
+        self.exists = exists
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         foreign = question.language if sure and question.language != usual else ""
@@ -190,7 +195,7 @@ class _Ranking:
             return order[:RANKED_NOTES]
         chosen: list[int] = []
         for id_ in order:
-            if self.visible(self.paths[id_]):
+            if self._shows(id_):
                 chosen.append(id_)
                 if len(chosen) == RANKED_NOTES:
                     break
@@ -201,16 +206,29 @@ class _Ranking:
         read the best of those too."""
         linked: dict[int, float] = {}
         for note in list(read.values()):
-            for target, counts in self.reader.count_link_contexts(note).items():
-                if target not in self.searchable:
+            for target, counts in self.reader.count_link_contexts(note, self._lead).items():
+                if target not in self.searchable or not self._shows(target):
                     continue
                 self.views.add_link_context(target, counts)
                 if target not in read:
                     gain = sum(self.concepts[place].idf * count.forms for place, count in counts.items())
                     linked[target] = linked.get(target, 0.0) + gain
         for id_ in sorted(linked, key=lambda id_: (-linked[id_], id_))[:LINKED_NOTES]:
-            if self.visible is None or self.visible(self.paths[id_]):
-                read[id_] = self.reader.read(id_)
+            read[id_] = self.reader.read(id_)
+
+    def _shows(self, id_: int) -> bool:
+        return self.visible is None or self.visible(self.paths[id_])
+
+    def _lead(self, source: int, target: str, stored: int) -> int | None:
+        """Returns the file that a link leads to for the caller: of two files with the same name, the one that
+        the whole vault prefers may be hidden."""
+        if self.exists is None or self.exists(self.paths[stored]):
+            return stored
+        found = resolve_among(target, self.paths[source], self.index.table(), self.exists)
+        if not isinstance(found, Resolved):
+            return None
+        row = self.db.execute("SELECT id FROM files WHERE path = ?", (found.path,)).fetchone()
+        return None if row is None else int(row[0])
 
     def _find_exact_names(self) -> dict[int, str]:
         """Returns the notes whose name or alias is the question itself."""
