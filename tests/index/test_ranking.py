@@ -119,6 +119,14 @@ GERMAN = "Das Haus ist aus Stein und das Dach ist aus Stroh. "
         ("où sont stockées mes données", ENGLISH, "It stores data."),
         ("как изменить шрифт", ENGLISH, "Choose a font."),
         ("raccourci", ENGLISH, "A hotkey."),
+        ("wo werden die Dateien gespeichert", ENGLISH, "It stores each file."),
+        ("Fensteranordnungen", ENGLISH, "The layout of a window."),
+        ("wie ändere ich die Ordnernamen", ENGLISH, "Change the name of a folder."),
+        ("not şablonu nasıl eklenir", ENGLISH, "Add a template."),
+        ("как вставить шаблон", ENGLISH, "Insert a template."),
+        ("як змінити шрифт", ENGLISH, "Choose a font."),
+        ("كيف أغير لغة التطبيق", ENGLISH, "The language of the app."),
+        ("怎么添加别名", ENGLISH, "Add an alias."),
         ("怎么备份", ENGLISH, "Make a backup."),
         ("フォルダを削除するには", ENGLISH, "Deleting folders."),
         ("플러그인 설치 방법", ENGLISH, "Install a plugin."),
@@ -133,6 +141,20 @@ def test_a_question_in_another_language_finds_common_words(
     page = rank(vault.index, question)
     assert paths(page) == ["A.md"]
     assert page.with_all_words == 0, "a translation is not the word"
+
+
+def test_one_word_of_another_script_tells_the_language_of_a_question(make_vault: Make) -> None:
+    vault = make_vault({"A.md": ENGLISH + "A font.", "B.md": ENGLISH, "C.md": ENGLISH + "как 42"})
+    assert paths(rank(vault.index, "как выбрать шрифт")) == ["A.md"], "как is how"
+    assert paths(rank(vault.index, "war stone")) != [], "war is German for was, but the notes are in English"
+
+
+def test_a_contracted_verb_is_a_function_word(make_vault: Make) -> None:
+    vault = make_vault({"A.md": ENGLISH + "It does not start.", "B.md": ENGLISH + "We won the race."})
+    assert paths(rank(vault.index, "why won't it start")) == ["A.md"]
+    assert paths(rank(vault.index, "why won’t it start")) == ["A.md"]
+    assert paths(rank(vault.index, "who won")) == ["B.md"]
+    assert paths(rank(vault.index, "won't"))[0] == "B.md", "unless there is nothing else"
 
 
 def test_hidden_notes_have_no_say_in_the_language_of_a_vault(make_vault: Make) -> None:

@@ -30,7 +30,8 @@ from vaultbridge.index.ranking.forms import (
 )
 from vaultbridge.index.ranking.question import UNITS, Question, Unit, split_grams
 from vaultbridge.index.ranking.synonyms import find_irregular_forms, find_synonyms, respell
-from vaultbridge.index.ranking.translations import translate, translate_unspaced
+from vaultbridge.index.ranking.translations import translate
+from vaultbridge.index.ranking.unspaced import translate_unspaced
 from vaultbridge.index.store.database import Index, read_meta
 
 FORM_WEIGHT: Final = 0.6

@@ -259,7 +259,9 @@ def choose_language(words: list[str], usual: str) -> str:
     vault's language, which one foreign-looking word does not outweigh: "war" is German for "was"."""
     counts = {language: sum(word in known for word in words) for language, known in WORDS.items()}
     best = max(counts, key=lambda language: (counts[language], language == usual))
-    return best if counts[best] > counts.get(usual, 0) + 1 or not usual else usual
+    # A word in another script cannot be mistaken for one of the vault's language.
+    least = 1 if any(word.isascii() for word in words if word in WORDS[best]) else 0
+    return best if counts[best] > counts.get(usual, 0) + least or not usual else usual
 
 
 def detect_language(words: set[str]) -> str:

@@ -38,6 +38,9 @@ _WIDE_LETTERS: Final = 0x1100
 
 _WRITTEN: Final = re.compile(r"\w+")
 
+_NEGATED: Final = re.compile(r"\b(\w+n)['’]t\b")
+"""A contracted auxiliary verb of English: the "won" of "won't" is not a victory."""
+
 _TAG_LIKE: Final = re.compile(r"#[^\W\d]")
 
 
@@ -108,7 +111,10 @@ def read_question(text: str, usual: str = "") -> Question:
     language = choose_language([words[0] for words in pieces if len(words) == 1], usual)
     known = WORDS.get(language, frozenset())
     light = LIGHT if language == "english" else frozenset()
-    written = {fold_text(word): word for word in _WRITTEN.findall(text.lower())}
+    lowered = text.lower()
+    if language == "english":
+        known |= {fold_text(verb) for verb in _NEGATED.findall(lowered)}
+    written = {fold_text(word): word for word in _WRITTEN.findall(lowered)}
     units = [
         Unit(
             written.get("".join(words), "".join(words)),
