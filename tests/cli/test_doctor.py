@@ -159,6 +159,21 @@ def test_configuration_tokens_and_names_are_looked_at(machine: Machine) -> None:
     assert "not UTF-8" in found["left out"]["found"]
 
 
+def test_tokens_that_others_can_read_are_reported_and_mended(machine: Machine) -> None:
+    folder = machine.home / ".config" / "vaultbridge"
+    folder.mkdir(parents=True)
+    TokenStore(folder).make("laptop")
+    assert "token file" not in machine.findings()
+    file = folder / "tokens.json"
+    file.chmod(0o644)
+    found = machine.findings()["token file"]
+    assert found["status"] == "warning" and "(mode 644)" in found["found"]
+    assert found["advice"] == f"chmod 600 {file}"
+    assert machine.findings("--fix")["token file"]["fixed"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "token file" not in machine.findings()
+
+
 def test_the_companion_is_looked_at(machine: Machine) -> None:
     machine.run("companion", "install")
     assert "switched off" in machine.findings()["companion"]["found"]

@@ -79,7 +79,7 @@ class Machine:
                 if not piece:
                     break
                 said += piece
-                if left and said.endswith("] "):
+                if left and said.endswith(("] ", "? ")):
                     os.write(ours, (left.pop(0) + "\n").encode())
             os.close(ours)
             return process.wait(BOUND), said.replace("\r\n", "\n")
@@ -195,6 +195,38 @@ def test_another_programs_server_of_that_name_is_kept(machine: Machine) -> None:
     assert done.returncode == 1 and "another server named 'notes'" in done.stderr
     machine.run("--yes", "--remove", "--assistant", "cursor")
     assert machine.cursor() == theirs
+
+
+def test_without_a_vault_a_person_is_asked_for_a_folder(machine: Machine) -> None:
+    (machine.home / ".config" / "obsidian" / "obsidian.json").unlink()
+    code, said = machine.type("", "Notse", "Notes", "n")
+    assert code == 0 and "No vault was found" in said, said
+    assert said.count("Type a folder that exists.") == 2
+    assert f'"{machine.home / "Notes"}"' in said  # in the diff
+
+
+def test_the_question_is_about_a_note_that_one_would_ask_about(machine: Machine) -> None:
+    """Not about the newest ones if those are a template, a daily note, or have no name."""
+    vault = machine.home / "Notes"
+    (vault / ".obsidian" / "templates.json").write_text('{"folder": "Forms"}', "utf-8")
+    for number, name in enumerate(("Forms/Meeting", "Templates/Project", "2026-11-16", "Untitled 2")):
+        note = vault / f"{name}.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text("text\n", "utf-8")
+        os.utime(note, (2e9 + number, 2e9 + number))
+    done = machine.run("--yes", "--json")
+    assert "about “Café”" in json.loads(done.stdout)["ask"]
+    (vault / "Café.md").unlink()
+    assert json.loads(machine.run("--yes", "--json").stdout)["ask"] == "What can you do with my notes?"
+
+
+def test_a_program_that_is_not_on_path_is_named_in_full(machine: Machine) -> None:
+    """As after `python3 -m venv`: the commands of the documents would not be found."""
+    program = Path(sys.executable).with_name("vaultbridge")
+    machine.environ["PATH"] = "/usr/bin:/bin"
+    assert f"Your shell does not find `vaultbridge`: type {program}," in machine.run("--yes").stdout
+    machine.environ["PATH"] = f"{program.parent}:/usr/bin:/bin"
+    assert "Your shell" not in machine.run("--yes").stdout
 
 
 def test_nothing_to_find_says_what_would_help(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  vaultbridge connect                                  list the assistants and their vaults
-  vaultbridge connect claude-desktop ~/Notes           every tool on this vault
-  vaultbridge connect all                              every assistant found here, with the vault you are in
+  vaultbridge connect                          list assistants and their vaults
+  vaultbridge connect claude-desktop ~/Notes   every tool on this vault
+  vaultbridge connect all                      every assistant, this vault
   vaultbridge connect cursor ~/Notes -- --read-only --deny Private
   vaultbridge connect cursor --remove --name notes"""
 
@@ -84,6 +84,18 @@ def _connect(args: argparse.Namespace, options: list[str]) -> int:
     return _remove(args, assistant, file) if args.remove else _add(args, assistant, file)
 
 
+def advise_on_path() -> str:
+    """What to do if a shell does not find this program, as in an environment of its own; else nothing."""
+    from shutil import which
+
+    from vaultbridge.server.assistants.catalog import find_own_command
+
+    program = Path(find_own_command()[0])
+    if program.stem != "vaultbridge" or which("vaultbridge") is not None:
+        return ""
+    return f"Your shell does not find `vaultbridge`: type {program}, or add its folder to PATH."
+
+
 def choose_assistants(name: str) -> list[Assistant]:
     """Find one assistant, or with `all` those that were used on this machine. Raises InvalidArgument with a
     suggestion."""
@@ -105,12 +117,11 @@ def choose_assistants(name: str) -> list[Assistant]:
     names = [one.name for one in ASSISTANTS]
     titles = {one.title.lower(): one.name for one in ASSISTANTS}
     closest = get_close_matches(name.lower(), [*names, *titles], n=1)
-    suggestion = f"Did you mean {titles.get(closest[0], closest[0])}? " if closest else ""
-    raise InvalidArgument(
-        f"There is no assistant {name!r}.",
-        argument="usage",
-        hint=f"{suggestion}There are: {', '.join(names)}; or {ALL}.",
-    )
+    if closest:
+        hint = f"Did you mean {titles.get(closest[0], closest[0])}? `vaultbridge connect` lists them."
+    else:
+        hint = f"There are: {', '.join(names)}; or {ALL}."
+    raise InvalidArgument(f"There is no assistant {name!r}.", argument="usage", hint=hint)
 
 
 def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
@@ -311,15 +322,17 @@ def _write(
         )
     if args.dry_run:
         if not args.json:
-            say(args.terminal.color_diff(render_diff(before or "", after, file)))
+            say(args.terminal.color_diff(render_diff(before, after, file)))
         return
     write_text(file, after, before=before)
 
 
-def render_diff(before: str, after: str, file: Path) -> str:
+def render_diff(before: str | None, after: str, file: Path) -> str:
+    """Show a file's change; `before` is None if there is no file yet."""
     from difflib import unified_diff
 
-    rows = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
+    was = "(no file yet)" if before is None else str(file)
+    rows = unified_diff((before or "").splitlines(), after.splitlines(), was, str(file), lineterm="")
     return "\n".join(map(_shorten_row, rows))
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from msgspec import Struct
 
 from vaultbridge.cli.common import FAILED, OK, emit, run, say
 from vaultbridge.cli.parser import Parser, parse_port
+from vaultbridge.cli.setup.connect import advise_on_path
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def main(argv: list[str]) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     from vaultbridge.vault.obsidian import find_vault
 
-    areas: list[tuple[str, Callable[[], Iterator[Finding]]]] = [("System", _check_system)]
+    areas: list[tuple[str, Callable[[], Iterator[Finding]]]] = [("System", lambda: _check_system(args))]
     try:
         if args.vault_problem is not None:
             raise args.vault_problem
@@ -107,7 +109,7 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
         say(f"       -> {finding.advice}")
 
 
-def _check_system() -> Iterator[Finding]:
+def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge import __version__
     from vaultbridge.server.assistants.catalog import find_own_command
 
@@ -142,6 +144,7 @@ def _check_system() -> Iterator[Finding]:
                 advice = f"Correct its path in {file}, or connect its disk."
                 yield Finding("System", f"configured vault {vault.path}", "bad", error.message, advice)
     yield _check_tokens(file.parent)
+    yield from _check_privacy(file.parent, fix=args.fix)
 
 
 def _check_other_program(own: list[str]) -> Iterator[Finding]:
@@ -154,6 +157,8 @@ def _check_other_program(own: list[str]) -> Iterator[Finding]:
         found = f"your shell starts {first}, which is not this one"
         advice = "Uninstall one of the two, or put the one you want first in PATH."
         yield Finding("System", "another vaultbridge", "warning", found, advice)
+    elif advice := advise_on_path():
+        yield Finding("System", "shell", "unknown", "`vaultbridge` is not on PATH", advice)
 
 
 def _check_tokens(folder: Path) -> Finding:
@@ -170,6 +175,26 @@ def _check_tokens(folder: Path) -> Finding:
         advice = "Remove them: vaultbridge token revoke NAME"
         return Finding("System", "tokens", "warning", f"expired: {', '.join(expired)}", advice)
     return Finding("System", "tokens", "good" if tokens else "unknown", f"{len(tokens)} made")
+
+
+def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
+    """Look whether other users of this machine can read or replace the tokens; Windows has no such modes."""
+    from vaultbridge.server.tokens import FILE_NAME
+
+    file = folder / FILE_NAME
+    try:
+        mode = file.stat().st_mode & 0o777
+    except OSError:
+        return
+    if os.name != "posix" or not mode & 0o077:
+        return
+    fixed = ""
+    if fix:
+        with suppress(OSError):  # another user's file: the advice stands
+            file.chmod(0o600)
+            fixed = "only you can use it now"
+    found = f"other users of this machine may use {file} (mode {mode:o})"
+    yield Finding("System", "token file", "warning", found, f"chmod 600 {shlex.quote(str(file))}", fixed)
 
 
 def _check_vault(vault: Path) -> Iterator[Finding]:

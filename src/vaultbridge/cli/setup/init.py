@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +19,7 @@ from msgspec import Struct
 from vaultbridge.cli.common import FAILED, OK, emit, report, run, say
 from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.setup.connect import (
+    advise_on_path,
     choose_assistants,
     choose_server_name,
     make_server_name,
@@ -127,25 +129,26 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
     if args.vault:
         return find_vault(args.vault).resolve()
     vaults = list_vaults()
-    if not vaults:
-        raise VaultNotFound(
-            "No vault was found: this folder is not in one, and Obsidian knows none on this machine.",
-            hint="Any folder of Markdown files works: vaultbridge init -v FOLDER",
-        )
+    missing = "No vault was found: this folder is not in one, and Obsidian knows none on this machine."
     if not asks or args.dry_run:
+        if not vaults:
+            raise VaultNotFound(
+                missing, hint="Any folder of Markdown files works: vaultbridge init -v FOLDER"
+            )
         return vaults[0]
-    say("Your vaults:")
+    say("Your vaults:" if vaults else f"{missing} Any folder of Markdown files works.")
     for number, vault in enumerate(vaults, 1):
         name = args.terminal.style(vault.name, "heading")
         say(f"  {number}  {name}  {args.terminal.style(str(vault), 'dim')}")
     while True:
-        answer = _ask("Which one? [1] ") or "1"
+        answer = _ask("Which one? [1] " if vaults else "Which folder? ") or "1"
         if answer.isdecimal() and 1 <= int(answer) <= len(vaults):
             return vaults[int(answer) - 1]
         place = expand_home(answer)
         if place.is_dir():
             return place.resolve()
-        say(f"  Type a number from 1 to {len(vaults)}, or a folder.")
+        choice = f"a number from 1 to {len(vaults)}, or " if vaults else ""
+        say(f"  Type {choice}a folder that exists.")
 
 
 def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], list[dict[str, Any]]]:
@@ -198,7 +201,7 @@ def _show_plans(terminal: Terminal, plans: list[_Plan]) -> None:
         say(f"\n{number}  {terminal.style(plan.assistant.title, 'heading')}{state}")
         if plan.addition is not None:
             before, after = plan.addition
-            say(terminal.color_diff(render_diff(before or "", after, plan.file)))
+            say(terminal.color_diff(render_diff(before, after, plan.file)))
         elif plan.removal is not None:
             diff = render_diff(plan.removal.before, plan.removal.after or "", plan.file)
             say(terminal.color_diff(diff))
@@ -301,6 +304,8 @@ def _report(
         say("Removed." if removed else "There was nothing to remove.")
     elif any(not outcome.problem for outcome in outcomes):
         say(f"\nThen ask it:\n  {terminal.style(question, 'heading')}")
+        if advice := advise_on_path():
+            say(f"\n{advice}")
 
 
 def _describe(outcome: _Outcome) -> dict[str, Any]:
@@ -312,6 +317,13 @@ def _describe(outcome: _Outcome) -> dict[str, Any]:
     return {"assistant": outcome.plan.assistant.name, **fields}
 
 
+LOOKED_AT: Final = 100
+"""How many of the newest notes are considered for the question: more daily notes in a row are rare."""
+
+_NOT_A_SUBJECT: Final = re.compile(r"(^|/)_?templates?/|/untitled[^/]*$|/\d{4}-[^/]*$")
+"""Notes that nobody asks about: templates, notes without a name, and those named by a date."""
+
+
 def suggest_question(vault: Path) -> str:
     """Something to ask that only this vault can answer. The index is built on the way, so that the first
     answer need not wait for it."""
@@ -320,13 +332,17 @@ def suggest_question(vault: Path) -> str:
     try:
         with open_vault(str(vault)) as engine:
             refresh(engine)
-            newest = engine.queries.recent(limit=1, kinds=("note",))
+            templates = engine.settings.template_folder
+            newest = [found.path for found in engine.queries.recent(limit=LOOKED_AT, kinds=("note",))]
     except VaultbridgeError:
         newest = []
-    if not newest:
-        return "What can you do with my notes?"
-    title = newest[0].path.rpartition("/")[2].removesuffix(".md")
-    return f"What do my notes say about “{title}”, and which other notes are related?"
+    for path in newest:
+        folder, _, name = path.rpartition("/")
+        title = name.removesuffix(".md")
+        in_templates = templates and f"{folder}/".startswith(f"{templates}/")
+        if not in_templates and not _NOT_A_SUBJECT.search(f"{folder.lower()}/{title.lower()}"):
+            return f"What do my notes say about “{title}”, and which other notes are related?"
+    return "What can you do with my notes?"
 
 
 def main_vaults(argv: list[str]) -> int:
