@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from vaultbridge.cli.commands import COMMANDS, find_command
+from vaultbridge.cli.commands import COMMANDS, GROUPS, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 def usage() -> str:
     width = max(map(len, COMMANDS))
-    rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
-    return (
-        "usage: vaultbridge COMMAND …\n\nConnects an Obsidian vault to AI assistants.\n"
-        "New here? `vaultbridge init` sets it up.\n\n"
-        f"commands:\n{rows}\n\n`vaultbridge help COMMAND` explains one."
+    groups = []
+    for title, commands in GROUPS.items():
+        rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in commands.items())
+        groups.append(f"{title}:\n{rows}")
+    return "\n\n".join(
+        (
+            "usage: vaultbridge COMMAND …",
+            "Connects an Obsidian vault to AI assistants.\nNew here? `vaultbridge init` sets it up.",
+            *groups,
+            "`vaultbridge help COMMAND` explains one.",
+        )
     )
 
 

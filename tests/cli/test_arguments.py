@@ -163,6 +163,8 @@ def test_lines_that_people_write(command: str, line: str, expected: dict[str, An
         (["search", "-draft", "roses"], "Put an argument that begins with - after --."),
         (["read", "--jsn", "Note"], "Did you mean --json?"),
         (["undo", "--", "-x"], "invalid number value: '-x'"),
+        (["companion", "instal"], "Did you mean install?"),
+        (["search", "--sort", "nam", "roof"], "Did you mean name?"),
     ],
 )
 def test_wrong_usage_is_two_lines_and_an_object_for_programs(
@@ -177,6 +179,31 @@ def test_wrong_usage_is_two_lines_and_an_object_for_programs(
     assert (answer["errorCode"], answer["reason"]) == ("INVALID_PARAMS", "invalid-argument")
     assert answer["error"] in first and answer["hint"].startswith(("usage: ", "Put an arg", "Did you"))
     assert shown.err.splitlines()[0] == first
+
+
+def test_the_second_line_shows_the_arguments_as_the_help_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also when an option is wrong, which argparse reports while it has hidden the other arguments."""
+    assert main(["search", "--limit", "x", "roof"]) == 2
+    usage = capsys.readouterr().err.splitlines()[1].partition(";")[0]
+    assert usage == "usage: vaultbridge search [VAULT] QUERY … [options]"
+    assert main(["search", "--help"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == usage
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help_fits_a_terminal(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
+def test_the_list_of_commands_fits_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert {line.split()[0] for line in shown.splitlines() if line.startswith("  ")} == COMMANDS.keys()
 
 
 HAND_WRITTEN = {

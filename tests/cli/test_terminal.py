@@ -64,6 +64,15 @@ def test_a_terminal_gets_colour_and_no_control_sequences_of_a_note(vault: Path) 
     assert "\x1b]0;" not in on_terminal(vault, "read", "Inbox")
 
 
+def test_what_a_server_sends_cannot_act_on_the_terminal(vault: Path) -> None:
+    """A note, or a whole foreign server, may contain sequences that hide or fake what a person sees."""
+    server = f"{sys.executable} -m vaultbridge stdio {vault}"
+    got = on_terminal(vault, "call", server, "obsidian_read_note", '{"name": "Inbox"}')
+    assert "call \\x1b]0;evil\\x07 back" in got and "\x1b" not in got
+    assert "\x1b[1mTools\x1b[0m" in on_terminal(vault, "call", server)
+    assert "\x1b" not in on_terminal(vault, "call", server, "--color", "never")
+
+
 def test_colour_can_be_switched_off_and_on(vault: Path) -> None:
     assert "\x1b" not in on_terminal(vault, "tasks", NO_COLOR="1")
     assert "\x1b" not in on_terminal(vault, "tasks", TERM="dumb")

@@ -14,16 +14,19 @@ from typing import NamedTuple
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS
 
-USAGE = """usage: vaultbridge bridge [--url URL] [--timeout SECONDS] [--plain-http] [--verbose]
+USAGE = """usage: vaultbridge bridge [options]
 
 Speaks MCP over stdin and stdout, and Bridge v1 to a server.
 
-  --url URL          the server (default: http://127.0.0.1:3000, or OBSIDIAN_MCP_HOST and OBSIDIAN_MCP_PORT)
+options:
+  --url URL          the server (default: http://127.0.0.1:3000, or what
+                     OBSIDIAN_MCP_HOST and OBSIDIAN_MCP_PORT say)
   --timeout SECONDS  how long a call may take (default: 30)
   --plain-http       send the API key unencrypted to another machine
   --verbose          log what happens to stderr
 
-OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because other users can see arguments.
+OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because
+other users can see arguments.
 """
 
 

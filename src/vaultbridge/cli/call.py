@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.cli.parser import SuggestingParser
-from vaultbridge.cli.terminal import to_one_line
+from vaultbridge.cli.parser import SuggestingParser, add_color
+from vaultbridge.cli.terminal import Terminal, to_one_line
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message, encode
 from vaultbridge.client.plugins import IDE, open_target
@@ -73,15 +73,16 @@ def trace(line: str) -> None:
         sys.stderr.write(f"{line}\n")
 
 
-def show_primitives(session: Session, found: list[Primitive]) -> None:
+def show_primitives(session: Session, found: list[Primitive], terminal: Terminal) -> None:
     info = session.server_info
     name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key)) or "unnamed server"
     _say(f"{name} · MCP {session.protocol_version}")
     for kind, heading in HEADINGS.items():
         entries = [entry for entry in found if entry.type == kind]
         if entries:
-            _say(f"\n{heading} ({len(entries)})")
-            _print_table([(entry.name, _list_arguments(entry), _summarize(entry)) for entry in entries])
+            sys.stdout.write(f"\n{terminal.style(heading, 'heading')} ({len(entries)})\n")
+            rows = [(entry.name, _list_arguments(entry), _summarize(entry)) for entry in entries]
+            _print_table(rows, terminal)
     if not found:
         _say("It offers nothing.")
 
@@ -191,8 +192,9 @@ def _summarize(entry: Primitive) -> str:
     return text.strip().split("\n", 1)[0]
 
 
-def _print_table(rows: list[tuple[str, str, str]]) -> None:
+def _print_table(rows: list[tuple[str, str, str]], terminal: Terminal) -> None:
     """Print columns as wide as needed; the last is cut at the terminal's edge."""
+    rows = [(terminal.clean(name), terminal.clean(given), terminal.clean(what)) for name, given, what in rows]
     width = shutil.get_terminal_size().columns
     first = max(len(row[0]) for row in rows)
     second = max(len(row[1]) for row in rows)
@@ -201,20 +203,27 @@ def _print_table(rows: list[tuple[str, str, str]]) -> None:
     for name, arguments, summary in rows:
         if len(summary) > room:
             summary = summary[: room - 1] + "…"
-        _say(f"  {name:<{first}}  {arguments:<{second}}{' ' * gap}{summary}".rstrip())
+        names = f"{terminal.style(name, 'path')}{' ' * (first - len(name))}"
+        given = f"{terminal.style(arguments, 'dim')}{' ' * (second - len(arguments) + gap)}"
+        sys.stdout.write(f"  {names}  {given}{summary}".rstrip() + "\n")
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    """Print what a server sent; on a terminal, its control sequences must not act."""
+    shown = Terminal(screen=sys.stdout.isatty()).clean(text)
+    sys.stdout.write(shown if shown.endswith("\n") else shown + "\n")
 
 
 EXAMPLES: Final = """\
 examples:
-  vaultbridge call ws://localhost:8080                        what the server offers
-  vaultbridge call "npx some-mcp-server" search '{"q": "x"}'  call a tool of a server started by a command
-  vaultbridge call notes obsidian_search @arguments.json      a server named in .mcp.json
-  vaultbridge call http://localhost:3000/mcp --read obsidian://vault/Notes/Home.md
-  vaultbridge call ide --watch                                this folder's IDE server, such as a served vault
+  vaultbridge call ws://localhost:8080              what the server offers
+  vaultbridge call "vaultbridge stdio Notes" obsidian_search '{"query": "roof"}'
+  vaultbridge call notes obsidian_search @arguments.json
+  vaultbridge call notes --read obsidian://vault/Notes/Home.md
+  vaultbridge call ide --watch                      this folder's IDE server
+
+`notes` is the name of a server in .mcp.json, and `ide` a vault that is being
+served for Claude Code's /ide.
 """
 
 
@@ -223,7 +232,6 @@ def make_parser() -> SuggestingParser:
         prog="vaultbridge call",
         description="List and call the tools of any MCP server.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument(
         "target",
@@ -248,6 +256,7 @@ def make_parser() -> SuggestingParser:
     p.add_argument("--resource", action="append", default=[], metavar="URI", help="watch this resource too")
     p.add_argument("--count", type=int, default=0, metavar="N", help="end --watch after N notifications")
     p.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_color(p)
     p.add_argument("--trace", action="store_true", help="write every message to stderr")
     p.add_argument("--config", metavar="FILE", help="servers by name: .mcp.json or Claude Desktop's file")
     p.add_argument(
@@ -380,7 +389,10 @@ async def _act(session: Session, args: argparse.Namespace, arguments: dict[str, 
         return await _call(session, args, arguments)
     else:
         found = await list_primitives(session)
-        show_primitives_json(session, found) if args.json else show_primitives(session, found)
+        if args.json:
+            show_primitives_json(session, found)
+        else:
+            show_primitives(session, found, Terminal.detect(args.color))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -33,6 +34,20 @@ class UsageExit(SystemExit):
         self.error = error
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Wraps sentences at the terminal's width, and leaves indented lines, such as examples, as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        from itertools import groupby
+        from textwrap import fill
+
+        parts: list[str] = []
+        for raw, group in groupby(text.splitlines(), lambda line: not line or line[0] == " "):
+            lines = list(group)
+            parts += lines if raw else [fill(" ".join(lines), width)]
+        return "\n".join(parts)
+
+
 class SuggestingParser(argparse.ArgumentParser):
     """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
     accepts options and other arguments in any order. Options are written in full: an abbreviation would
@@ -41,11 +56,12 @@ class SuggestingParser(argparse.ArgumentParser):
     _given: Sequence[str] = ()
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "allow_abbrev": False})
+        super().__init__(**{"formatter_class": HelpFormatter, **settings, "allow_abbrev": False})
+        self._positionals.title = "arguments"
 
     def error(self, message: str) -> NoReturn:
         options = self._options()
-        suggestion = ""
+        suggestion = _suggest_choice(message)
         # A missing argument is reported first, and a mistyped option is often the reason for it.
         for word in (*message.split(), *self._given):
             name = word.partition("=")[0].rstrip(":,")
@@ -70,8 +86,14 @@ class SuggestingParser(argparse.ArgumentParser):
             if not action.option_strings and action.help != argparse.SUPPRESS:
                 name = str(action.metavar or action.dest)
                 forms = {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}
-                words.append(forms.get(str(action.nargs), name))
+                # While argparse parses the options, it keeps `nargs` of the other arguments elsewhere.
+                words.append(forms.get(str(getattr(action, "save_nargs", action.nargs)), name))
         return f"usage: {' '.join([self.prog, *words])} [options]; `{self.prog} --help` explains them"
+
+    def format_help(self) -> str:
+        """The help begins with the same line as an error: the options are listed below it."""
+        self.usage = self.brief_usage().removeprefix("usage: ").partition(";")[0].replace("%", "%%")
+        return super().format_help()
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
         """Parse arguments with options anywhere between the others, as people write them."""
@@ -100,24 +122,23 @@ class SuggestingParser(argparse.ArgumentParser):
         return options
 
 
+def add_color(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto: on terminals, unless NO_COLOR is set",
+    )
+
+
 class Parser(SuggestingParser):
     """A command's parser: exit code 2 for wrong usage, `--json` and `--color` on every command, a pager where
     output may be long."""
 
     def __init__(self, command: str, description: str, *, epilog: str = "", paged: bool = False) -> None:
-        super().__init__(
-            prog=f"vaultbridge {command}",
-            description=description,
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        super().__init__(prog=f"vaultbridge {command}", description=description, epilog=epilog)
         self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
-        self.add_argument(
-            "--color",
-            choices=("auto", "always", "never"),
-            default="auto",
-            help="auto: on terminals, unless NO_COLOR is set",
-        )
+        add_color(self)
         self.paged = paged
         self.needs_vault = True
         if paged:
@@ -194,6 +215,20 @@ def suggest_option(name: str, options: Collection[str]) -> str:
 
         meant = get_close_matches(name, options, n=1)
     return f"Did you mean {' or '.join(meant)}?" if meant else ""
+
+
+_WRONG_CHOICE = re.compile(r"invalid choice: '(.+)' \(choose from (.+)\)")
+
+
+def _suggest_choice(message: str) -> str:
+    """Ask whether another of an argument's few words was meant, if argparse says that one is wrong."""
+    found = _WRONG_CHOICE.search(message)
+    if found is None:
+        return ""
+    from difflib import get_close_matches
+
+    closest = get_close_matches(found[1], re.findall(r"[\w-]+", found[2]), n=1)
+    return f"Did you mean {closest[0]}?" if closest else ""
 
 
 def names_vault(word: str) -> bool:

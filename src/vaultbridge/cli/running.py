@@ -165,8 +165,8 @@ async def _make_link(where: Endpoint) -> str:
 
 PAUSE_EXAMPLES = """\
 examples:
-  vaultbridge pause                       every assistant, including those that connect later
-  vaultbridge pause "Claude Desktop"      one; `vaultbridge status` shows their names and ids
+  vaultbridge pause                    all, also those that connect later
+  vaultbridge pause "Claude Desktop"   one; `vaultbridge status` names them
 """
 
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 SYNTAX = """\
 Plain words give ranked results: ask as you would ask a person. A query with operators, or --exact, works
 as in Obsidian: words are joined by AND; OR, -word, "a phrase", (groups), /regex/
-  file: path: content: tag:#x line:(…) block:(…) section:(…) task: task-todo: task-done:
-  match-case: ignore-case: [property] [property:value] [property:>5] [property:null]"""
+  file: path: content: tag:#x line:(…) block:(…) section:(…)
+  task: task-todo: task-done: match-case: ignore-case:
+  [property] [property:value] [property:>5] [property:null]"""
 
 RANKED_NOTES, EXACT_NOTES = 10, 20
 RANKED_MATCHES, EXACT_MATCHES = 1, 5

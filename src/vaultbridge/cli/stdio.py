@@ -14,20 +14,21 @@ usage: vaultbridge stdio [VAULT…] [options]
 
 An MCP server on standard input and output, started by an assistant.
 
-VAULT is a vault's folder, or its name in Obsidian. Without any, VAULTBRIDGE_VAULT names them (separated as in
-PATH), or the configuration file does, or they are those open in Obsidian, or the one opened last.
+VAULT is a vault's folder, or its name in Obsidian. Without any,
+VAULTBRIDGE_VAULT names them (separated as in PATH), or the configuration file
+does, or they are those open in Obsidian, or the one opened last.
 
 options:
   --read-only            allow no changes
-  --allow GLOB           only these folders or notes exist (may be given several times)
-  --deny GLOB            these do not exist (may be given several times)
+  --allow GLOB           only these folders or notes exist (may be repeated)
+  --deny GLOB            these do not exist (may be repeated)
   --profile NAME         which tools: full (default), core, read-only
-  --review WHICH         changes that wait for a person: off (default), destructive, all
-  --tool-errors HOW      auto (default: as the protocol version wants), protocol, result
+  --review WHICH         which changes wait: off (default), destructive, all
+  --tool-errors HOW      auto (default: as the version wants), protocol, result
   --prompts FOLDER       the vault's folder of prompt notes (default: Prompts)
   --name NAME            the server's name (default: obsidian-mcp)
   --timeout SECONDS      the longest a call may take (default: 30)
-  --log-level LEVEL      debug, info (default), warning, error; logs go to standard error
+  --log-level LEVEL      of stderr: debug, info (default), warning, error
   -h, --help             this text
 """
 

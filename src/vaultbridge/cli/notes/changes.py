@@ -38,17 +38,19 @@ def _rename(args: argparse.Namespace) -> int:
 
 EDIT_EXAMPLES = """\
 examples:
-  vaultbridge edit Notes '{"op":"append","note":"Inbox","content":"- [ ] call back"}'
-  vaultbridge edit Notes '{"op":"set_property","note":"Plan","name":"status","value":"active"}' --dry-run
-  vaultbridge edit Notes - < batch.json      (a JSON list of operations: all are applied or none)"""
+  vaultbridge edit '{"op":"append","note":"Inbox","content":"- [ ] call back"}'
+  vaultbridge edit --dry-run '{"op":"add_tag","note":"Plan","tag":"garden"}'
+  vaultbridge edit - < batch.json   (a JSON list: all are applied or none)"""
 
 
 def main_edit(argv: list[str]) -> int:
     from vaultbridge.engine.vocabulary import offered_in
 
-    ops = fill(f"operations: {' '.join(offered_in('edit'))}", 100, subsequent_indent="  ")
+    ops = fill(" ".join(offered_in("edit")), 78, initial_indent="  ", subsequent_indent="  ")
     parser = Parser(
-        "edit", "Edit notes with one operation, or several as one change.", epilog=f"{EDIT_EXAMPLES}\n\n{ops}"
+        "edit",
+        "Edit notes with one operation, or several as one change.",
+        epilog=f"{EDIT_EXAMPLES}\n\noperations:\n{ops}",
     )
     parser.add_vault()
     parser.add_argument(

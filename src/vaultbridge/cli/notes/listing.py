@@ -112,7 +112,8 @@ TASK_EXAMPLES = """\
 examples:
   vaultbridge tasks                              the open tasks, those due first
   vaultbridge tasks Projects/ --due-before 2026-12-01
-  vaultbridge tasks --tick 'Inbox:12'            or by its text: --tick Inbox --text 'call back'"""
+  vaultbridge tasks --tick Inbox:12
+  vaultbridge tasks --tick Inbox --text 'call back'"""
 
 
 def main_tasks(argv: list[str]) -> int:

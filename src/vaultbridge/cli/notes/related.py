@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  vaultbridge related 'Moth garden'              what it could be linked to, and why
+  vaultbridge related 'Moth garden'              what it could link to, and why
   vaultbridge related 'Moth garden' --link 1 3   link the first and the third
   vaultbridge related --text 'moths at night'    notes related to a text
-  vaultbridge related --vault-wide               missing links, orphans and near-duplicates"""
+  vaultbridge related --vault-wide               links, orphans, duplicates"""
 
 
 def main(argv: list[str]) -> int:

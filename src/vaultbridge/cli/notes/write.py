@@ -109,8 +109,8 @@ def _append(args: argparse.Namespace) -> int:
 
 DAILY_EXAMPLES = """\
 examples:
-  vaultbridge daily                                    read today's note
-  vaultbridge daily '- [ ] water the plants'           add to it; created from its template if missing
+  vaultbridge daily                              read today's note
+  vaultbridge daily '- [ ] water the plants'     add to it, or create it
   vaultbridge daily --heading Log --create 'All quiet'
   vaultbridge daily --date yesterday
   vaultbridge daily --period weekly --path"""

@@ -68,10 +68,13 @@ complete -c vaultbridge -f -a '(__vaultbridge_complete)'
 }
 
 HINTS: Final = """\
-to enable it:
-  bash   echo 'eval "$(vaultbridge completion bash)"' >> ~/.bashrc
-  zsh    echo 'eval "$(vaultbridge completion zsh)"' >> ~/.zshrc      (after compinit)
-  fish   vaultbridge completion fish > ~/.config/fish/completions/vaultbridge.fish"""
+to enable it, run one of these and open a new terminal:
+  # bash
+  echo 'eval "$(vaultbridge completion bash)"' >> ~/.bashrc
+  # zsh, whose ~/.zshrc must run compinit before this line
+  echo 'eval "$(vaultbridge completion zsh)"' >> ~/.zshrc
+  # fish
+  vaultbridge completion fish > ~/.config/fish/completions/vaultbridge.fish"""
 
 _SPECIAL: Final = re.compile(r"""[\s\\'"`$&|;()<>*?\[\]{}!]|^[#~]""")
 _SPECIAL_IN_QUOTES: Final = re.compile(r'[\\"`$]')
