@@ -239,6 +239,9 @@ def test_export_as_graphml_and_csv(run: Run, vault: Path, tmp_path: Path) -> Non
     edges = {(e.get("source"), e.get("target")) for e in graph.iter(f"{space}edge")}
     assert edges == {("One.md", "Two.md"), ("Two.md", "One.md")}
     assert run("export", vault, "--format", "csv", "-o", tmp_path / "out.csv").stdout == ""
+    refused = run("export", vault, "-o", tmp_path / "out.pdf")
+    assert refused.returncode == 2 and "no format for .pdf files" in refused.stderr
+    assert not (tmp_path / "out.pdf").exists()
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert lines[0].startswith("path,tags,") and lines[1] == "One.md,a b,Uno,1,2,1,0,0,"
 

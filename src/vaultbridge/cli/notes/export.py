@@ -11,6 +11,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -18,6 +19,7 @@ import msgspec
 
 from vaultbridge.cli.common import OK, open_vault, refresh, run
 from vaultbridge.cli.parser import Parser
+from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import replace_surrogates
 
@@ -36,9 +38,14 @@ def main(argv: list[str]) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from vaultbridge.errors import EngineFailure
-
-    named = (args.output or "").rpartition(".")[2].lower()
+    ending = Path(args.output or "").suffix.lower()
+    if not args.format and ending not in ("", ".ndjson", *(f".{name}" for name in FORMATS)):
+        raise InvalidArgument(
+            f"There is no format for {ending} files.",
+            argument="usage",
+            hint=f"Choose one with --format: {', '.join(FORMATS)}.",
+        )
+    named = ending.removeprefix(".")
     chosen = args.format or (named if named in FORMATS else "jsonl")
     with open_vault(args.vault) as engine:
         refresh(engine)
