@@ -57,7 +57,7 @@ BY_NAME = {one.name: one for one in ASSISTANTS}
         ("codex", "linux", "/home/a/.codex/config.toml"),
         ("opencode", "linux", "/home/a/.config/opencode/opencode.json"),
         (
-            "cline",
+            "cline-3",
             "darwin",
             "/home/a/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/"
             "cline_mcp_settings.json",
@@ -76,7 +76,7 @@ BY_NAME = {one.name: one for one in ASSISTANTS}
         ("kimi", "darwin", "/home/a/.kimi-code/mcp.json"),
         ("amp", "win32", "/home/a/.config/amp/settings.json"),
         ("droid", "win32", "/home/a/.factory/mcp.json"),
-        ("cline-cli", "linux", "/home/a/.cline/data/settings/cline_mcp_settings.json"),
+        ("cline", "linux", "/home/a/.cline/data/settings/cline_mcp_settings.json"),
         ("kilo", "linux", "/home/a/.config/kilo/kilo.jsonc"),
         (
             "anythingllm",
@@ -109,10 +109,42 @@ def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
 
 
 def test_a_variable_moves_the_folder_of_some() -> None:
-    environ = {"HOME": "/home/a", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d", "COPILOT_HOME": "/e"}
-    names = ("codex", "claude-code-user", "copilot")
-    found = [find_config_file(BY_NAME[name], environ, here=Path()) for name in names]
-    assert found == [Path("/c/config.toml"), Path("/d/.claude.json"), Path("/e/mcp-config.json")]
+    moved = {
+        "codex": ("CODEX_HOME", "/a/config.toml"),
+        "claude-code-user": ("CLAUDE_CONFIG_DIR", "/a/.claude.json"),
+        "copilot": ("COPILOT_HOME", "/a/mcp-config.json"),
+        "qwen": ("QWEN_HOME", "/a/settings.json"),
+        "goose": ("GOOSE_PATH_ROOT", "/a/config/config.yaml"),
+    }
+    for name, (variable, file) in moved.items():
+        for platform in ("linux", "win32"):
+            environ = {"HOME": "/home/a", variable: "/a"}
+            assert find_config_file(BY_NAME[name], environ, here=Path(), platform=platform) == Path(file)
+
+
+def test_the_strongest_variable_of_cline_counts() -> None:
+    environ = {"HOME": "/home/a", "CLINE_DIR": "/dir"}
+    found = []
+    for variable, value in (("CLINE_DATA_DIR", "/data"), ("CLINE_MCP_SETTINGS_PATH", "/my.json"), ("x", "")):
+        found.append(str(find_config_file(BY_NAME["cline"], environ, here=Path())))
+        environ[variable] = value
+    name = "settings/cline_mcp_settings.json"
+    assert found == [f"/dir/data/{name}", f"/data/{name}", "/my.json"]
+
+
+def test_lm_studio_says_in_a_file_where_its_folder_is(tmp_path: Path) -> None:
+    """Older installations keep using ~/.cache/lm-studio, and people move the folder to a larger disk."""
+
+    def find() -> Path:
+        return find_config_file(BY_NAME["lm-studio"], {"HOME": str(tmp_path)}, here=Path())
+
+    pointer = tmp_path / ".lmstudio-home-pointer"
+    assert find() == tmp_path / ".lmstudio" / "mcp.json"
+    pointer.write_text(f"{tmp_path / 'models'}\n", "utf-8")
+    assert find() == tmp_path / "models" / "mcp.json"
+    for broken in (b"", b"relative/folder", b"\xff\xfe", b"\0"):
+        pointer.write_bytes(broken)
+        assert find() == tmp_path / ".lmstudio" / "mcp.json"
 
 
 def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

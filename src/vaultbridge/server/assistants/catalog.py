@@ -26,7 +26,8 @@ class Assistant(Struct, frozen=True, kw_only=True):
     for the settings of apps), "config" (`~/.config`, on macOS too) or "here" (the current folder). On
     Windows, `windows` replaces `file`, and `package` is the file's folder if the app is packaged, below
     `Packages` of the local settings. Some assistants also read a second file name in the same folder:
-    `other_name`. `folder` names an environment variable that sets another folder for the file. `key` is the
+    `other_name`. `moved_by` lists environment variables that name another folder, the strongest first, and
+    the file in it; `pointer` is a file in the home that contains the path of another folder. `key` is the
     member that contains the servers by name; if that has a member `nested`, as newer versions write it, the
     servers are in there. `then` says what the user does next, and `source` is the page that documents all of
     this."""
@@ -38,7 +39,8 @@ class Assistant(Struct, frozen=True, kw_only=True):
     other_name: str = ""
     windows: str = ""
     package: str = ""
-    folder: str = ""
+    moved_by: tuple[tuple[str, str], ...] = ()
+    pointer: str = ""
     form: Form = "json"
     key: str = "mcpServers"
     nested: str = ""
@@ -46,6 +48,9 @@ class Assistant(Struct, frozen=True, kw_only=True):
     then: str
     source: str
 
+
+POINTER_CHARS: Final = 4096
+"""How much of a file that contains one path is read: no system has longer ones."""
 
 ASSISTANTS: Final = (
     Assistant(
@@ -70,7 +75,7 @@ ASSISTANTS: Final = (
         title="Claude Code (every folder)",
         base="home",
         file=".claude.json",
-        folder="CLAUDE_CONFIG_DIR",
+        moved_by=(("CLAUDE_CONFIG_DIR", ".claude.json"),),
         entry="typed",
         then="Start claude again; /mcp shows it.",
         source="https://code.claude.com/docs/en/mcp",
@@ -91,7 +96,7 @@ ASSISTANTS: Final = (
         key="servers",
         entry="typed",
         then="Run the command `MCP: List Servers` in the editor and start it.",
-        source="https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
+        source="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
     ),
     Assistant(
         name="windsurf",
@@ -108,7 +113,7 @@ ASSISTANTS: Final = (
         file="zed/settings.json",
         windows="Zed/settings.json",
         key="context_servers",
-        then="Zed picks it up automatically; the agent panel's settings show it.",
+        then="Zed picks it up automatically; Settings, AI, MCP Servers shows it.",
         source="https://zed.dev/docs/ai/mcp",
     ),
     Assistant(
@@ -116,7 +121,7 @@ ASSISTANTS: Final = (
         title="Codex CLI",
         base="home",
         file=".codex/config.toml",
-        folder="CODEX_HOME",
+        moved_by=(("CODEX_HOME", "config.toml"),),
         form="toml",
         key="mcp_servers",
         then="Start codex again; /mcp shows it.",
@@ -144,11 +149,24 @@ ASSISTANTS: Final = (
     ),
     Assistant(
         name="cline",
-        title="Cline (in Visual Studio Code)",
+        title="Cline (editor and command line)",
+        base="home",
+        file=".cline/data/settings/cline_mcp_settings.json",
+        moved_by=(
+            ("CLINE_MCP_SETTINGS_PATH", ""),
+            ("CLINE_DATA_DIR", "settings/cline_mcp_settings.json"),
+            ("CLINE_DIR", "data/settings/cline_mcp_settings.json"),
+        ),
+        then="Cline's MCP Servers view shows it; start the command line again.",
+        source="https://docs.cline.bot/getting-started/config",
+    ),
+    Assistant(
+        name="cline-3",
+        title="Cline 3 (in Visual Studio Code, before June 2026)",
         base="settings",
         file="Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         then="Cline picks it up automatically; its MCP Servers view shows it.",
-        source="https://docs.cline.bot/mcp/configuring-mcp-servers",
+        source="https://docs.cline.bot/mcp/mcp-overview",
     ),
     Assistant(
         name="roo",
@@ -163,6 +181,7 @@ ASSISTANTS: Final = (
         title="LM Studio",
         base="home",
         file=".lmstudio/mcp.json",
+        pointer=".lmstudio-home-pointer",
         then="LM Studio picks it up automatically; the Program tab shows it.",
         source="https://lmstudio.ai/docs/app/mcp",
     ),
@@ -172,6 +191,7 @@ ASSISTANTS: Final = (
         base="config",
         file="goose/config.yaml",
         windows="Block/goose/config/config.yaml",
+        moved_by=(("GOOSE_PATH_ROOT", "config/config.yaml"),),
         form="yaml",
         key="extensions",
         entry="goose",
@@ -216,7 +236,7 @@ ASSISTANTS: Final = (
         title="GitHub Copilot CLI",
         base="home",
         file=".copilot/mcp-config.json",
-        folder="COPILOT_HOME",
+        moved_by=(("COPILOT_HOME", "mcp-config.json"),),
         entry="copilot",
         then="Start copilot again; /mcp show lists it.",
         source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
@@ -234,6 +254,7 @@ ASSISTANTS: Final = (
         title="Qwen Code",
         base="home",
         file=".qwen/settings.json",
+        moved_by=(("QWEN_HOME", "settings.json"),),
         then="Start qwen again; /mcp shows it.",
         source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp",
     ),
@@ -242,7 +263,7 @@ ASSISTANTS: Final = (
         title="Kimi Code",
         base="home",
         file=".kimi-code/mcp.json",
-        folder="KIMI_CODE_HOME",
+        moved_by=(("KIMI_CODE_HOME", "mcp.json"),),
         then="Start kimi again; /mcp shows it.",
         source="https://moonshotai.github.io/kimi-code/en/customization/mcp",
     ),
@@ -264,14 +285,6 @@ ASSISTANTS: Final = (
         entry="typed",
         then="Start droid again; /mcp shows it.",
         source="https://docs.factory.ai/cli/configuration/mcp",
-    ),
-    Assistant(
-        name="cline-cli",
-        title="Cline (command line)",
-        base="home",
-        file=".cline/data/settings/cline_mcp_settings.json",
-        then="Start cline again.",
-        source="https://docs.cline.bot/mcp/mcp-overview",
     ),
     Assistant(
         name="kilo",
@@ -322,8 +335,11 @@ def find_config_file(
 ) -> Path:
     """Find the user's file on this system, whether it exists or not."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
-    if assistant.folder and (moved := environ.get(assistant.folder)):
-        return Path(moved) / Path(assistant.file).name
+    for variable, name in assistant.moved_by:
+        if moved := environ.get(variable, "").strip():
+            return expand_home(moved) / name
+    if assistant.pointer and (folder := _read_pointer(home / assistant.pointer)):
+        return folder / Path(assistant.file).name
     if platform == "win32" and assistant.windows:
         return _settings_folder(home, environ, platform) / assistant.windows
     folders = {
@@ -337,6 +353,15 @@ def find_config_file(
         return _find_packaged(assistant.package, file, environ, home)
     other = file.with_name(assistant.other_name or file.name)
     return other if other.is_file() and not file.is_file() else file
+
+
+def _read_pointer(file: Path) -> Path | None:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            folder = Path(opened.read(POINTER_CHARS).strip())
+    except (OSError, ValueError):
+        return None
+    return folder if folder.is_absolute() else None
 
 
 def _find_packaged(package: str, file: Path, environ: Mapping[str, str], home: Path) -> Path:
