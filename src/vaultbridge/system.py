@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,13 @@ def expand_home(text: str) -> Path:
     """Replace a `~` at the beginning. `~nobody` stays as it is: `Path.expanduser` would raise RuntimeError,
     and such a folder may exist."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - see above
+
+
+def find_xdg_folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    """The folder that an `XDG_…` variable names, else `default`. The specification says to ignore a relative
+    path there."""
+    folder = Path(environ.get(variable, ""))
+    return folder if folder.is_absolute() else default
 
 
 FILE_URI: Final = "file://"

@@ -17,7 +17,7 @@ from vaultbridge.plugins.loading import (
     describe_failure,
     load_entry_point,
     load_file,
-    module_name,
+    make_module_name,
     run_within,
 )
 from vaultbridge.tools.base.tool import ForeignTool
@@ -54,7 +54,7 @@ def fault(file: Path, text: str) -> str:
 def test_a_failure_is_reported_with_its_line(file: Path, text: str, says: str) -> None:
     # Before 3.11.4 Python calls a null byte a wrong value, not wrong syntax.
     assert fault(file, text).removeprefix("ValueError: ").startswith(says)
-    assert module_name(file.name) not in sys.modules
+    assert make_module_name(file.name) not in sys.modules
 
 
 def test_a_failure_in_another_file_is_reported_with_its_name(file: Path, tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_a_failure_in_another_file_is_reported_with_its_name(file: Path, tmp_pat
 def test_a_file_that_fails_leaves_the_module_that_was_there(file: Path) -> None:
     file.write_text(GOOD.format(name="greet", says="hello"))
     (tool,) = load_file(file)
-    before = sys.modules[module_name(file.name)]
+    before = sys.modules[make_module_name(file.name)]
     fault(file, "1 / 0")
-    assert sys.modules[module_name(file.name)] is before
+    assert sys.modules[make_module_name(file.name)] is before
     assert tool.group == "loading"
 
 

@@ -90,7 +90,7 @@ def test_a_person_s_text_is_merged_the_same_way(reviewed: Make) -> None:
         try:
             result = vault.decider.accept(proposal, by="page", seen=seen, files=files)
         except InvalidArgument as error:
-            assert "Nothing would be left of it" in str(error)
+            assert "Nothing would be left of the change" in str(error)
             assert merged == now
             continue
         if result.outcome == "accepted":

@@ -21,8 +21,9 @@ from support.dial import dial
 from support.http import BOTH
 from support.ports import kept_port
 from vaultbridge.errors import InvalidArgument, VaultNotFound
+from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.model import Config, ServerConfig, TokensConfig
-from vaultbridge.server.serve import IDLE_SECONDS, allows_local_programs, check_exposure
+from vaultbridge.server.serve import IDLE_SECONDS, check_exposure
 from vaultbridge.server.tokens import TokenStore
 
 INITIALIZE = {

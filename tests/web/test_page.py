@@ -18,11 +18,11 @@ from vaultbridge.web.page import (
     HEADERS,
     IMMUTABLE,
     add_page_routes,
+    load_static_files,
     page_link,
-    static_files,
 )
 
-FILES = static_files()
+FILES = load_static_files()
 
 
 @asynccontextmanager
@@ -157,4 +157,4 @@ def test_the_link_carries_the_token_where_browsers_do_not_send_it() -> None:
 def test_only_files_of_known_types_are_served(tmp_path: Path) -> None:
     (tmp_path / "a.js").write_text("1", "utf-8")
     (tmp_path / "a.js~").write_text("2", "utf-8")
-    assert list(static_files(tmp_path)) == ["a.js"]
+    assert list(load_static_files(tmp_path)) == ["a.js"]

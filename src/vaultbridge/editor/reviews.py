@@ -22,7 +22,7 @@ from vaultbridge.engine.outcome import Outcome, PlannedFile
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.review.decide import Decider, DecisionResult, FileDecision
 from vaultbridge.review.model import Decided, Proposal, ProposalStatus, ProposalVersion, ProposedFile
-from vaultbridge.review.policy import REVIEWS, Review, ReviewRules, find_strictest
+from vaultbridge.review.policy import Review, ReviewRules, find_strictest, parse_review
 from vaultbridge.review.rebase import Reopen
 from vaultbridge.review.store import ReviewStore, store_of
 from vaultbridge.vault.paths import VaultPath
@@ -193,12 +193,8 @@ class Reviews:
 
     async def set_policy(self, review: str | None) -> ReviewState:
         """Raises InvalidArgument if `review` is not a policy."""
-        known = next((policy for policy in REVIEWS if policy == review), None)
-        if review is not None and known is None:
-            raise InvalidArgument(
-                f"review is {review!r}.", argument="review", hint=f"It is one of: {', '.join(REVIEWS)}."
-            )
-        await asyncio.to_thread(self._store.set_policy, known)
+        policy = None if review is None else parse_review(review)
+        await asyncio.to_thread(self._store.set_policy, policy)
         await self._compare()
         return await self.policy()
 

@@ -79,10 +79,10 @@ class _SchemaWriter:
         properties = kept.pop("properties", None)
         # A default is a value, even if it looks like a schema.
         default = {"default": kept.pop("default")} if "default" in kept else {}
-        found = {key: self.write(value) for key, value in kept.items()} | default
+        written = {key: self.write(value) for key, value in kept.items()} | default
         if properties is not None:
-            found["properties"] = {name: self.write(inner) for name, inner in properties.items()}
-        return found
+            written["properties"] = {name: self.write(inner) for name, inner in properties.items()}
+        return written
 
     def _resolve(self, name: str) -> dict[str, Any]:
         if name in self._within:
@@ -99,8 +99,8 @@ class _SchemaWriter:
     def _write_object(self, name: str) -> dict[str, Any]:
         # A class docstring is written for readers of the source.
         inner = {key: value for key, value in self._definitions[name].items() if key != "description"}
-        found: dict[str, Any] = self.write(inner)
-        return found
+        written: dict[str, Any] = self.write(inner)
+        return written
 
 
 def _default_entry(default: Any) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
             f"{declaration.name} has no docstring.",
             hint="Assistants read it to decide when to call the tool.",
         )
-    arguments, given, defaults = _read_signature(declaration)
+    arguments, injected, defaults = _read_signature(declaration)
     try:
         schema = build_schema(arguments, defaults)
     except (TypeError, ValueError) as error:
@@ -218,21 +218,21 @@ def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
         raise InvalidArgument(
             f"{declaration.name}: its arguments cannot be expressed in JSON: {why}."
         ) from error
-    if Engine in given.values():
+    if Engine in injected.values():
         vault = {"type": "string", "description": "required when several vaults are open"}
         schema = {**schema, "properties": {**schema["properties"], "vault": vault}}
 
     def run(context: ToolContext, raw: dict[str, Any]) -> Answer:
         raw = dict(raw)
-        own: dict[str, Any] = {}
-        if Engine in given.values():
+        values: dict[str, Any] = {}
+        if Engine in injected.values():
             chosen = raw.pop("vault", None) or ""
             engine = context.for_vault(chosen if isinstance(chosen, str) else "?").engine
-            own = {key: engine for key, kind in given.items() if kind is Engine}
-        own |= {key: context for key, kind in given.items() if kind is ToolContext}
+            values = {key: engine for key, kind in injected.items() if kind is Engine}
+        values |= {key: context for key, kind in injected.items() if kind is ToolContext}
         filled = convert(raw, arguments)
-        values = {field: getattr(filled, field) for field in arguments.__struct_fields__}
-        return _run(declaration, {**own, **values})
+        values |= {field: getattr(filled, field) for field in arguments.__struct_fields__}
+        return _run(declaration, values)
 
     return ForeignTool(
         name=declaration.name,
@@ -249,13 +249,13 @@ def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
 def _read_signature(
     declaration: ToolDeclaration,
 ) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
-    """The arguments as a Struct, the parameters that are filled in here, and the defaults of the others."""
+    """The arguments as a Struct, the parameters that the tool fills in itself, and the others' defaults."""
     try:
         hints = get_type_hints(declaration.function, include_extras=True)
     except Exception as error:
         raise InvalidArgument(f"{declaration.name}: its type hints cannot be read: {error}.") from error
     fields: list[Any] = []
-    given: dict[str, type] = {}
+    injected: dict[str, type] = {}
     defaults: dict[str, Any] = {}
     for parameter in inspect.signature(declaration.function).parameters.values():
         kind = hints.get(parameter.name)
@@ -264,7 +264,7 @@ def _read_signature(
         if kind is None:
             raise InvalidArgument(f"{declaration.name}: {parameter.name} has no type hint.")
         if kind is Engine or kind is ToolContext:
-            given[parameter.name] = kind
+            injected[parameter.name] = kind
         elif parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
@@ -272,7 +272,7 @@ def _read_signature(
             # Copied for each call, so that a call that modifies a list does not affect the next one.
             default = msgspec.field(default_factory=partial(copy.deepcopy, parameter.default))
             fields.append((parameter.name, kind, default))
-    if Engine in given.values() and any(name == "vault" for name, *_ in fields):
+    if Engine in injected.values() and any(name == "vault" for name, *_ in fields):
         raise InvalidArgument(
             f"{declaration.name}: the argument name vault is reserved: callers choose the vault with it.",
             hint="Rename the parameter.",
@@ -280,7 +280,7 @@ def _read_signature(
     arguments = msgspec.defstruct(
         declaration.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
     )
-    return arguments, given, defaults
+    return arguments, injected, defaults
 
 
 def _run(declaration: ToolDeclaration, values: dict[str, Any]) -> Answer:

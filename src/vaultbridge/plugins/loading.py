@@ -57,9 +57,9 @@ class SiblingFinder(MetaPathFinder):
             sys.meta_path.remove(self)
         self.forget()
 
-    def changed(self) -> bool:
-        """Whether a file that was asked for has changed, appeared or gone since."""
-        return any(stat_file(self._file(name)) != stamp for name, stamp in self._requested.copy().items())
+    def has_changed(self) -> bool:
+        """Whether a file that was asked for has changed, appeared or disappeared since."""
+        return any(stat_file(self._file(name)) != stat for name, stat in self._requested.copy().items())
 
     def forget(self) -> None:
         """Unload the shared modules, so that the next import reads the files again."""
@@ -75,10 +75,10 @@ class SiblingFinder(MetaPathFinder):
         if not fullname.startswith("_") or "." in fullname:
             return None
         file = self._file(fullname)
-        stamp = stat_file(file)
+        stat = stat_file(file)
         if len(self._requested) < MAX_REQUESTED:
-            self._requested[fullname] = stamp
-        if stamp is None:
+            self._requested[fullname] = stat
+        if stat is None:
             return None
         if fault := self._fault(file):
             raise ImportError(f"{file.name} is not loaded: {fault}")
@@ -110,7 +110,7 @@ FOUND_DEPTH: Final = 8
 def load_file(file: Path) -> list[ForeignTool]:
     """Run the file and collect its tools; its module is in `sys.modules` like any other. Raises whatever the
     file raises."""
-    name = module_name(file.name)
+    name = make_module_name(file.name)
     spec = importlib.util.spec_from_loader(name, loader=None, origin=file.name)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -134,7 +134,7 @@ def load_entry_point(point: EntryPoint) -> list[ForeignTool]:
     return _collect_tools(point.load(), point.name)
 
 
-def module_name(file_name: str) -> str:
+def make_module_name(file_name: str) -> str:
     return f"vaultbridge_plugin_{file_name.removesuffix('.py')}"
 
 
@@ -154,15 +154,15 @@ def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Fo
         # here and not in the thread, which may never end.
         with contextlib.redirect_stdout(sys.stderr):
             threading.Thread(target=work, name="plugin-load", daemon=True).start()
-            found = outcome.get(timeout=seconds)
+            result = outcome.get(timeout=seconds)
     except queue.Empty:
         raise TimedOut(
             f"Loading took longer than {seconds:g} seconds.",
             hint="Do slow work inside the tools, which run when they are called.",
         ) from None
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def describe_failure(error: BaseException, file: Path) -> str:
@@ -170,31 +170,33 @@ def describe_failure(error: BaseException, file: Path) -> str:
     file or next to it counts, because authors look for mistakes in their own files first. A file other than
     `file` is named."""
     if isinstance(error, SyntaxError):
-        return f"{_place(error.filename, error.lineno, file)}{error.msg}"
+        return f"{_describe_place(error.filename, error.lineno, file)}{error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     # The frames of our callers, of this module and of the import system are not the author's.
-    called = max((number for number, frame in enumerate(frames, 1) if frame.filename == __file__), default=0)
+    first_called = max(
+        (number for number, frame in enumerate(frames, 1) if frame.filename == __file__), default=0
+    )
     places = [
         (frame.filename, frame.lineno)
-        for frame in frames[called:]
+        for frame in frames[first_called:]
         if not frame.filename.startswith("<frozen")
     ]
     near = [place for place in places if Path(place[0]).parent == file.parent] or places
-    at = _place(*near[-1], file) if near else ""
+    at = _describe_place(*near[-1], file) if near else ""
     return f"{at}{type(error).__name__}: {error}"
 
 
-def _place(name: str | None, line: int | None, file: Path) -> str:
+def _describe_place(name: str | None, line: int | None, file: Path) -> str:
     if name is None or not line:
         return ""
-    found = Path(name)
-    return f"line {line}: " if found == file else f"{found.name}, line {line}: "
+    path = Path(name)
+    return f"line {line}: " if path == file else f"{path.name}, line {line}: "
 
 
 def _collect_tools(value: Any, group: str) -> list[ForeignTool]:
     """The tools of a module, of a decorated function, or of a list of those."""
-    found = _find_declarations(value, FOUND_DEPTH)
-    return [tool if isinstance(tool, ForeignTool) else build_tool(tool, group=group) for tool in found]
+    declarations = _find_declarations(value, FOUND_DEPTH)
+    return [tool if isinstance(tool, ForeignTool) else build_tool(tool, group=group) for tool in declarations]
 
 
 def _find_declarations(value: Any, depth: int) -> Iterator[ToolDeclaration | ForeignTool]:

@@ -23,7 +23,7 @@ from vaultbridge.plugins.loading import (
     describe_failure,
     load_entry_point,
     load_file,
-    module_name,
+    make_module_name,
     run_within,
 )
 from vaultbridge.system import FileStat, stat_file
@@ -71,7 +71,7 @@ class PluginRegistry:
         self._reserved = reserved
         self._switch = switch
         self._load_seconds = load_seconds
-        self._siblings = SiblingFinder(folder, self._fault)
+        self._siblings = SiblingFinder(folder, self._find_fault)
         self._seen: dict[str, FileStat] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
         self._waiting: dict[str, list[ForeignTool]] = {}
@@ -84,13 +84,13 @@ class PluginRegistry:
 
     def refresh(self) -> None:
         """Load new and changed files, and remove the tools of files that are gone."""
-        found = {file.name: file for file in self._files()}
+        files = {file.name: file for file in self._list_files()}
         before = self._tools.copy()
-        if self._siblings.changed():
+        if self._siblings.has_changed():
             self._invalidate()
-        for name in [name for name in self._seen if name not in found]:
+        for name in [name for name in self._seen if name not in files]:
             self._forget(name)
-        for name, file in found.items():
+        for name, file in files.items():
             self._check_file(name, file)
         if self._tools != before:
             # A name that was taken may be free now.
@@ -123,7 +123,7 @@ class PluginRegistry:
         self._siblings.forget()
         self._seen = dict.fromkeys(self._seen, FileStat(0, 0, 0))
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         if not self._is_usable():
             self._siblings.uninstall()
             return []
@@ -140,15 +140,15 @@ class PluginRegistry:
         if not stat.S_ISDIR(mode):
             return False
         if self._is_in_a_vault(self._folder):
-            self._problem(FOLDER, "it is inside a vault, where an assistant could write")
+            self._report_problem(FOLDER, "it is inside a vault, where an assistant could write")
             return False
         if _is_world_writable(mode):
-            self._problem(FOLDER, "everybody on this machine can write into it")
+            self._report_problem(FOLDER, "everybody on this machine can write into it")
             return False
         self.problems.pop(FOLDER, None)
         return True
 
-    def _fault(self, file: Path) -> str:
+    def _find_fault(self, file: Path) -> str:
         """Why an existing file must not be run, or "". Raises OSError if the file is gone."""
         status = file.stat()
         if self._is_in_a_vault(file):
@@ -164,20 +164,20 @@ class PluginRegistry:
         return any(real.is_relative_to(vault) for vault in self._vaults)
 
     def _check_file(self, name: str, file: Path) -> None:
-        signature = stat_file(file)
-        if signature is None:
+        file_stat = stat_file(file)
+        if file_stat is None:
             # Removed since the folder was listed, or a broken link.
             self._forget(name)
             return
-        if self._seen.get(name) == signature:
+        if self._seen.get(name) == file_stat:
             return
-        self._seen[name] = signature
-        if not (fault := self._fault(file)):
+        self._seen[name] = file_stat
+        if not (fault := self._find_fault(file)):
             self._load(name, lambda: load_file(file))
             return
         if fault == IN_A_VAULT:
             self._withdraw(name)
-        self._problem(name, fault)
+        self._report_problem(name, fault)
 
     def _load(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
         """Replace the tools of `name` with those that `load` returns; on failure they stay as they are."""
@@ -185,10 +185,10 @@ class PluginRegistry:
         try:
             fresh = run_within(self._load_seconds, load)
         except VaultbridgeError as error:
-            self._problem(name, str(error))
+            self._report_problem(name, str(error))
         except BaseException as error:
             # Raised in the plugin's thread: even a KeyboardInterrupt is the plugin's own.
-            self._problem(name, describe_failure(error, self._folder / name))
+            self._report_problem(name, describe_failure(error, self._folder / name))
             log.debug("Loading %s failed", name, exc_info=True)
         else:
             self._admit(name, fresh)
@@ -198,7 +198,7 @@ class PluginRegistry:
             self._check(name, fresh)
         except InvalidArgument as error:
             self._waiting[name] = fresh
-            self._problem(name, str(error))
+            self._report_problem(name, str(error))
             return
         self._waiting.pop(name, None)
         self.problems.pop(name, None)
@@ -219,7 +219,7 @@ class PluginRegistry:
         for tool in fresh:
             # A group must not share its name with another tool: names switch and remove tools and groups
             # alike.
-            groups = {one.group for one in (*kept, *fresh) if one is not tool}
+            groups = {other.group for other in (*kept, *fresh) if other is not tool}
             if tool.name in groups:
                 raise InvalidArgument(
                     f"The tool {tool.name!r} has the same name as a group with other tools.",
@@ -235,17 +235,17 @@ class PluginRegistry:
         self._seen.pop(name, None)
         self.problems.pop(name, None)
         self._withdraw(name)
-        sys.modules.pop(module_name(name), None)
+        sys.modules.pop(make_module_name(name), None)
 
     def _withdraw(self, name: str) -> None:
         self._waiting.pop(name, None)
         if gone := self._tools.pop(name, ()):
             self._catalog.replace_tools([tool.name for tool in gone], ())
 
-    def _problem(self, name: str, what: str) -> None:
-        if self.problems.get(name) != what:
-            log.warning("The tools of %s are not loaded: %s", name, what)
-        self.problems[name] = what
+    def _report_problem(self, name: str, problem: str) -> None:
+        if self.problems.get(name) != problem:
+            log.warning("The tools of %s are not loaded: %s", name, problem)
+        self.problems[name] = problem
 
 
 def _resolve_all(vaults: Iterable[Path]) -> tuple[Path, ...]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import Struct
 
+from vaultbridge.errors import InvalidArgument
+
 if TYPE_CHECKING:
     from vaultbridge.engine.operation_base import Operation
     from vaultbridge.engine.outcome import Planned, PlannedFile
@@ -55,6 +57,16 @@ class ChangePending(BaseException):
     def __init__(self, proposal: str, facts: dict[str, Any]) -> None:
         super().__init__(proposal)
         self.facts = facts
+
+
+def parse_review(text: str) -> Review:
+    """Raises InvalidArgument if the text is not a policy."""
+    review = next((review for review in REVIEWS if review == text), None)
+    if review is None:
+        raise InvalidArgument(
+            f"review is {text[:40]!r}.", argument="review", hint=f"It is one of: {', '.join(REVIEWS)}."
+        )
+    return review
 
 
 def find_strictest(*policies: Review) -> Review:

@@ -4,8 +4,9 @@ It runs after the Host and Origin checks. A token that is sent is always checked
 where none is needed. Without a token, only programs on this machine are allowed, and only while the server
 listens on loopback and is not behind a proxy, where every caller seems to be local.
 
-MCP clients that are refused without a token try to register by OAuth, at addresses that they guess, and show
-their user the answer. We have no OAuth, so `add_no_oauth_route` answers there how to make a token.
+An MCP client that is refused because it has no token tries to register by OAuth, at addresses that it
+guesses, and shows its user the answer. We have no OAuth, so `add_no_oauth_route` answers there with how to
+make a token.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
-from vaultbridge.protocols.http.guard import requested_host
+from vaultbridge.protocols.http.guard import LOOPBACK, requested_host
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant
 from vaultbridge.web.api.view import TokenFacts
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.server import McpServer
+    from vaultbridge.server.config.model import Config
     from vaultbridge.server.servers import Servers
     from vaultbridge.server.tokens import AccessToken, TokenStore
 
@@ -58,8 +60,14 @@ TOKEN_CHARS: Final = 512
 """The longest token that is checked; ours have 47 characters."""
 
 
+def allows_local_programs(config: Config) -> bool:
+    """Whether programs on this machine need no token."""
+    server = config.server
+    return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
+
+
 class Access:
-    """`own_token` is the bridge's own secret from its lock file and grants everything. With `open_locally`, a
+    """`own_token` is the bridge's own secret from its lock file; it grants everything. With `open_locally`, a
     local program needs no token."""
 
     def __init__(self, servers: Servers, tokens: TokenStore, *, own_token: str, open_locally: bool) -> None:
@@ -104,7 +112,7 @@ class Access:
             return ()
 
     def describe_principals(self) -> dict[str, TokenFacts]:
-        """What the principals of all tokens mean, by principal; empty when the tokens cannot be read."""
+        """The token of each principal; empty when the tokens cannot be read."""
         try:
             return {
                 token.principal: TokenFacts(token.id, token.name, token.vaults)
@@ -114,8 +122,8 @@ class Access:
             return {}
 
     def list_principals(self) -> frozenset[str]:
-        """List everyone who has access now. A stream opened by anybody else must be closed, because nothing
-        authorizes its reader again."""
+        """List all principals that have access now. A stream that anybody else opened must be closed, because
+        its reader is not authorized again."""
         local = (LOCAL,) if self.open_locally else ()
         return frozenset((OWNER, *local, *self.list_valid_principals()))
 
@@ -152,13 +160,14 @@ class Access:
 
 
 def _read_bearer(request: web.Request) -> str | None:
-    """Read the token that was sent; "" for an invalid Authorization header, which is then refused."""
-    given = request.headers.getall("Authorization", [])
-    if not given:
+    """The token that was sent, None without one; "" for an invalid Authorization header, which is refused
+    later."""
+    values = request.headers.getall("Authorization", [])
+    if not values:
         return None
-    scheme, _, secret = given[0].partition(" ")
-    fits = len(given) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
-    return secret.strip() if fits else ""
+    scheme, _, secret = values[0].partition(" ")
+    is_valid = len(values) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
+    return secret.strip() if is_valid else ""
 
 
 def _is_our_page(request: web.Request) -> bool:
@@ -175,7 +184,7 @@ def _is_local(request: web.Request) -> bool:
     peer = transport.get_extra_info("peername") if transport is not None else None
     if not isinstance(peer, tuple):
         return False
-    # Nearly every caller; saves parsing the address.
+    # Nearly every caller has one of these two addresses, which then need not be parsed.
     return peer[0] in ("127.0.0.1", "::1") or ip_address(str(peer[0]).partition("%")[0]).is_loopback
 
 

@@ -1,7 +1,7 @@
-"""The editor side of a server: each vault's editor hub, the sockets, and what Obsidian itself has open.
+"""What a server offers to editors: each vault's editor hub, the sockets, and what Obsidian itself has open.
 
 Connects `editor/`, the IDE protocols and their sockets to the engines. All vaults share one port: Claude Code
-gets the hub of the vault it runs in, an editor that of the vault it names. Opens no port itself.
+gets the hub of the vault it runs in, an editor gets that of the vault it names. Opens no port itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 class _VaultEditor:
-    """One vault's hub and what feeds it."""
+    """One vault's hub, and what keeps it up to date."""
 
     def __init__(
         self,
@@ -134,9 +134,9 @@ class IdeService:
             for engine in engines
         ]
         for vault in self._vaults:
-            others = [one for one in self._vaults if one is not vault]
-            vault.ide.others = tuple(one.ide for one in others)
-            vault.editors.others = tuple(one.editors for one in others)
+            others = [other for other in self._vaults if other is not vault]
+            vault.ide.others = tuple(other.ide for other in others)
+            vault.editors.others = tuple(other.editors for other in others)
         first = self._vaults[0]
         self.sockets = IdeServer(
             token,
@@ -166,7 +166,7 @@ class IdeService:
 
     def has_companion(self, vault: str) -> bool:
         """Whether Obsidian is connected and has this vault open."""
-        return any((one.app, one.vault) == (OBSIDIAN, vault) for one in self.list_editors())
+        return any((editor.app, editor.vault) == (OBSIDIAN, vault) for editor in self.list_editors())
 
     def add_routes(self, app: web.Application, page: PageHandler) -> None:
         self.sockets.add_routes(app, page=page)
@@ -199,11 +199,11 @@ class HubAccess:
         if hub is None:
             workspace = self._read_workspace(folder)
             return None if workspace is None or workspace.active is None else ActiveNote(workspace.active)
-        found = self._run_in_loop(hub.state.focus)
-        if found is None:
+        focus = self._run_in_loop(hub.state.focus)
+        if focus is None:
             return None
-        selection = found.selection
-        return ActiveNote(found.path, SelectedText(selection.text, selection.start.line, selection.end.line))
+        selection = focus.selection
+        return ActiveNote(focus.path, SelectedText(selection.text, selection.start.line, selection.end.line))
 
     def open_files(self, folder: Path) -> Sequence[OpenFile]:
         hub = self._hubs.get(folder)
@@ -213,13 +213,13 @@ class HubAccess:
             return [OpenFile(path) for path in dict.fromkeys(paths)]
         return [OpenFile(file.path, dirty=file.dirty) for file in self._run_in_loop(hub.state.open_files)]
 
-    def _run_in_loop(self, question: Callable[[], T]) -> T:
-        """Run `question` in the event loop, which owns the state."""
+    def _run_in_loop(self, read: Callable[[], T]) -> T:
+        """Run `read` in the event loop, which owns the state."""
 
-        async def answer() -> T:
-            return question()
+        async def run() -> T:
+            return read()
 
-        future = asyncio.run_coroutine_threadsafe(answer(), self._loop)
+        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
             return future.result(HUB_SECONDS)
         except TimeoutError:

@@ -1,6 +1,6 @@
 """Applies changes of the configuration and of plugin files to a running server.
 
-`config.follow` decides what a change means; here it reaches the servers, the editor hubs and the tools.
+`config.follow` decides what a change means; this module applies it to the servers, the editor hubs and tools.
 `watch` watches the config file's folder and `tools/` in it, but nothing deeper: with `VAULTBRIDGE_CONFIG`,
 that folder may contain anything. It reports that something may have changed, not what: the callback compares.
 """
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.protocols.http.guard import LOOPBACK
+from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.follow import QUIET_SECONDS, FollowedConfig, warn_if_inside_vault
 from vaultbridge.server.config.model import LIVE, Config, load_config
 from vaultbridge.server.live_tools import LiveTools
@@ -57,13 +57,13 @@ async def _watch_folders(
     """Watch until one of the folders appears or disappears."""
     from watchfiles import Change, awatch
 
-    def ours(change: Change, path: str) -> bool:
+    def is_ours(change: Change, path: str) -> bool:
         changed = Path(path)
         return changed in (file, tools) or (changed.parent == tools and changed.suffix == ".py")
 
     async for _ in awatch(
         *folders,
-        watch_filter=ours,
+        watch_filter=is_ours,
         recursive=False,
         debounce=DEBOUNCE_MS,
         step=QUIET_MS,
@@ -111,7 +111,7 @@ class LiveConfig:
 
     @property
     def config(self) -> Config:
-        """What is in force."""
+        """The configuration that is in force."""
         return self._followed.in_force
 
     async def start(self) -> None:
@@ -141,8 +141,6 @@ class LiveConfig:
             for hub in self._hubs:
                 hub.state.visibility_changed()
         if "tokens.required" in keys:
-            server = config.server
-            local = server.host in LOOPBACK and not server.behind_proxy
-            self._access.open_locally = local and not config.tokens.required
+            self._access.open_locally = allows_local_programs(config)
         if any(key.startswith("tools.") for key in keys):
             self._tools.apply(config.tools)

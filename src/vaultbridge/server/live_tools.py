@@ -50,12 +50,12 @@ log = logging.getLogger("vaultbridge.config")
 
 
 class LiveTools:
-    """`folder` is the configuration's; plugin files are in its folder `tools/`."""
+    """`folder` is the configuration's folder; plugin files are in `tools/` there."""
 
     def __init__(self, catalog: Catalog, folder: Path, config: ToolsConfig, vaults: Iterable[Path]) -> None:
         self._config = config
         self._checked = False
-        """Whether the names in the configuration have been compared with the tools there are."""
+        """Whether the names in the configuration have been compared with the existing tools."""
         self._switches = Switches(catalog, config)
         self.plugins = PluginRegistry(
             catalog,

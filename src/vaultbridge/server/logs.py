@@ -76,12 +76,12 @@ def _describe(error: BaseException | None) -> str:
 
 
 def _list_frames(trace: TracebackType | None) -> list[str]:
-    found: list[str] = []
+    frames: list[str] = []
     while trace is not None:
         parts = trace.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
-        found.append(f"{'/'.join(parts[-2:])}:{trace.tb_lineno}")
+        frames.append(f"{'/'.join(parts[-2:])}:{trace.tb_lineno}")
         trace = trace.tb_next
-    return found[: -FRAMES - 1 : -1]
+    return frames[: -FRAMES - 1 : -1]
 
 
 def _hide_peer_faults(record: logging.LogRecord) -> bool:

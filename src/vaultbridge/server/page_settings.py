@@ -1,9 +1,9 @@
-"""The page's settings: vaults and scopes, tokens, assistants that were connected, the companion, `doctor`.
+"""The page's settings: vaults and scopes, tokens, connected assistants, the companion, `doctor`.
 
-Below `/page/api`, only for the owner. What is configured in a file is shown with what to do about it, and is
-not written here: the file is the owner's, with its own comments and order. Tokens are made and revoked. What
-the command line finds out (`doctor`, `companion status`) comes from the command itself, run as a separate
-process, so that both always say the same.
+The routes are below `/page/api` and only for the owner. Settings from the configuration file are shown with
+how to change them, but not changed here: the file is the owner's, with its own comments and order. Tokens can
+be made and revoked. `doctor` and `companion status` are run as commands in a separate process, so that page
+and command line always show the same.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from msgspec import Struct
 from vaultbridge import __version__
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import MIB
+from vaultbridge.review.policy import parse_review
 from vaultbridge.server.tokens import describe_token, parse_lifetime
 from vaultbridge.system import expand_home, read_file_uri
 from vaultbridge.web.api.routes import PageApi, PageCall
@@ -41,7 +42,7 @@ COMMAND_BYTES: Final = MIB
 """The longest output of a command that is read."""
 
 PATTERNS: Final = 100
-"""Patterns and vaults of one token; the store has its own limit for all."""
+"""The most patterns, and the most vaults, of one token; the store has its own limit for all tokens."""
 
 
 class MakeToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -55,7 +56,7 @@ class MakeToken(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, r
 
 
 class ServedFacts(Struct, frozen=True, kw_only=True):
-    """What a running server knows about itself. `config` gives what is in force now."""
+    """What a running server knows about itself. `config` returns the configuration in force."""
 
     config: Callable[[], Config]
     config_file: Path
@@ -77,7 +78,7 @@ class SettingsRoutes:
         self._facts = facts
         self._since = time.time()
         self._commands = asyncio.Lock()
-        """One command at a time: several open pages must not start a crowd of processes."""
+        """One command at a time, however many pages are open."""
 
     async def show(self, call: PageCall) -> dict[str, Any]:
         facts = self._facts
@@ -120,7 +121,7 @@ class SettingsRoutes:
         }
 
     async def _show_vault(self, call: PageCall, vault: ServedVault, config: Config) -> dict[str, Any]:
-        described = next((one for one in config.vaults if one.path == vault.config.path), vault.config)
+        described = next((known for known in config.vaults if known.path == vault.config.path), vault.config)
 
         def read() -> dict[str, Any]:
             engine: Engine = call.grant.engines[vault.name]
@@ -145,13 +146,13 @@ class SettingsRoutes:
 
     async def list_tokens(self, call: PageCall) -> dict[str, Any]:
         tokens = await asyncio.to_thread(self._facts.tokens.list_tokens)
-        used = [one.principal for one in self._facts.activity.clients.values() if one.is_connected]
+        in_use = [client.principal for client in self._facts.activity.clients.values() if client.is_connected]
         return {
             "tokens": [
                 {
                     **describe_token(token),
                     "expired": self._facts.tokens.is_expired(token),
-                    "inUse": used.count(token.principal),
+                    "inUse": in_use.count(token.principal),
                 }
                 for token in tokens
             ]
@@ -159,8 +160,8 @@ class SettingsRoutes:
 
     async def make_token(self, call: PageCall) -> dict[str, Any]:
         wanted = await call.body(MakeToken)
-        for name, given in (("allow", wanted.allow), ("deny", wanted.deny), ("vaults", wanted.vaults)):
-            if len(given) > PATTERNS:
+        for name, entries in (("allow", wanted.allow), ("deny", wanted.deny), ("vaults", wanted.vaults)):
+            if len(entries) > PATTERNS:
                 raise InvalidArgument(f"{name} has more than {PATTERNS} entries.", argument=name)
         served = {vault.name for vault in self._facts.vaults}
         if unknown := next((name for name in wanted.vaults if name not in served), ""):
@@ -169,10 +170,7 @@ class SettingsRoutes:
                 argument="vaults",
                 hint=f"There are: {', '.join(sorted(served))}.",
             )
-        if wanted.review not in ("off", "destructive", "all"):
-            raise InvalidArgument(
-                f"review is {wanted.review[:40]!r}.", argument="review", hint="off, destructive or all."
-            )
+        review = parse_review(wanted.review)
         token, secret = await asyncio.to_thread(
             lambda: self._facts.tokens.make(
                 wanted.name,
@@ -181,7 +179,7 @@ class SettingsRoutes:
                 deny=wanted.deny,
                 vaults=wanted.vaults,
                 seconds=parse_lifetime(wanted.expires, argument="expires"),
-                review=wanted.review,  # type: ignore[arg-type]
+                review=review,
             )
         )
         return {"token": {**describe_token(token), "expired": False, "inUse": 0}, "secret": secret}
@@ -200,7 +198,7 @@ class SettingsRoutes:
         here = self._facts.vaults[0].folder
         environ = self._facts.environ
         rows = await asyncio.to_thread(
-            lambda: [_describe_connection(one, environ, here, vaults) for one in ASSISTANTS]
+            lambda: [_describe_connection(assistant, environ, here, vaults) for assistant in ASSISTANTS]
         )
         return {"assistants": rows}
 
@@ -255,9 +253,9 @@ class SettingsRoutes:
             assert process.stdout is not None
             try:
                 async with asyncio.timeout(COMMAND_SECONDS):
-                    said = await process.stdout.read(COMMAND_BYTES)
+                    output = await process.stdout.read(COMMAND_BYTES)
                     while more := await process.stdout.read(COMMAND_BYTES):
-                        said = (said + more)[:COMMAND_BYTES]
+                        output = (output + more)[:COMMAND_BYTES]
                     await process.wait()
             except TimeoutError:
                 raise TimedOut(f"`vaultbridge {words[0]}` took longer than {COMMAND_SECONDS:g} s.") from None
@@ -265,11 +263,11 @@ class SettingsRoutes:
                 if process.returncode is None:
                     process.kill()
                     await process.wait()
-        return list(_parse_lines(said))
+        return list(_parse_lines(output))
 
 
-def _parse_lines(said: bytes) -> Iterable[dict[str, Any]]:
-    for line in said.splitlines():
+def _parse_lines(output: bytes) -> Iterable[dict[str, Any]]:
+    for line in output.splitlines():
         try:
             yield msgspec.json.decode(line, type=dict[str, Any])
         except JSON_ERRORS:
@@ -301,8 +299,8 @@ def _describe_connection(
                 if starts_vaultbridge(entry):
                     words = parse_entry(entry)
                     folders = (os.path.realpath(expand_home(read_file_uri(word))) for word in words[1:])
-                    named = next((vaults[folder] for folder in folders if folder in vaults), "")
-                    servers.append({"name": name, "vault": named, "command": " ".join(map(_quote, words))})
+                    vault = next((vaults[folder] for folder in folders if folder in vaults), "")
+                    servers.append({"name": name, "vault": vault, "command": " ".join(map(_quote, words))})
     except VaultbridgeError as error:
         state, detail = "unreadable", str(error)
     if servers:

@@ -41,7 +41,7 @@ from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
 from vaultbridge.protocols.mcp.stdio import list_ending_signals
-from vaultbridge.server.access import OWNER, Access, add_no_oauth_route
+from vaultbridge.server.access import OWNER, Access, add_no_oauth_route, allows_local_programs
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
@@ -50,7 +50,6 @@ from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.system import expand_home
-from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.api.activity import add_activity_routes
 from vaultbridge.web.api.assistants import AssistantsView, add_assistant_routes
@@ -88,7 +87,7 @@ def load_tls(server: ServerConfig) -> Tls | None:
         raise InvalidArgument(
             f"The TLS certificate or key cannot be used: {why}.", argument="usage"
         ) from None
-    # The first one is the server's own; those that signed it follow.
+    # The first certificate is the server's own; those that signed it follow.
     own = _BEGIN + text.partition(_BEGIN)[2].partition(_END)[0] + _END
     return Tls(context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(own)).hexdigest())
 
@@ -104,22 +103,22 @@ class OtherBridge(Struct, frozen=True):
 
 
 async def find_other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
-    """Find the bridges that serve these vaults now. Call it before our own endpoint file is written.
+    """Find other bridges that serve these vaults. Call it before our own endpoint file is written.
 
-    That is allowed, but seldom intended. The endpoint file of a killed process may name a process id that is
-    in use again, so each bridge is asked.
+    Two bridges for one vault are allowed, but seldom intended. The endpoint file of a killed process may name
+    a process id that is in use again, so each bridge is asked.
     """
-    found = []
+    bridges = []
     for engine in engines:
         known = find_running(engine.cache)
         if known is None or known.pid == os.getpid():
             continue
         try:
             async with asyncio.timeout(ASKING_SECONDS), connect(known):
-                found.append(OtherBridge(engine.name, known.port, known.pid))
+                bridges.append(OtherBridge(engine.name, known.port, known.pid))
         except (VaultbridgeError, TimeoutError):
             continue
-    return tuple(found)
+    return tuple(bridges)
 
 
 IDLE_SECONDS: Final = 30.0
@@ -149,8 +148,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 class Listening(Struct, frozen=True):
     """Where a server listens, for people and programs on this machine. `page` is the link to the page,
     including the token: for the user's terminal, never for a log. `open_once` is a link that works once.
-    `others` serve the same vaults; `notices` are what the user should know. `needs_token` says whether
-    programs on this machine need one too."""
+    `others` are bridges that serve the same vaults; `notices` are what the user should know. `needs_token`
+    says whether programs on this machine need one too."""
 
     url: str
     port: int
@@ -169,59 +168,36 @@ async def run_server(
 ) -> AsyncIterator[Listening]:
     """Run a server until the block ends. Raises VaultNotFound, InvalidArgument, EngineFailure."""
     config = options.config
-    check_exposure(config, TokenStore(options.config_file.parent))
+    tokens = TokenStore(options.config_file.parent)
+    check_exposure(config, tokens)
     wanted = config.vaults or [VaultConfig(path=folder) for folder in list_obsidian_vaults(environ)]
     vaults = find_served_vaults(wanted, environ)
     tls = load_tls(config.server)
     async with contextlib.AsyncExitStack() as stack:
         catalog = standard_catalog()
         hub_access = HubAccess()
-
-        def extend_context(context: ToolContext) -> ToolContext:
-            return replace(context, editor=hub_access)
-
-        servers = Servers(vaults, catalog, config, extend_context=extend_context, environ=environ)
+        servers = Servers(
+            vaults,
+            catalog,
+            config,
+            extend_context=lambda context: replace(context, editor=hub_access),
+            environ=environ,
+        )
         hub_access.engines = servers.engines
         stack.push_async_callback(servers.close)
         await servers.full.provider()
         engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
         folders = [vault.folder for vault in vaults]
         others = await find_other_bridges(engines)
-        presence = Presence.claim(
-            engines[0].cache,
-            folders,
-            environ=environ,
-            home=Path(environ.get("HOME") or Path.home()),
-            host=config.server.host,
-            port=config.server.port,
-            ide_name=config.ide.name,
-            certificate=tls.fingerprint if tls is not None else "",
-            name=next(iter(config.server.hosts), "") if tls is not None else "",
-        )
+        presence = _claim_presence(config, engines[0].cache, folders, tls, environ)
         stack.callback(presence.socket.close)
         guard = _make_guard(config)
         pauses = Pauses([engine.cache for engine in engines])
         activity = Activity(gate=pauses, counters=Counters())
-        ide = IdeService(
-            engines,
-            servers.full,
-            presence.token,
-            config.ide,
-            guard=guard,
-            share_selection=config.privacy.share_selection,
-            call_seconds=config.limits.call_seconds,
-            activity=activity,
-            find_rules=servers.find_rules,
-            reopen=servers.reopen,
-        )
+        ide = _make_ide(config, servers, engines, presence.token, guard, activity)
         for folder, hub in ide.hubs:
             hub_access.add_hub(folder, hub)
-        access = Access(
-            servers,
-            TokenStore(options.config_file.parent),
-            own_token=presence.token,
-            open_locally=allows_local_programs(config),
-        )
+        access = Access(servers, tokens, own_token=presence.token, open_locally=allows_local_programs(config))
         live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
         codes = LinkCodes(presence.token)
@@ -230,7 +206,7 @@ async def run_server(
             pauses,
             servers.engines,
             tokens=access.describe_principals,
-            revoke=TokenStore(options.config_file.parent).revoke,
+            revoke=tokens.revoke,
             editors=ide.list_editors,
             owner=OWNER,
         )
@@ -240,7 +216,7 @@ async def run_server(
             config=lambda: live.config,
             config_file=options.config_file,
             vaults=vaults,
-            tokens=TokenStore(options.config_file.parent),
+            tokens=tokens,
             activity=activity,
             url=presence.link,
             port=presence.port,
@@ -270,14 +246,7 @@ async def run_server(
             presence.add_vault(engine.cache, engine.root.folder)
         if announced:
             presence.announce(folders)
-        tools = options.config_file.parent / "tools"
-
-        async def refresh() -> None:
-            # First, so that nobody still uses a server that is closed next because its token is revoked.
-            await end_exchanges((await asyncio.to_thread(access.list_principals)).__contains__)
-            await live.refresh()
-
-        watching = asyncio.create_task(watch(options.config_file, tools, refresh))
+        watching = asyncio.create_task(_follow_config(options.config_file, live, access, end_exchanges))
         stack.push_async_callback(cancel_and_wait, watching)
         notices = [_describe_other(other) for other in others]
         if config.ide.enabled and not announced:
@@ -293,6 +262,57 @@ async def run_server(
             tuple(notices),
             needs_token=not allows_local_programs(config),
         )
+
+
+def _claim_presence(
+    config: Config, cache: Path, folders: Sequence[Path], tls: Tls | None, environ: Mapping[str, str]
+) -> Presence:
+    return Presence.claim(
+        cache,
+        folders,
+        environ=environ,
+        home=Path(environ.get("HOME") or Path.home()),
+        host=config.server.host,
+        port=config.server.port,
+        ide_name=config.ide.name,
+        certificate=tls.fingerprint if tls is not None else "",
+        name=next(iter(config.server.hosts), "") if tls is not None else "",
+    )
+
+
+def _make_ide(
+    config: Config,
+    servers: Servers,
+    engines: Sequence[Engine],
+    token: str,
+    guard: HostGuard,
+    activity: Activity,
+) -> IdeService:
+    return IdeService(
+        engines,
+        servers.full,
+        token,
+        config.ide,
+        guard=guard,
+        share_selection=config.privacy.share_selection,
+        call_seconds=config.limits.call_seconds,
+        activity=activity,
+        find_rules=servers.find_rules,
+        reopen=servers.reopen,
+    )
+
+
+async def _follow_config(
+    config_file: Path, live: LiveConfig, access: Access, end_exchanges: EndExchanges
+) -> None:
+    """Apply changes of the configuration, of plugin files and of tokens, until cancelled."""
+
+    async def refresh() -> None:
+        # First, so that nobody still uses a server that is closed next because its token is revoked.
+        await end_exchanges((await asyncio.to_thread(access.list_principals)).__contains__)
+        await live.refresh()
+
+    await watch(config_file, config_file.parent / "tools", refresh)
 
 
 async def serve(
@@ -321,12 +341,6 @@ async def serve(
         announce(listening_at)
         await stop.wait()
         log.info("Stopping")
-
-
-def allows_local_programs(config: Config) -> bool:
-    """Whether programs on this machine need no token."""
-    server = config.server
-    return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
 
 
 def check_exposure(config: Config, tokens: TokenStore) -> None:

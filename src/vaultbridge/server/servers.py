@@ -99,12 +99,12 @@ class Servers:
         self._config = config
         self._extend_context = extend_context
         self._environ = environ
-        self._narrow: dict[str, _ScopedServer] = {}
+        self._limited: dict[str, _ScopedServer] = {}
         self._full = self._make(None)
 
     @property
     def full(self) -> McpServer:
-        """For callers without limits."""
+        """The server for callers without limits."""
         return self._full.server
 
     @property
@@ -114,18 +114,18 @@ class Servers:
     def for_token(self, token: AccessToken) -> McpServer:
         """Return the server for a token. Raises PermissionDenied when none of the token's vaults is served
         here."""
-        return self._scope(token).server
+        return self._find_scoped(token).server
 
     def engines_for(self, token: AccessToken) -> VaultEngines:
         """Return the engines of that server. Raises PermissionDenied."""
-        return self._scope(token).engines
+        return self._find_scoped(token).engines
 
-    def _scope(self, token: AccessToken) -> _ScopedServer:
+    def _find_scoped(self, token: AccessToken) -> _ScopedServer:
         if token.unrestricted:
             return self._full
-        scoped = self._narrow.get(token.principal)
+        scoped = self._limited.get(token.principal)
         if scoped is None:
-            scoped = self._narrow[token.principal] = self._make(token)
+            scoped = self._limited[token.principal] = self._make(token)
         return scoped
 
     def update_scopes(self, config: Config) -> None:
@@ -133,12 +133,12 @@ class Servers:
         everything has become read-only, and come back. Vaults are matched by path; new ones need a
         restart."""
         self._config = config
-        for scoped in (self._full, *self._narrow.values()):
+        for scoped in (self._full, *self._limited.values()):
             for vault in self._vaults:
                 scope = scoped.scopes.get(vault.name)
                 if scope is not None:
                     scope.update(*self._make_scopes(vault, scoped.token))
-            settings = self._settings(scoped.scopes, scoped.token)
+            settings = self._make_settings(scoped.scopes, scoped.token)
             scoped.server.offer = offer_for(settings, vaults=len(scoped.scopes))
             if scoped.provider is not None:
                 scoped.provider.limit(read_only=settings.read_only)
@@ -146,8 +146,8 @@ class Servers:
     async def close_revoked(self, valid: Iterable[str]) -> None:
         """Close the servers of tokens that are no longer `valid`."""
         principals = set(valid)
-        for principal in [principal for principal in self._narrow if principal not in principals]:
-            await self._narrow.pop(principal).server.close()
+        for principal in [principal for principal in self._limited if principal not in principals]:
+            await self._limited.pop(principal).server.close()
 
     async def close(self) -> None:
         await self.close_revoked(())
@@ -155,14 +155,16 @@ class Servers:
 
     def _make(self, token: AccessToken | None) -> _ScopedServer:
         names = {unicodedata.normalize("NFC", name) for name in token.vaults} if token is not None else ()
-        wanted = [one for one in self._vaults if not names or one.name in names]
+        wanted = [vault for vault in self._vaults if not names or vault.name in names]
         if not wanted:
             raise PermissionDenied("This token is for other vaults.")
-        scopes = {one.name: LiveScope(*self._make_scopes(one, token)) for one in wanted}
-        engines = VaultEngines({one.name: partial(self._open, one, scopes[one.name]) for one in wanted})
+        scopes = {vault.name: LiveScope(*self._make_scopes(vault, token)) for vault in wanted}
+        engines = VaultEngines(
+            {vault.name: partial(self._open, vault, scopes[vault.name]) for vault in wanted}
+        )
 
         async def make() -> VaultProvider:
-            settings = self._settings(scopes, token)
+            settings = self._make_settings(scopes, token)
             scoped.provider = VaultProvider(
                 engines,
                 settings,
@@ -172,27 +174,27 @@ class Servers:
             )
             return scoped.provider
 
-        offer = offer_for(self._settings(scopes, token), vaults=len(wanted))
+        offer = offer_for(self._make_settings(scopes, token), vaults=len(wanted))
         server = McpServer(offer, make, tool_errors=self._config.tools.errors)
         scoped = _ScopedServer(token, server, engines, scopes)
         return scoped
 
     def _list_reviews(self, names: Iterable[str], token: AccessToken | None) -> Iterator[Review]:
-        """What the configuration says of each vault, the server and the token."""
+        """The review policies of the server, the token and each of these vaults."""
         yield self._config.tools.review
         yield "off" if token is None else token.review
-        yield from (self._find_config(one).review for one in self._vaults if one.name in set(names))
+        yield from (self._find_config(vault).review for vault in self._vaults if vault.name in set(names))
 
     def reopen(self, engine: Engine, scope: Scope) -> Engine:
         """Open an engine's vault under another scope: that of the caller that requested a change."""
         folder = engine.root.folder
-        served = next(one for one in self._vaults if one.folder == folder)
+        served = next(vault for vault in self._vaults if vault.folder == folder)
         return self._open(served, LiveScope(scope))
 
     def find_rules(self, engine: Engine, token: AccessToken | None = None) -> ReviewRules:
         """Which changes of this vault wait for a person, by the configuration as it is now."""
         folder = str(engine.root.folder)
-        served = next((one for one in self._vaults if str(one.folder) == folder), None)
+        served = next((vault for vault in self._vaults if str(vault.folder) == folder), None)
         own = VaultConfig(path=folder) if served is None else self._find_config(served)
         return ReviewRules(
             least=find_strictest(self._config.tools.review, "off" if token is None else token.review),
@@ -202,21 +204,21 @@ class Servers:
         )
 
     def _find_config(self, vault: ServedVault) -> VaultConfig:
-        by_path = {one.path: one for one in self._config.vaults}
+        by_path = {known.path: known for known in self._config.vaults}
         return by_path.get(vault.config.path, vault.config)
 
     def _make_scopes(self, vault: ServedVault, token: AccessToken | None) -> tuple[Scope, ...]:
         """Make the scopes that limit a vault for a caller, by the current configuration."""
         return make_scopes(self._config, self._find_config(vault), token)
 
-    def _settings(self, scopes: Mapping[str, LiveScope], token: AccessToken | None) -> ProviderSettings:
+    def _make_settings(self, scopes: Mapping[str, LiveScope], token: AccessToken | None) -> ProviderSettings:
         return ProviderSettings(
             profile=self._config.tools.profile,
             read_only=all(scope.read_only for scope in scopes.values()),
             restricted=not all(scope.unrestricted for scope in scopes.values()),
             lead=token is None,
             quick_list=False,
-            reviewed=any(one != "off" for one in self._list_reviews(scopes, token)),
+            reviewed=any(review != "off" for review in self._list_reviews(scopes, token)),
         )
 
     def _open(self, vault: ServedVault, scope: LiveScope) -> Engine:

@@ -4,9 +4,9 @@ A client that starts the process waits for everything that happens here before t
 module imports next to nothing. The configuration is read only if there is one; the provider chooses and opens
 vaults after the first answer.
 
-A missing vault does not end the process, because clients present a dead server badly. Tools answer
+A missing vault does not end the process, because clients hardly explain why a server has ended. Tools answer
 VAULT_NOT_FOUND with the vaults that exist, and work as soon as the folder appears. `MissingVaults` writes the
-path to standard error once: whoever typed the command, or reads the client's log, needs it.
+path to standard error once, for whoever typed the command or reads the client's log.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ PACKAGE_SECTION: Final = b"[vaultbridge.tools]"
 """The section in a package's entry points that says it provides tools."""
 
 POINTS_BYTES: Final = 64 * 1024
-"""How much of such a file is read: the longest have a few hundred lines."""
+"""How much of a package's entry points is read: the longest have a few hundred lines."""
 
 log = logging.getLogger("vaultbridge.stdio")
 
@@ -172,7 +172,7 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
 
     def make_settings(self, config: Config | None) -> ProviderSettings:
         """Make the settings for a changed configuration, as far as its scopes matter."""
-        plans = [replace(one, config=config) for one in self.vaults.values()]
+        plans = [replace(vault, config=config) for vault in self.vaults.values()]
         return _limit(self.settings, plans or [replace(self.everywhere, config=config)])
 
 
@@ -185,7 +185,7 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     start_logging(plan.log_level)
     log.debug("vaultbridge %s on stdio, vaults: %s", __version__, ", ".join(plan.vaults) or "not named")
     missing = MissingVaults()
-    missing.check((one.text for one in plan.vaults.values()), names_too=_is_typed())
+    missing.check((vault.text for vault in plan.vaults.values()), names_too=_is_typed())
     sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(plan, environ, missing)
     watches: list[StdioWatch] = []
@@ -193,7 +193,7 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     def attach(connection: Connection) -> SeenClient:
         from vaultbridge.server.stdio_watch import StdioWatch
 
-        watches.append(StdioWatch([one.text for one in plan.vaults.values()], environ))
+        watches.append(StdioWatch([vault.text for vault in plan.vaults.values()], environ))
         return watches[0].attach(connection)
 
     async def end() -> None:
@@ -248,8 +248,8 @@ def make_plan(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
 
 
 def _read_vaults(environ: Mapping[str, str]) -> str:
-    said = environ.get("VAULTBRIDGE_VAULT", "")
-    return os.pathsep.join(_expand_variables(text, environ) for text in said.split(os.pathsep))
+    value = environ.get("VAULTBRIDGE_VAULT", "")
+    return os.pathsep.join(_expand_variables(text, environ) for text in value.split(os.pathsep))
 
 
 def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
@@ -266,7 +266,7 @@ def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
     return re.sub(
         r"\$(?:(\w+)|\{(\w+)\})",
-        lambda found: environ.get(found[1] or found[2], found[0]),
+        lambda match: environ.get(match[1] or match[2], match[0]),
         text,
         flags=re.ASCII,
     )
@@ -293,10 +293,12 @@ def _make_settings(
 
 
 def _is_reviewed(options: StdioOptions, config: Config | None) -> bool:
-    """Whether the configuration lets changes of some vault wait for a person."""
+    """Whether changes to any vault may wait for a person."""
     if config is None:
         return options.review not in (None, "off")
-    return any(one != "off" for one in (config.tools.review, *(vault.review for vault in config.vaults)))
+    return any(
+        review != "off" for review in (config.tools.review, *(vault.review for vault in config.vaults))
+    )
 
 
 def _limit(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:
@@ -353,27 +355,27 @@ def make_server(
 def _make_openers(
     plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
 ) -> dict[str, Callable[[], Engine]]:
-    def open_vault(one: VaultPlan) -> Engine:
+    def open_vault(vault: VaultPlan) -> Engine:
         try:
-            engine = one.open(environ, live.get_scope(one))
-            live.opened(engine.root.folder, one)
+            engine = vault.open(environ, live.get_scope(vault))
+            live.add_opened(engine.root.folder, vault)
             return engine
         except VaultNotFound:
-            if one.text:
-                missing.report(one.text)
+            if vault.text:
+                missing.report(vault.text)
             raise
 
     plans: dict[str, VaultPlan] = plan.vaults
     if not plans:
         try:
-            found = name_vaults(list_obsidian_vaults(environ))
-            plans = {name: replace(plan.everywhere, text=text) for name, text in found.items()}
+            folders = name_vaults(list_obsidian_vaults(environ))
+            plans = {name: replace(plan.everywhere, text=text) for name, text in folders.items()}
         except VaultNotFound:
             # Try again with every call: the user may be setting up the first vault right now.
             return {
                 UNNAMED: lambda: open_vault(replace(plan.everywhere, text=list_obsidian_vaults(environ)[0]))
             }
-    return {name: partial(open_vault, one) for name, one in plans.items()}
+    return {name: partial(open_vault, vault) for name, vault in plans.items()}
 
 
 def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
@@ -400,7 +402,7 @@ def may_have_packages(path: Iterable[str]) -> bool:
         try:
             members = os.scandir(folder or ".")
         except OSError:
-            # Missing, or an archive, into which nobody installs packages.
+            # It is missing, or an archive, where no packages are installed.
             continue
         with members:
             for member in members:

@@ -1,7 +1,7 @@
 """Applies changes of the configuration and of plugin files to a running stdio process.
 
 Loaded after the first answer, in the provider's worker. A thread then checks every few seconds; the catalog
-tells the client when the tools change. `config.follow` decides what a change means.
+notifies the client when the tools change. `config.follow` decides what a change means.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from vaultbridge.vault.scope import LiveScope
 
 POLL_SECONDS: Final = 2.0
-"""How often it checks: somebody who saves a tool waits no longer than this, and a check is a few calls of
-stat."""
+"""How often files are checked: a person who saves a plugin waits no longer than this, and a check is a few
+calls of stat."""
 
 UNUSED: Final = frozenset({"server", "ide", "tokens"})
 """Sections of the configuration that have no meaning over stdio."""
@@ -63,14 +63,14 @@ class StdioLive:
                 self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
             return self._scopes[vault.text][1]
 
-    def opened(self, folder: Path, vault: VaultPlan) -> None:
-        """A vault was opened: its configuration says which of its changes are reviewed."""
+    def add_opened(self, folder: Path, vault: VaultPlan) -> None:
+        """Remember the plan of an open vault, whose configuration says which changes are reviewed."""
         with self._changing:
             self._plans = {**self._plans, folder: vault}
 
     def find_rules(self, engine: Engine) -> ReviewRules:
-        """Which changes of this vault wait for a person, by the command line and the configuration as it is
-        now."""
+        """Which changes to this vault wait for a person, by the command line and the current
+        configuration."""
         from vaultbridge.review.policy import NO_REVIEW, ReviewRules
 
         config, plan = self._config, self._plans.get(engine.root.folder)
@@ -78,7 +78,7 @@ class StdioLive:
         if config is None:
             return ReviewRules(least=least) if least != "off" else NO_REVIEW
         text = plan.text if plan is not None else ""
-        own = next((one for one in config.vaults if one.path == text), None)
+        own = next((vault for vault in config.vaults if vault.path == text), None)
         return ReviewRules(
             least=config.tools.review,
             vault="off" if own is None else own.review,
@@ -98,7 +98,7 @@ class StdioLive:
         from vaultbridge.tools.standard import standard_catalog
 
         file = config_file(self._environ)
-        folders = self._folders()
+        folders = self._list_folders()
         if self._config is not None:
             warn_if_inside_vault(file, folders)
         catalog = standard_catalog()
@@ -106,7 +106,7 @@ class StdioLive:
         tools = LiveTools(catalog, file.parent, config.tools, folders)
         tools.start()
         followed = FollowedConfig(
-            file, read=self._read, config=self._config or self._unconfigured(), live=LIVE, unused=UNUSED
+            file, read=self._read, config=self._config or self._make_unconfigured(), live=LIVE, unused=UNUSED
         )
         follow = threading.Thread(
             target=self._follow, args=(tools, followed), name="config-follow", daemon=True
@@ -120,13 +120,13 @@ class StdioLive:
     def _shares_open(self) -> bool:
         return self._config is None or self._config.privacy.share_selection
 
-    def _unconfigured(self) -> Config:
+    def _make_unconfigured(self) -> Config:
         """The configuration in force when there was no file."""
         from vaultbridge.server.config.model import Config, VaultConfig
 
-        return Config(vaults=tuple(VaultConfig(path=one.text) for one in self._plan.vaults.values()))
+        return Config(vaults=tuple(VaultConfig(path=vault.text) for vault in self._plan.vaults.values()))
 
-    def _folders(self) -> list[Path]:
+    def _list_folders(self) -> list[Path]:
         """List the vaults' folders, as far as they are known: plugin files must not be inside."""
         from pathlib import Path
 
@@ -134,21 +134,21 @@ class StdioLive:
         from vaultbridge.system import expand_home
         from vaultbridge.vault.obsidian import find_vault
 
-        texts: Sequence[str] = [one.text for one in self._plan.vaults.values()]
-        found = []
+        texts: Sequence[str] = [vault.text for vault in self._plan.vaults.values()]
+        folders = []
         try:
             texts = texts or list_obsidian_vaults(self._environ)
         except VaultNotFound:
             return []
         for text in texts:
             try:
-                found.append(Path(find_vault(text, environ=self._environ)))
+                folders.append(Path(find_vault(text, environ=self._environ)))
             except VaultbridgeError:
                 # Perhaps not mounted; every check tries again. A relative path from a folder that was
                 # deleted leads nowhere.
                 with contextlib.suppress(FileNotFoundError):
-                    found.append(expand_home(text).absolute())
-        return found
+                    folders.append(expand_home(text).absolute())
+        return folders
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:
         while not self._stop.wait(POLL_SECONDS):
@@ -164,7 +164,7 @@ class StdioLive:
             change = followed.read()
             if change is not None:
                 self._apply(change.config, change.keys, tools)
-        tools.plugins.guard(self._folders())
+        tools.plugins.guard(self._list_folders())
         tools.refresh()
 
     def _apply(self, config: Config, keys: tuple[str, ...], tools: LiveTools) -> None:

@@ -1,13 +1,13 @@
-"""What a stdio process reports to the `vaultbridge serve` of its vaults, if one is running: who its client is
-and what it did.
+"""Reports the client of a stdio process, and its calls, to the `vaultbridge serve` of its vaults, if one is
+running.
 
-Two tasks talk to the server that the endpoint file names. One asks for what a person wants (to disconnect
-this client) and is answered when there is something or after a while; the other reports calls soon after they
-ended. A server that is not there, or that ends, costs a look at a small file every two seconds. A new one
-gets everything that is remembered, so the order in which the two are started does not matter.
+Two tasks talk to the server that the endpoint file names. One asks whether a person wants anything (to
+disconnect this client); the server answers when that is so, or after a while. The other reports calls soon
+after they have ended. While no server is running, a small file is read every two seconds. A new server gets
+everything that is remembered, so it does not matter which of the two is started first.
 
-Requests are plain HTTP, by a client without a library: every assistant starts processes like this one, and
-each should stay small. `web/api/clients.py` is the other end.
+Requests are plain HTTP without a library: every assistant starts processes like this one, and each should
+stay small. `web/api/clients.py` receives them.
 """
 
 from __future__ import annotations
@@ -38,41 +38,41 @@ if TYPE_CHECKING:
     from vaultbridge.server.stdio_watch import StdioVaults
 
 LOOK_SECONDS: Final = 2.0
-"""How often a process checks whether a server has started: somebody who opens the page waits no longer than
-this."""
+"""How often a process checks whether a server has started: a person who opens the page waits no longer than
+this for its clients."""
 
 SOON_SECONDS: Final = 0.3
 """How long calls are collected before they are reported."""
 
 ANSWER_SECONDS: Final = 5.0
-"""How long a server on this machine may take to take a report."""
+"""How long a server on this machine may take to accept a report."""
 
 log = logging.getLogger("vaultbridge.report")
 
 
 class Reporter:
-    """Implements `activity.clients.Listener`."""
+    """Implements `activity.clients.ActivityListener`."""
 
     def __init__(self, client: SeenClient, vaults: StdioVaults) -> None:
         self._activity = client.activity
         self._client = client
         self._vaults = vaults
         self._id = os.urandom(8).hex()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._reported: dict[str, int] = {}
         """The last call that each server has, by address and process; 0 for a server that has none."""
         self._parent = describe_process(client.parent_pid).name
         self._tasks: list[asyncio.Task[None]] = []
-        self._news.set()
+        self._changed.set()
         self._activity.listen(self)
 
-    # `Listener`.
+    # `ActivityListener`.
 
     def client_changed(self, client: SeenClient) -> None:
-        self._news.set()
+        self._changed.set()
 
     def call_added(self, record: CallRecord) -> None:
-        self._news.set()
+        self._changed.set()
 
     def message_added(self, entry: CallRecord | TraceMessage) -> None:
         pass
@@ -90,27 +90,27 @@ class Reporter:
         await self.report_to_servers(ended=True)
 
     async def listen(self) -> None:
-        """Ask the servers, forever, what a person wants."""
+        """Ask the servers what a person wants, until cancelled."""
         while True:
             began = time.monotonic()
             servers = await asyncio.to_thread(self._vaults.list_servers)
             await asyncio.gather(
                 *(self._report(server, folders, wait=True) for server, folders in servers.items())
             )
-            # A server that is not there, or that is about to end, answers at once.
+            # A server that is about to end answers at once, and one that has ended fails at once.
             await asyncio.sleep(max(0.0, LOOK_SECONDS - (time.monotonic() - began)))
 
     async def push(self) -> None:
-        """Report calls soon after they ended, forever."""
+        """Report calls soon after they have ended, until cancelled."""
         while True:
-            await self._news.wait()
+            await self._changed.wait()
             await asyncio.sleep(SOON_SECONDS)
-            self._news.clear()
+            self._changed.clear()
             await self.report_to_servers()
 
     async def report_to_servers(self, *, ended: bool = False) -> None:
         for server, folders in (await asyncio.to_thread(self._vaults.list_servers)).items():
-            # A server takes only so many calls at once.
+            # A server accepts a limited number of calls at once.
             while await self._report(server, folders, ended=ended) and self._has_more(server):
                 pass
 
@@ -125,16 +125,16 @@ class Reporter:
     async def _report(
         self, server: Endpoint, folders: tuple[str, ...], *, wait: bool = False, ended: bool = False
     ) -> bool:
-        """Send one report. Returns whether the server took it. `wait`: let it answer when there is something
-        that a person wants. `ended`: this is the last one."""
+        """Send one report. Returns whether the server accepted it. `wait`: it may wait with the answer until
+        a person wants something. `ended`: this is the last report."""
         name = _name(server)
         reported = self._reported.get(name)
-        # A server that we do not know is asked first what it has.
+        # The first report to a server contains no calls: its answer says which ones it already has.
         calls: list[CallRecord] = []
         if reported is not None and not wait:
             newer = (call for call in self._activity.calls if call.order > reported)
             calls = [call for call, _ in zip(newer, range(CALLS_AT_ONCE), strict=False)]
-        seen = set(folders)
+        served = set(folders)
         client = self._client
         report = StdioReport(
             id=self._id,
@@ -146,8 +146,8 @@ class Reporter:
             version=client.version,
             since=client.since,
             folders=folders,
-            calls=[make_reported_call(call, seen.__contains__) for call in calls],
-            running=[one.tool or one.method for one in client.running.values()],
+            calls=[make_reported_call(record, served.__contains__) for record in calls],
+            running=[call.tool or call.method for call in client.running.values()],
             wait=wait and reported is not None,
             ended=ended and reported is not None and self._is_last(calls),
         )
@@ -157,7 +157,7 @@ class Reporter:
             return False
         self._reported[name] = answer.seen
         if answer.seen == 0 and not calls:
-            self._news.set()
+            self._changed.set()
         if answer.disconnect and client.end is not None:
             client.end()
         return True
@@ -168,7 +168,7 @@ def _name(server: Endpoint) -> str:
 
 
 async def _post(server: Endpoint, report: StdioReport, seconds: float) -> ReportAnswer | None:
-    """None when the server does not answer, or not as ours do."""
+    """Send the report; None if the server does not answer, or not as ours do."""
     from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
 
     try:

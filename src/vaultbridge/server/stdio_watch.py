@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vaultbridge.server.stdio_report import Reporter
 
 REPORT_SECONDS: Final = 0.5
-"""How long after the client is attached reporting begins: the first call should be answered before."""
+"""How long after the client is attached reporting begins: the first call should be answered before that."""
 
 LAST_SECONDS: Final = 0.5
 """How long the last report may take, when somebody waits for this process to exit."""
@@ -99,7 +99,7 @@ class StdioVaults:
         return self._pauses.is_paused(identity)
 
     def find(self) -> None:
-        """Find the vaults, again and again until all are there."""
+        """Find the vaults; tried again, at most once per FIND_SECONDS, until all are there."""
         now = time.monotonic()
         if self._complete or now - self._looked < FIND_SECONDS:
             return
@@ -123,11 +123,11 @@ class StdioVaults:
         from vaultbridge.protocols.editor.endpoint_file import find_running
 
         self.find()
-        found: dict[Endpoint, tuple[str, ...]] = {}
+        servers: dict[Endpoint, tuple[str, ...]] = {}
         for folder, cache in tuple(self.caches.items()):
             running = find_running(cache)
             if running is not None and running.pid != os.getpid():
-                # Each vault's file names its own vault: the same server otherwise.
+                # Each vault's file names that vault; without it, the entries of one server are equal.
                 server = replace(running, vault="")
-                found[server] = (*found.get(server, ()), folder)
-        return found
+                servers[server] = (*servers.get(server, ()), folder)
+        return servers

@@ -28,7 +28,7 @@ from vaultbridge.vault.scope import Scope
 FILE_NAME: Final = "tokens.json"
 
 PREFIX: Final = "vbt_"
-"""Makes a token recognizable where it should not be: in a commit, a note, a log."""
+"""Makes a token recognizable in places where it should not be: a commit, a note, a log."""
 
 SECRET_BYTES: Final = 32
 """256 bits: nobody can guess that, so a plain hash is enough."""
@@ -77,7 +77,8 @@ class TokenStore:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
         self._clock = clock
-        # One value, because several threads read it: a list must never be paired with another list's stamp.
+        # One value, because several threads read it: tokens must never be paired with the stat of another
+        # version of the file.
         self._seen: tuple[FileStat | None, dict[str, AccessToken]] = (None, {})
 
     def make(
@@ -114,7 +115,7 @@ class TokenStore:
         with self._writing() as tokens:
             if len(tokens) >= TOKENS:
                 raise InvalidArgument(f"There are already {TOKENS} tokens.", hint="Revoke one.")
-            if any(one.name == token.name for one in tokens):
+            if any(other.name == token.name for other in tokens):
                 raise InvalidArgument(
                     f"There is a token named {token.name!r} already.",
                     argument="name",
@@ -126,24 +127,24 @@ class TokenStore:
     def list_tokens(self) -> tuple[AccessToken, ...]:
         return tuple(self._load().values())
 
-    def revoke(self, which: str) -> AccessToken:
+    def revoke(self, id_or_name: str) -> AccessToken:
         """Revoke a token by id or name. Raises InvalidArgument when there is none."""
         with self._writing() as tokens:
-            found = [one for one in tokens if which in (one.id, one.name)]
-            if not found:
+            matching = [token for token in tokens if id_or_name in (token.id, token.name)]
+            if not matching:
                 raise InvalidArgument(
-                    f"There is no token {which!r}.",
+                    f"There is no token {id_or_name!r}.",
                     hint="`vaultbridge token list` shows them.",
                     argument="token",
                 )
-            tokens.remove(found[0])
-        return found[0]
+            tokens.remove(matching[0])
+        return matching[0]
 
     def check(self, secret: str) -> AccessToken | None:
         """Return the token with this text; None when it is unknown, revoked or expired."""
-        given = _hash(secret)
-        token = self._load().get(given)
-        if token is None or not hmac.compare_digest(token.hash, given):
+        hash_ = _hash(secret)
+        token = self._load().get(hash_)
+        if token is None or not hmac.compare_digest(token.hash, hash_):
             return None
         return None if self.is_expired(token) else token
 
@@ -156,11 +157,11 @@ class TokenStore:
             status = self._file.stat()
         except FileNotFoundError:
             return {}
-        seen, known = self._seen
-        stamp = FileStat.of(status)
-        if stamp != seen:
+        known_stat, known = self._seen
+        stat = FileStat.of(status)
+        if stat != known_stat:
             known = {token.hash: token for token in self._read()}
-            self._seen = stamp, known
+            self._seen = stat, known
         return known
 
     def _read(self) -> list[AccessToken]:
@@ -199,12 +200,12 @@ def parse_lifetime(text: str, *, argument: str) -> float:
     """Turn `12h`, `30d` or `4w` into seconds; 0 for "", which means forever. Raises InvalidArgument."""
     if not text:
         return 0.0
-    found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text, re.ASCII)
+    if match is None:
         raise InvalidArgument(
             f"{text[:40]!r} is not a length of time.", argument=argument, hint="Write it as 12h, 30d or 4w."
         )
-    return int(found[1]) * UNITS[found[2]]
+    return int(match[1]) * UNITS[match[2]]
 
 
 def describe_token(token: AccessToken) -> dict[str, Any]:

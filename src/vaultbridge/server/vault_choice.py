@@ -1,9 +1,9 @@
-"""Decides which vaults are meant when none, one or several places name them.
+"""Decides which vaults to use.
 
-For a server the first place that names any decides: the command line, `VAULTBRIDGE_VAULT` and the
+A server uses those of the first source that names any: the command line, `VAULTBRIDGE_VAULT` and the
 configuration file (which `server.config.model` has already merged), and then Obsidian's own list. From that
-list it takes the vaults that are open in the app, or else the one opened last: if you name none, you mean the
-one you work in.
+list it takes the vaults that are open in the app, or else the one opened last: a person who names none means
+the one they work in.
 
 A command at a terminal works on one vault, and may change it, so it never guesses between two: see
 `choose_vault`.
@@ -28,19 +28,19 @@ UNNAMED: Final = "vault"
 def name_vaults(texts: Sequence[str]) -> dict[str, str]:
     """Give each vault the name that callers use, mapped to the text that finds it. A vault has the name of
     its folder; if two have the same name, the second gets a number."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for text in dict.fromkeys(texts):
-        name = _name(text)
+        name = _make_name(text)
         free, number = name, 2
-        while free in found:
+        while free in names:
             free, number = f"{name} {number}", number + 1
-        found[free] = text
-        if len(found) == VAULTS:
+        names[free] = text
+        if len(names) == VAULTS:
             break
-    return found
+    return names
 
 
-def _name(text: str) -> str:
+def _make_name(text: str) -> str:
     # Resolved like the vault's own name: a symlink or `.` gets the name of the folder it leads to.
     place = os.path.expanduser(text)
     real = os.path.realpath(place) if os.path.isdir(place) else place
@@ -51,8 +51,8 @@ def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
     """List the folders to open when nobody named a vault. Raises VaultNotFound when there is none."""
     from vaultbridge.vault.obsidian import list_known_vaults
 
-    there = [vault for vault in list_known_vaults(environ) if vault.is_there]
-    chosen = [vault for vault in there if vault.open] or there[:1]
+    existing = [vault for vault in list_known_vaults(environ) if vault.is_there]
+    chosen = [vault for vault in existing if vault.open] or existing[:1]
     if not chosen:
         raise VaultNotFound(
             "No vault was named, and Obsidian knows none on this machine.",
@@ -67,16 +67,16 @@ def choose_vault(environ: Mapping[str, str], here: str) -> str:
     VaultNotFound, which says how to name one."""
     from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config
 
-    if around := find_vault_around(here):
-        return around
-    if named := [one for one in environ.get(VAULT_VARIABLE, "").split(os.pathsep) if one]:
-        return _only(named, f"{VAULT_VARIABLE} names")
-    if described := [vault.path for vault in load_config(config_file(environ)).vaults]:
-        return _only(described, "The configuration names")
+    if surrounding := find_vault_around(here):
+        return surrounding
+    if named := [path for path in environ.get(VAULT_VARIABLE, "").split(os.pathsep) if path]:
+        return _require_one(named, f"{VAULT_VARIABLE} names")
+    if configured := [vault.path for vault in load_config(config_file(environ)).vaults]:
+        return _require_one(configured, "The configuration names")
     from vaultbridge.vault.obsidian import list_known_vaults
 
     if known := [str(vault.folder) for vault in list_known_vaults(environ) if vault.is_there]:
-        return _only(known, "Obsidian knows")
+        return _require_one(known, "Obsidian knows")
     raise VaultNotFound(
         "No vault was named, this folder is not in one, and Obsidian knows none on this machine.",
         hint=f"Name one with -v FOLDER, change into its folder, or set {VAULT_VARIABLE}.",
@@ -96,8 +96,8 @@ def find_vault_around(here: str) -> str:
         folder = above
 
 
-def _only(vaults: Sequence[str], who: str) -> str:
+def _require_one(vaults: Sequence[str], source: str) -> str:
     if len(vaults) == 1:
         return vaults[0]
     names = ", ".join(name_vaults(vaults))
-    raise VaultNotFound(f"{who} {len(vaults)} vaults: {names}.", hint="Say which one with -v NAME.")
+    raise VaultNotFound(f"{source} {len(vaults)} vaults: {names}.", hint="Say which one with -v NAME.")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.system import expand_home
+from vaultbridge.system import expand_home, find_xdg_folder
 from vaultbridge.vault.beneath import real_path
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> P
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "vaultbridge" / "Cache"
     if platform == "darwin":
         return home / "Library" / "Caches" / "vaultbridge"
-    given = environ.get("XDG_CACHE_HOME", "")
-    # The specification: a relative path here is invalid and must be ignored.
-    return (Path(given) if Path(given).is_absolute() else home / ".cache") / "vaultbridge"
+    return find_xdg_folder(environ, "XDG_CACHE_HOME", home / ".cache") / "vaultbridge"
 
 
 def vault_cache(vault: Path, base: Path) -> Path:

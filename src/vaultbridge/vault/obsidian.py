@@ -24,7 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
-from vaultbridge.system import expand_home, is_process_alive, read_ordinary
+from vaultbridge.system import expand_home, find_xdg_folder, is_process_alive, read_ordinary
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
@@ -57,10 +57,8 @@ def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform
         return (home / "Library" / "Application Support" / "obsidian",)
     if platform == "win32":
         return (Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "obsidian",)
-    given = environ.get("XDG_CONFIG_HOME", "")
-    config = Path(given) if Path(given).is_absolute() else home / ".config"
     return (
-        config / "obsidian",
+        find_xdg_folder(environ, "XDG_CONFIG_HOME", home / ".config") / "obsidian",
         home / ".var" / "app" / "md.obsidian.Obsidian" / "config" / "obsidian",
         home / "snap" / "obsidian" / "current" / ".config" / "obsidian",
     )

@@ -4,10 +4,10 @@
     media.add_routes(app, guard=guard)                  # /page/media/TICKET/NAME
     address = media.make(grant, "Notes", "Attachments/sky.png")
 
-A ticket is a random name for one file and one caller. It lives in the memory of this process, expires, and
-ends with its caller's token. The file is looked up again at each request, so that a file that the scope hides
-by then is gone. A file of the vault is foreign content: it is served with headers under which nothing in it
-runs, and only as what its suffix says.
+A ticket is a random name for one file and one caller. It is in the memory of this process, expires, and ends
+with its caller's token. The file is looked up again at each request, so a file that the scope hides by then
+is not found. Files of the vault are not trusted: they are served with headers that let nothing in them run,
+and only as the type that their suffix names.
 
 `measure_picture` reads a picture's width and height, so that a page leaves room for it.
 """
@@ -41,15 +41,16 @@ if TYPE_CHECKING:
 PREFIX: Final = f"{BASE}/media"
 
 TICKETS: Final = 10_000
-"""How many files are remembered: more than a person looks at in an hour. The oldest makes room."""
+"""How many tickets are valid at once: more than a person looks at files in an hour. Beyond that the oldest
+becomes invalid."""
 
 TICKET_SECONDS: Final = 3600.0
-"""How long a ticket lasts: a page that was open longer asks for the note again."""
+"""How long a ticket is valid: a page that is open for longer asks for the note again."""
 
 _RANGE: Final = re.compile(r"bytes=(\d{1,15})?-(\d{1,15})?")
 
 NOTHING_RUNS: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
-"""The policy of every file. An SVG file may style itself, and no more."""
+"""The policy for every file: an SVG file may style itself, but do nothing else."""
 
 _SANDBOX: Final = "; sandbox"
 """Added for all but PDF files, whose viewer Chromium does not start in a sandbox."""
@@ -75,7 +76,7 @@ class MediaLinks:
         self._known: dict[tuple[str, str, str], str] = {}
 
     def make(self, grant: PageGrant, vault: str, path: str) -> str:
-        """The address of a file; the same one as before while at least half of its time is left."""
+        """The address of a file: the same as before, as long as half of its time is left."""
         key = grant.principal, vault, path
         name = self._known.get(key, "")
         known = self._tickets.get(name)
@@ -95,14 +96,14 @@ class MediaLinks:
         async def answer(request: web.Request) -> web.StreamResponse:
             refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
             if refusal is not None:
-                return _text(403, refusal)
+                return _make_text_response(403, refusal)
             ticket = self._tickets.get(request.match_info["ticket"])
             if ticket is None or ticket.ends < self._clock() or not self._is_valid(ticket.principal):
-                return _text(404, "This link has expired. Open the note again.")
+                return _make_text_response(404, "This link has expired. Open the note again.")
             try:
                 data = await asyncio.to_thread(_read, ticket)
             except VaultbridgeError as error:
-                return _text(404, error.message)
+                return _make_text_response(404, error.message)
             return _serve(request, ticket.path, data)
 
         app.router.add_get(PREFIX + "/{ticket}/{name}", answer)
@@ -127,30 +128,34 @@ def _serve(request: web.Request, path: str, data: bytes) -> web.Response:
         # Anything that a browser does not show in place is offered for saving, as bytes.
         name = quote(path.rpartition("/")[2], safe="")
         headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-    response = _cut(request, data, headers, "application/octet-stream" if kind is None else media_type(path))
+    response = _select_range(
+        request, data, headers, "application/octet-stream" if kind is None else media_type(path)
+    )
     response.etag = ETag(content_hash(data))
     return response
 
 
-def _cut(request: web.Request, data: bytes, headers: dict[str, str], content_type: str) -> web.Response:
-    """The whole file, the range that the request asks for, or nothing when the browser has the file."""
+def _select_range(
+    request: web.Request, data: bytes, headers: dict[str, str], content_type: str
+) -> web.Response:
+    """The whole file, the range that the request asks for, or 304 if the browser has the file."""
     if any(tag.value == content_hash(data) for tag in request.if_none_match or ()):
         return web.Response(status=304, headers=headers)
-    asked = _RANGE.fullmatch(request.headers.get("Range", ""))
-    if asked is None or not any(asked.groups()):
+    range_ = _RANGE.fullmatch(request.headers.get("Range", ""))
+    if range_ is None or not any(range_.groups()):
         return web.Response(body=data, content_type=content_type, headers=headers)
     size = len(data)
-    if asked[1] is None:
-        first, last = max(0, size - int(asked[2])), size - 1
+    if range_[1] is None:
+        first, last = max(0, size - int(range_[2])), size - 1
     else:
-        first, last = int(asked[1]), min(int(asked[2] or size - 1), size - 1)
+        first, last = int(range_[1]), min(int(range_[2] or size - 1), size - 1)
     if first > last or first >= size:
         return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
     headers["Content-Range"] = f"bytes {first}-{last}/{size}"
     return web.Response(status=206, body=data[first : last + 1], content_type=content_type, headers=headers)
 
 
-def _text(status: int, text: str) -> web.Response:
+def _make_text_response(status: int, text: str) -> web.Response:
     return web.Response(status=status, text=text + "\n", headers=HEADERS)
 
 

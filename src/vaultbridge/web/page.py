@@ -1,12 +1,12 @@
-"""Serves the page: its bundle of static files, from memory, with headers that block everything from
-elsewhere.
+"""Serves the page: its bundle of static files, from memory, with headers that block all content from other
+hosts.
 
     page = add_page_routes(app, guard=guard)        # `/page/…`; `page` is the handler for `/`
 
 The files are made from `web/` by `make web`. They contain no secret and are served to everyone who passes the
-Host and Origin rules. The page itself fetches what it shows, with the token from its link, over `/editor` and
-`/page/api`, which check the token. It is in the fragment of the link, which browsers do not send, so this
-module never sees it.
+Host and Origin checks. The page itself fetches what it shows over `/editor` and `/page/api`, which check the
+token. The token is in the fragment of the page's link, which browsers do not send, so this module never sees
+it.
 
     codes = LinkCodes(token)
     codes.add_routes(app, guard=guard)              # POST /page/code
@@ -49,14 +49,14 @@ MEDIA_TYPES: Final = {
 }
 
 HASHED: Final = re.compile(r"-[0-9A-Z]{8}\.js")
-"""The names of parts that the bundler names by their content: a browser need never ask for one again."""
+"""The names of parts that the bundler names by their content: a browser never needs to ask for one again."""
 
 TRUSTED_TYPES_POLICY: Final = "vaultbridge"
-"""The one policy that may make markup from text. Only `web/src/note/sanitize.ts` has it, and hands it to
+"""The one policy that may make markup from text. Only `web/src/note/sanitize.ts` has it, and gives it to
 DOMPurify."""
 
 WORKER_POLICY: Final = "vaultbridge-worker"
-"""The policy that may start a worker. `web/src/graph/layout.ts` has it, and it knows one address only."""
+"""The policy that may start a worker. `web/src/graph/layout.ts` has it, and allows a single address."""
 
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
@@ -94,7 +94,7 @@ HEADERS: Final = {
 
 IMMUTABLE: Final = {**HEADERS, "Cache-Control": "private, max-age=31536000, immutable"}
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+HttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def page_link(url: str, token: str) -> str:
@@ -110,24 +110,24 @@ class StaticFile(Struct, frozen=True):
 
 @functools.cache
 def compress(body: bytes) -> bytes:
-    """Compress a file of the page, once: the bundle is all that comes here."""
+    """Compress a file of the page, once. The cache is bounded because only the bundle is compressed."""
     return gzip.compress(body, mtime=0)
 
 
-def static_files(folder: Path | None = None) -> dict[str, StaticFile]:
+def load_static_files(folder: Path | None = None) -> dict[str, StaticFile]:
     """The page's files by name, read once: they are few and small."""
-    found = {}
+    files = {}
     for file in sorted((folder or Path(__file__).parent / "static").iterdir()):
         media_type = MEDIA_TYPES.get(file.suffix)
         if media_type is not None:
             body = file.read_bytes()
-            found[file.name] = StaticFile(body, media_type, hashlib.blake2b(body, digest_size=8).hexdigest())
-    return found
+            files[file.name] = StaticFile(body, media_type, hashlib.blake2b(body, digest_size=8).hexdigest())
+    return files
 
 
-def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
-    """Serve `/page/…`, and return the handler for `/`, a path that is shared."""
-    files = static_files()
+def add_page_routes(app: web.Application, *, guard: HostGuard) -> HttpHandler:
+    """Serve `/page/…`, and return the handler for `/`, a path that WebSocket clients use too."""
+    files = load_static_files()
 
     async def answer(request: web.Request, name: str) -> web.StreamResponse:
         refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
@@ -137,8 +137,8 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
         if file is None:
             return _text(404, "There is nothing at this address. The page is at /.")
         headers = {**(IMMUTABLE if HASHED.search(name) else HEADERS), "Vary": "Accept-Encoding"}
-        given = request.if_none_match or ()
-        if any(tag.value in (file.etag, "*") for tag in given):
+        tags = request.if_none_match or ()
+        if any(tag.value in (file.etag, "*") for tag in tags):
             response = web.Response(status=304, headers=headers)
         else:
             body = file.body
@@ -149,14 +149,14 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
         response.etag = ETag(file.etag, is_weak=True)
         return response
 
-    async def front(request: web.Request) -> web.StreamResponse:
+    async def answer_front(request: web.Request) -> web.StreamResponse:
         return await answer(request, FRONT)
 
-    async def part(request: web.Request) -> web.StreamResponse:
+    async def answer_part(request: web.Request) -> web.StreamResponse:
         return await answer(request, request.match_info["name"])
 
-    app.router.add_get(BASE + "/{name:.*}", part)
-    return front
+    app.router.add_get(BASE + "/{name:.*}", answer_part)
+    return answer_front
 
 
 def _text(status: int, text: str) -> web.Response:
@@ -164,10 +164,10 @@ def _text(status: int, text: str) -> web.Response:
 
 
 CODES: Final = 32
-"""How many unused codes are valid at once; an older one makes room."""
+"""How many unused codes are valid at once; beyond that the oldest becomes invalid."""
 
 CODE_SECONDS: Final = 24 * 3600.0
-"""How long an unused code is valid: the link of this morning's start still opens in the evening."""
+"""How long an unused code is valid: a link printed in the morning still works in the evening."""
 
 CODE_BYTES: Final = 12
 """96 random bits: guessing is hopeless, so wrong codes need not be counted."""
@@ -177,7 +177,7 @@ BODY_SECONDS: Final = 5.0
 """A code is short and is sent by a page on this machine."""
 
 SPENT: Final = (
-    "This link was used already or is too old. Run `vaultbridge page VAULT` in a terminal for a new one."
+    "This link was already used or is too old. Run `vaultbridge page VAULT` in a terminal for a new one."
 )
 
 
@@ -206,7 +206,7 @@ class LinkCodes:
         return code
 
     def redeem(self, code: str) -> str | None:
-        """The token, for a code that is valid; it is no longer valid then."""
+        """Exchange a valid code for the token; None for any other. The code is then no longer valid."""
         ends = self._made.pop(code, None)
         return self._token if ends is not None and self._clock() <= ends else None
 
@@ -223,12 +223,12 @@ class LinkCodes:
         if refusal is not None:
             return _refuse(403, "FORBIDDEN", refusal)
         try:
-            asked = decode(await read_body(request, limit=BODY_BYTES, seconds=BODY_SECONDS), type=_Exchange)
+            body = decode(await read_body(request, limit=BODY_BYTES, seconds=BODY_SECONDS), type=_Exchange)
         except BodyRefused as refused:
             return _refuse(refused.status, "BODY_REFUSED", refused.why)
         except DecodeError:
             return _refuse(400, "INVALID_PARAMS", 'The body is {"code": "…"}.')
-        token = self.redeem(asked.code)
+        token = self.redeem(body.code)
         if token is None:
             return _refuse(403, "SPENT", SPENT)
         return web.json_response({"token": token}, headers={**HEADERS, "Cache-Control": "no-store"})

@@ -22,6 +22,7 @@ import msgspec
 from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import (
     expand_home,
+    find_xdg_folder,
     is_process_alive,
     make_private_folder,
     read_private,
@@ -87,7 +88,9 @@ def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     folder when its `claude` folder exists: the only releases that scan that one scan nothing else.
     """
     chosen = _read_config_folder(environ)
-    return _unique([chosen] if chosen is not None else [home / ".claude" / "ide", *_xdg(environ, home)])
+    return _unique(
+        [chosen] if chosen is not None else [home / ".claude" / "ide", *_list_xdg_folders(environ, home)]
+    )
 
 
 def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
@@ -95,17 +98,16 @@ def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = Tru
     scanned; ours first. A dead lock in any of them may mislead a client."""
     chosen = _read_config_folder(environ)
     places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
-    return _unique([*places, *(_xdg(environ, home) if older else ())])
+    return _unique([*places, *(_list_xdg_folders(environ, home) if older else ())])
 
 
 def _read_config_folder(environ: Mapping[str, str]) -> Path | None:
-    given = environ.get("CLAUDE_CONFIG_DIR")
-    return expand_home(given) / "ide" if given else None
+    folder = environ.get("CLAUDE_CONFIG_DIR")
+    return expand_home(folder) / "ide" if folder else None
 
 
-def _xdg(environ: Mapping[str, str], home: Path) -> list[Path]:
-    given = environ.get("XDG_CONFIG_HOME", "")
-    claude = (Path(given) if Path(given).is_absolute() else home / ".config") / "claude"
+def _list_xdg_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
+    claude = find_xdg_folder(environ, "XDG_CONFIG_HOME", home / ".config") / "claude"
     return [claude / "ide"] if claude.is_dir() else []
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.system import expand_home, read_file_uri
+from vaultbridge.system import expand_home, find_xdg_folder, read_file_uri
 from vaultbridge.vault.beneath import real_path
 
 Form = Literal["json", "toml", "yaml"]
@@ -327,7 +327,7 @@ ASSISTANTS: Final = (
 
 
 def find_assistant(name: str) -> Assistant | None:
-    return next((one for one in ASSISTANTS if one.name == name), None)
+    return next((assistant for assistant in ASSISTANTS if assistant.name == name), None)
 
 
 def find_config_file(
@@ -365,20 +365,20 @@ def _read_pointer(file: Path) -> Path | None:
 
 
 def _find_packaged(package: str, file: Path, environ: Mapping[str, str], home: Path) -> Path:
-    """Find the file of an app that Windows keeps apart: such an app sees its own copy of the settings folder,
-    and never the file that other programs see there. Claude Desktop has been packaged (MSIX) since 2026-02;
-    a folder of an app that was removed may still be there, so one with a file, the newest, comes first."""
+    """Find the file of a packaged app: Windows gives it its own copy of the settings folder, and it never
+    sees the file that other programs see there. Claude Desktop has been packaged (MSIX) since 2026-02. The
+    folder of an app that was removed may still be there, so the newest existing file is chosen."""
     packages = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Packages"
     candidates = [folder / file.name for folder in sorted(packages.glob(package))]
-    written = [one for one in candidates if one.is_file()]
-    if written:
-        return max(written, key=lambda one: one.stat().st_mtime)
+    existing = [candidate for candidate in candidates if candidate.is_file()]
+    if existing:
+        return max(existing, key=lambda candidate: candidate.stat().st_mtime)
     return candidates[0] if candidates and not file.is_file() else file
 
 
 def is_installed(assistant: Assistant, file: Path) -> bool:
-    """Whether the assistant was used on this machine: it has made its folder. A file for the current folder
-    or right in the home says nothing, so then the file itself must exist."""
+    """Whether the assistant has been used on this machine, which its folder shows. A file in the current
+    folder or directly in the home folder has no such folder, so then the file itself must exist."""
     return file.is_file() if len(Path(assistant.file).parts) == 1 else file.parent.is_dir()
 
 
@@ -391,20 +391,19 @@ def _settings_folder(home: Path, environ: Mapping[str, str], platform: str) -> P
 
 
 def _config_folder(home: Path, environ: Mapping[str, str]) -> Path:
-    given = environ.get("XDG_CONFIG_HOME", "")
-    return Path(given) if Path(given).is_absolute() else home / ".config"
+    return find_xdg_folder(environ, "XDG_CONFIG_HOME", home / ".config")
 
 
 _REPLACED: Final = re.compile(r"\$[\w{(]|\{(?:env|file):|%[^%]+%")
-"""What some assistant takes for a variable in an argument: `$NAME`, `${NAME}`, `$(command)`, `{env:NAME}`,
-`{file:PATH}` and `%NAME%`. Most document no way to write it as it is."""
+"""What one assistant or another takes for a variable in an argument: `$NAME`, `${NAME}`, `$(command)`,
+`{env:NAME}`, `{file:PATH}` and `%NAME%`. Most document no way to escape it."""
 
 
 def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """Make the entry that tells the assistant what to start. It names the command by its full path, because
-    an app that was started from a dock or a menu does not have a shell's PATH. A vault in whose path an
-    assistant could replace something is written as a `file://` address, in which nothing looks like a
-    variable; anything else of that kind is refused. Raises EditRefused."""
+    an app that was started from a dock or a menu does not have a shell's PATH. A vault whose path contains
+    what looks like a variable is written as a `file://` address, in which nothing does. Raises EditRefused
+    for anything else that looks like a variable."""
     command, *rest = find_own_command()
     place = str(vault)
     for word in (command, *rest, *options):
@@ -432,7 +431,7 @@ def make_entry(assistant: Assistant, name: str, vault: Path, options: tuple[str,
 
 
 def write_entry(assistant: Assistant, name: str, entry: dict[str, Any]) -> str:
-    """Write the entry in one line of the file's own language, for somebody who adds it by hand."""
+    """The entry as one line in the file's own language, for somebody who adds it by hand."""
     match assistant.form:
         case "json":
             return json.dumps({assistant.key: {name: entry}}, ensure_ascii=False)
@@ -457,7 +456,7 @@ def parse_entry(entry: Any) -> list[str]:
 
 
 def _can_be_passed(word: Any) -> bool:
-    """Whether a program can be started with this word: the system knows neither NUL nor half a character."""
+    """Whether a program can be started with this word: it contains neither NUL nor half a character."""
     if not isinstance(word, str) or "\0" in word:
         return False
     try:
@@ -472,7 +471,7 @@ def starts_vaultbridge(entry: Any) -> bool:
 
 
 def find_entry_vault(entry: Any) -> Path | None:
-    """The first vault that an entry of ours names by its place; None if it names none so."""
+    """The first vault that an entry of ours names by its absolute path; None if there is none."""
     words = parse_entry(entry)
     after = words[words.index("stdio") + 1 :] if "stdio" in words else []
     places = (expand_home(read_file_uri(word)) for word in after if not word.startswith("-"))
@@ -486,13 +485,13 @@ def serves_another(entry: Any, vault: Path) -> bool:
     return place is not None and os.path.isdir(place) and not is_same_place(place, vault)  # noqa: PTH112
 
 
-def is_same_place(one: Path, other: Path) -> bool:
-    return real_path(one) == real_path(other)
+def is_same_place(first: Path, second: Path) -> bool:
+    return real_path(first) == real_path(second)
 
 
 def find_own_command() -> list[str]:
-    """The command line that starts this program tomorrow too. An environment that `uvx` or `pipx run` made is
-    thrown away one day, so theirs is the command to write."""
+    """The command line that will still start this program in the future. An environment made by `uvx` or
+    `pipx run` is deleted some day, so then the command of that program is used."""
     for marker, runner, words in _RUNNERS:
         if marker in Path(sys.prefix).parts and (program := _find_program(runner)):
             return [program, *words]

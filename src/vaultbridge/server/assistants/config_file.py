@@ -40,7 +40,7 @@ def check_servers(
     removed if `entry` is None. The file belongs to another program, so a wrong edit must never be written."""
     *above, last = (key,) if isinstance(key, str) else key
     expected = outer = {**before}
-    found = inner = {**after}
+    actual = inner = {**after}
     for part in above:
         outer[part], inner[part] = {**outer[part]}, {**inner.get(part, {})}
         outer, inner = outer[part], inner[part]
@@ -52,7 +52,7 @@ def check_servers(
     if entry is not None:
         servers[name] = entry
     # A file without servers may have an empty member for them, or none.
-    if (inner.pop(last, None) or {}) != servers or found != expected:
+    if (inner.pop(last, None) or {}) != servers or actual != expected:
         raise unsafe_edit()
 
 
@@ -60,7 +60,7 @@ def unsafe_edit() -> EditRefused:
     return EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
 
 
-def _edits(assistant: Assistant) -> ModuleType:
+def _load_editor(assistant: Assistant) -> ModuleType:
     from importlib import import_module
 
     return import_module(f"vaultbridge.server.assistants.edit_{assistant.form}")
@@ -70,7 +70,7 @@ def _find_key(text: str, assistant: Assistant) -> str | tuple[str, str]:
     """The member that holds the servers in this file: a newer version may have put them one level deeper. A
     server that happens to have that name has a `type`."""
     if assistant.nested and text.strip():
-        inner = _edits(assistant).list_servers(text, assistant.key).get(assistant.nested)
+        inner = _load_editor(assistant).list_servers(text, assistant.key).get(assistant.nested)
         if isinstance(inner, dict) and not isinstance(inner.get("type"), str):
             return assistant.key, assistant.nested
     return assistant.key
@@ -80,13 +80,13 @@ def list_servers(text: str, assistant: Assistant) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not such a file."""
     if not text.strip():
         return {}
-    found: dict[str, Any] = _edits(assistant).list_servers(text, _find_key(text, assistant))
-    return found
+    servers: dict[str, Any] = _load_editor(assistant).list_servers(text, _find_key(text, assistant))
+    return servers
 
 
 def set_server(text: str, assistant: Assistant, name: str, entry: dict[str, Any]) -> str:
     """Return the text with this server added, or replaced if the name exists. Raises EditRefused."""
-    changed: str = _edits(assistant).set_server(text, _find_key(text, assistant), name, entry)
+    changed: str = _load_editor(assistant).set_server(text, _find_key(text, assistant), name, entry)
     return changed
 
 
@@ -105,14 +105,14 @@ def plan_removal(file: Path, assistant: Assistant, name: str) -> Removal | None:
     servers = list_servers(before or "", assistant)
     if before is None or name not in servers:
         return None
-    # A link that loses its file would be less than there was.
-    with contextlib.suppress(VaultbridgeError):  # then the former text is of no use
+    with contextlib.suppress(VaultbridgeError):  # A former text that cannot be read or edited is of no use.
         former = read_text(_backup_of(file))
         known = list_servers(former or "", assistant)
         was = set_server(former or "", assistant, name, servers[name]) if name not in known else None
+        # A symlink must not lose its file.
         if was == before and (former is not None or not file.is_symlink()):
             return Removal(before, former, restores=True)
-    without: str = _edits(assistant).remove_server(before, _find_key(before, assistant), name)
+    without: str = _load_editor(assistant).remove_server(before, _find_key(before, assistant), name)
     return Removal(before, without, restores=False)
 
 

@@ -27,9 +27,9 @@ Key = str | tuple[str, ...]
 
 def list_servers(text: str, key: Key) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not such a file."""
-    listed = _find(_scan(text), key)
-    found = to_plain_value(listed) if isinstance(listed, JsonObject) else {}
-    return found if isinstance(found, dict) else {}
+    object_ = _find(_scan(text), key)
+    servers = to_plain_value(object_) if isinstance(object_, JsonObject) else {}
+    return servers if isinstance(servers, dict) else {}
 
 
 def set_server(text: str, key: Key, name: str, entry: dict[str, Any]) -> str:
@@ -56,10 +56,10 @@ def remove_server(text: str, key: Key, name: str) -> str:
         listed = _find(_scan(changed), key)
         members = listed.members if isinstance(listed, JsonObject) else ()
         # A name may occur twice, and each needs its own comma.
-        found = next((member for member in members if member.key == name), None)
-        if found is None or not isinstance(listed, JsonObject):
+        member = next((candidate for candidate in members if candidate.key == name), None)
+        if member is None or not isinstance(listed, JsonObject):
             break
-        changed = apply_changes(changed, _delete_member(changed, listed, found.key_start, found.value.end))
+        changed = apply_changes(changed, _delete_member(changed, listed, member.key_start, member.value.end))
     return _check(text, changed, key, name, None)
 
 
@@ -90,10 +90,10 @@ def _delete_member(text: str, listed: JsonObject, start: int, end: int) -> list[
 
 
 def _find(whole: JsonObject, key: Key) -> JsonValue | None:
-    found: JsonValue | None = whole
+    value: JsonValue | None = whole
     for name in (key,) if isinstance(key, str) else key:
-        found = found.get(name) if isinstance(found, JsonObject) else None
-    return found
+        value = value.get(name) if isinstance(value, JsonObject) else None
+    return value
 
 
 def _scan(text: str) -> JsonObject:
@@ -115,8 +115,8 @@ def _scan(text: str) -> JsonObject:
 def _blank(pattern: re.Pattern[str], text: str) -> str:
     """Replace what the pattern's group finds by as many spaces; line ends stay."""
 
-    def spaces(found: re.Match[str]) -> str:
-        return found[0] if found[1] is None else re.sub(r"[^\r\n]", " ", found[0])
+    def spaces(match: re.Match[str]) -> str:
+        return match[0] if match[1] is None else re.sub(r"[^\r\n]", " ", match[0])
 
     return pattern.sub(spaces, text)
 
@@ -189,10 +189,10 @@ def _check(text: str, changed: str, key: Key, name: str, entry: dict[str, Any] |
     assert isinstance(after, dict)
     check_servers(before, after, key, name, entry)
     replaced = entry is not None and name in list_servers(text, key)
-    if not replaced and _comments(text) != _comments(changed):
+    if not replaced and _list_comments(text) != _list_comments(changed):
         raise unsafe_edit()
     return changed
 
 
-def _comments(text: str) -> list[str]:
-    return [found for found in _COMMENT.findall(text) if found]
+def _list_comments(text: str) -> list[str]:
+    return [comment for comment in _COMMENT.findall(text) if comment]

@@ -16,15 +16,18 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 def list_servers(text: str, key: str) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not TOML."""
-    found = _parse(text).get(key)
-    return found if isinstance(found, dict) else {}
+    servers = _parse(text).get(key)
+    return servers if isinstance(servers, dict) else {}
 
 
 def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     """Return the text with this server's table at the end, or in the place of its former one. Raises
     EditRefused."""
     line_end = "\r\n" if "\r\n" in text else "\n"
-    rows = [f"[{key}.{_name(name)}]", *(f"{member} = {_value(value)}" for member, value in entry.items())]
+    rows = [
+        f"[{key}.{_render_name(name)}]",
+        *(f"{member} = {_render_value(value)}" for member, value in entry.items()),
+    ]
     table = line_end.join(rows) + line_end
     spans = _find_tables(text, key, name)
     if spans:
@@ -94,16 +97,17 @@ def _split_name(text: str) -> list[str]:
     return parts
 
 
-def _name(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _value(name)
+def _render_name(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _render_value(name)
 
 
-def _value(value: Any) -> str:
+def _render_value(value: Any) -> str:
     """Write a value: JSON and TOML write all but tables and dates alike. Raises EditRefused."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_name(key)} = {_value(inner)}' for key, inner in value.items())}}}"
+        members = (f"{_render_name(key)} = {_render_value(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(members)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_render_value, value))}]"
     try:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     except TypeError:

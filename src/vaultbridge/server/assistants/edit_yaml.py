@@ -18,8 +18,8 @@ _NOT_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 def list_servers(text: str, key: str) -> dict[str, Any]:
     """List the servers by name. Raises EditRefused when the text is not YAML."""
-    found = _parse(text).get(key)
-    return found if isinstance(found, dict) else {}
+    servers = _parse(text).get(key)
+    return servers if isinstance(servers, dict) else {}
 
 
 def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
@@ -35,8 +35,8 @@ def set_server(text: str, key: str, name: str, entry: dict[str, Any]) -> str:
     children = _find_children(lines, head)
     indent = children[0][2] if children else INDENT
     written = _render(name, entry, indent, line_end)
-    for start, end, _, found in children:
-        if found == name:
+    for start, end, _, child in children:
+        if child == name:
             return _check(text, "".join([*lines[:start], written, *lines[end:]]), key, name, entry)
     before = lines[: head + 1]
     if not children:  # `extensions: {}` or nothing after the colon
@@ -53,8 +53,8 @@ def remove_server(text: str, key: str, name: str) -> str:
     lines = text.splitlines(keepends=True)
     head = _find_key(lines, key)
     children = _find_children(lines, head) if head is not None else []
-    for start, end, _, found in children:
-        if found == name:
+    for start, end, _, child in children:
+        if child == name:
             kept = [*lines[:start], *lines[end:]]
             if head is not None and len(children) == 1:
                 kept[head] = re.sub(rf"^({re.escape(key)}:)", r"\1 {}", kept[head])
@@ -63,14 +63,14 @@ def remove_server(text: str, key: str, name: str) -> str:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    found = parse_yaml(text)
-    if found.problem is not None:
-        raise EditRefused(f"The file is not YAML: {found.problem.message}", hint="Nothing was changed.")
-    if found.value is None:
+    parsed = parse_yaml(text)
+    if parsed.problem is not None:
+        raise EditRefused(f"The file is not YAML: {parsed.problem.message}", hint="Nothing was changed.")
+    if parsed.value is None:
         return {}
-    if not isinstance(found.value, dict):
+    if not isinstance(parsed.value, dict):
         raise EditRefused("The file is not a list of settings.", hint="Nothing was changed.")
-    return found.value
+    return parsed.value
 
 
 def _find_key(lines: list[str], key: str) -> int | None:
@@ -80,7 +80,7 @@ def _find_key(lines: list[str], key: str) -> int | None:
 
 def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str]]:
     """The entries below a key: first line, line after the last, indentation and name."""
-    found: list[tuple[int, int, str, str]] = []
+    children: list[tuple[int, int, str, str]] = []
     indent: str | None = None
     last = head + 1
     for number in range(head + 1, len(lines)):
@@ -95,31 +95,31 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
             named = re.match(r"""\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
             if named is None:
                 raise unsafe_edit()
-            if found:
-                found[-1] = (found[-1][0], last, *found[-1][2:])
+            if children:
+                children[-1] = (children[-1][0], last, *children[-1][2:])
             name = parse_yaml(named[1]).value if named[1] else named[2] or named[3] or ""
-            found.append((number, number + 1, indent, name))
+            children.append((number, number + 1, indent, name))
         last = number + 1
-    if found:
-        found[-1] = (found[-1][0], last, *found[-1][2:])
-    return found
+    if children:
+        children[-1] = (children[-1][0], last, *children[-1][2:])
+    return children
 
 
 def _render(name: str, entry: dict[str, Any], indent: str, line_end: str) -> str:
-    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else _value(name)
+    plain = name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) else _render_value(name)
     rows = [f"{indent}{plain}:"]
-    rows += [f"{indent * 2}{key}: {_value(value)}" for key, value in entry.items()]
+    rows += [f"{indent * 2}{key}: {_render_value(value)}" for key, value in entry.items()]
     return "".join(row + line_end for row in rows)
 
 
-def _value(value: Any) -> str:
+def _render_value(value: Any) -> str:
     """JSON's texts, numbers and lists are YAML too, so nothing in a path can be misread; a few characters
     that JSON allows must be escaped. Raises EditRefused."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:  # a date, which JSON does not have
         raise unsafe_edit() from None
-    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:

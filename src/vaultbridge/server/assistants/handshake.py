@@ -19,10 +19,10 @@ HANDSHAKE_SECONDS: Final = 60.0
 """How long a server may take: under `uvx` a first start downloads packages. Ours answers within a second."""
 
 SHORT_STDERR: Final = 300
-"""How much of what a failing server said is shown: the end of it, where the reason is."""
+"""How many characters of a failing server's standard error are shown, from its end, where the reason is."""
 
 STDERR_BYTES: Final = 64 * 1024
-"""How much of it is kept."""
+"""How much of a server's standard error is kept."""
 
 _INITIALIZE: Final = {
     "jsonrpc": "2.0",
@@ -38,7 +38,7 @@ _LIST_TOOLS: Final = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 class HandshakeResult(Struct, frozen=True):
-    """What the server said of itself, and how long it took until its tools were listed."""
+    """How the server introduced itself, and how long it took until its tools were listed."""
 
     server: str
     version: str
@@ -64,16 +64,16 @@ def check_handshake(
         raise EngineFailure(
             f"{words[0]} cannot be started: {why}.", hint="Run `vaultbridge init` again."
         ) from None
-    said = bytearray()
+    stderr = bytearray()
     timer = threading.Timer(seconds, process.kill)
-    listener = threading.Thread(target=_collect, args=(process, said), daemon=True)
+    listener = threading.Thread(target=_collect, args=(process, stderr), daemon=True)
     timer.start()
     listener.start()
     try:
-        opened = _ask(process, _INITIALIZE)
+        initialized = _ask(process, _INITIALIZE)
         _send(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
         tools = _ask(process, _LIST_TOOLS).get("tools")
-        info = opened.get("serverInfo")
+        info = initialized.get("serverInfo")
         info = info if isinstance(info, dict) else {}
         return HandshakeResult(
             server=str(info.get("name", "")),
@@ -83,7 +83,7 @@ def check_handshake(
         )
     except (OSError, ValueError, *JSON_ERRORS):
         late = time.monotonic() - started >= seconds
-        raise EngineFailure(_explain(process, said, listener, late=late), hint="") from None
+        raise EngineFailure(_explain(process, stderr, listener, late=late), hint="") from None
     finally:
         timer.cancel()
         _end(process)
@@ -110,28 +110,28 @@ def _send(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
     process.stdin.flush()
 
 
-def _collect(process: subprocess.Popen[bytes], said: bytearray) -> None:
+def _collect(process: subprocess.Popen[bytes], stderr: bytearray) -> None:
     assert process.stderr is not None
     with contextlib.suppress(OSError, ValueError):
         for line in process.stderr:
-            said += line
-            del said[:-STDERR_BYTES]
+            stderr += line
+            del stderr[:-STDERR_BYTES]
 
 
 def _explain(
-    process: subprocess.Popen[bytes], said: bytearray, listener: threading.Thread, *, late: bool
+    process: subprocess.Popen[bytes], stderr: bytearray, listener: threading.Thread, *, late: bool
 ) -> str:
     if late:
         return "The server did not answer in time."
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1.0)
     listener.join(1.0)
-    text = " ".join(bytes(said).decode("utf-8", "replace").split())[-SHORT_STDERR:]
+    text = " ".join(bytes(stderr).decode("utf-8", "replace").split())[-SHORT_STDERR:]
     return f"The server did not answer as MCP servers do{f': {text}' if text else ''}."
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Closing its input ends a server; one that stays is killed."""
+    """End the server by closing its input; kill it if it stays."""
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):

@@ -71,7 +71,7 @@ def find_key_lines(text: str) -> dict[str, int]:
     The text must be valid TOML. A value that spans lines is skipped, and keys inside an inline table are not
     listed (their table is).
     """
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     counts: dict[str, int] = {}
     table = ""
     until = ""
@@ -94,19 +94,19 @@ def find_key_lines(text: str) -> dict[str, int]:
                 position = counts.get(table, 0)
                 counts[table] = position + 1
                 table = f"{table}[{position}]"
-            found.setdefault(table, number)
+            lines.setdefault(table, number)
         elif key := _KEY.match(line):
             name = f"{table}.{_normalize_key(key[1])}" if table else _normalize_key(key[1])
-            found.setdefault(name, number)
+            lines.setdefault(name, number)
             depth, until = _track_nesting(key[2], 0)
-    return found
+    return lines
 
 
 def _track_nesting(line: str, depth: int) -> tuple[int, str]:
     """Return the bracket depth and the open multi-line string with which the next line begins."""
     for quotes in ('"""', "'''"):
-        before, found, after = line.partition(quotes)
-        if found:
+        before, opening, after = line.partition(quotes)
+        if opening:
             if quotes not in after:
                 return depth, quotes
             line = before + after.partition(quotes)[2]
@@ -129,30 +129,30 @@ def find_line(place: str, lines: dict[str, int]) -> int:
 
 def _explain(file_name: str, message: str, table: Any, lines: dict[str, int]) -> InvalidArgument:
     place = ""
-    if found := _WHERE.search(message):
-        place, message = found["place"], message[: found.start()]
-    if found := _UNKNOWN.match(message):
-        key = f"{place}.{found['field']}".lstrip(".")
+    if match := _WHERE.search(message):
+        place, message = match["place"], message[: match.start()]
+    if match := _UNKNOWN.match(message):
+        key = f"{place}.{match['field']}".lstrip(".")
         known = list_keys(place)
-        close = get_close_matches(found["field"], known, n=1)
-        guess = f"Did you mean {close[0]}? " if close else "" if place else _suggest_table(found["field"])
+        close = get_close_matches(match["field"], known, n=1)
+        guess = f"Did you mean {close[0]}? " if close else "" if place else _suggest_table(match["field"])
         hint = f"{guess}There are: {', '.join(known)}."
         return _fault(file_name, find_line(key, lines), key, "is not a known key.", hint)
-    if found := _MISSING.match(message):
-        key = f"{place}.{found['field']}".lstrip(".")
+    if match := _MISSING.match(message):
+        key = f"{place}.{match['field']}".lstrip(".")
         return _fault(file_name, find_line(key, lines), key, "is missing.")
-    if found := _TYPES.match(message):
-        wanted = " or ".join(_WORDS.get(one, one) for one in found["wanted"].split(" | "))
-        came = _WORDS.get(found["came"], found["came"])
+    if match := _TYPES.match(message):
+        expected = " or ".join(_WORDS.get(choice, choice) for choice in match["wanted"].split(" | "))
+        actual = _WORDS.get(match["came"], match["came"])
         hint = "Write [[vaults]]: one for each." if place == "vaults" else ""
-        return _fault(file_name, find_line(place, lines), place, f"should be {wanted}, not {came}.", hint)
+        return _fault(file_name, find_line(place, lines), place, f"should be {expected}, not {actual}.", hint)
     if message.startswith("Invalid enum value"):
-        choices = " or ".join(f'"{one}"' for one in get_args(_find_type(place)))
+        choices = " or ".join(f'"{choice}"' for choice in get_args(_find_type(place)))
         return _fault(file_name, find_line(place, lines), place, f"should be {choices}.")
-    if found := _BOUND.fullmatch(message):
-        side = "least" if found["sign"] == ">=" else "most"
-        what = f"should be at {side} {float(found['bound']):.10g}."
-        return _fault(file_name, find_line(place, lines), place, what)
+    if match := _BOUND.fullmatch(message):
+        side = "least" if match["sign"] == ">=" else "most"
+        rule = f"should be at {side} {float(match['bound']):.10g}."
+        return _fault(file_name, find_line(place, lines), place, rule)
     if message == _EMPTY:
         return _fault(file_name, find_line(place, lines), place, "should not be empty.")
     return _fault(file_name, find_line(place, lines), place, f"is not possible: {message}.")
@@ -172,14 +172,14 @@ def list_keys(place: str) -> list[str]:
 
 def _find_type(place: str) -> Any:
     """Find the type of the value at `place`; for a list, that of its items; None when there is none."""
-    wanted: Any = Config
+    type_: Any = Config
     for part in re.findall(r"[^.\[\]]+(?![^\[]*\])", place):
-        field = next((one for one in msgspec.structs.fields(wanted) if one.name == part), None)
+        field = next((field for field in msgspec.structs.fields(type_) if field.name == part), None)
         if field is None:
             return None
         is_list = getattr(field.type, "__origin__", None) is tuple
-        wanted = field.type.__args__[0] if is_list else field.type
-    return wanted
+        type_ = field.type.__args__[0] if is_list else field.type
+    return type_
 
 
 def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> None:
@@ -248,14 +248,14 @@ def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None
 
 
 def _explain_syntax(file_name: str, message: str, text: str) -> InvalidArgument:
-    what, _, place = message.partition(" (at ")
-    found = re.search(r"line (\d+)", place)
-    line = int(found[1]) if found else text.count("\n") + 1
-    return _fault(file_name, line, "", f"is not TOML: {what}.")
+    reason, _, place = message.partition(" (at ")
+    match = re.search(r"line (\d+)", place)
+    line = int(match[1]) if match else text.count("\n") + 1
+    return _fault(file_name, line, "", f"is not TOML: {reason}.")
 
 
-def _fault(file_name: str, line: int, key: str, what: str, hint: str = "") -> InvalidArgument:
+def _fault(file_name: str, line: int, key: str, fault: str, hint: str = "") -> InvalidArgument:
     subject = f"{key} " if key else "this line "
     return InvalidArgument(
-        f"{file_name}, line {line}: {subject}{what}", argument="config", hint=hint, key=key, line=line
+        f"{file_name}, line {line}: {subject}{fault}", argument="config", hint=hint, key=key, line=line
     )

@@ -31,18 +31,18 @@ from vaultbridge.system import FileStat, stat_file
 def compare(before: Config, after: Config) -> Iterator[str]:
     """Yield the keys that differ."""
     for section in fields(Config):
-        one, other = getattr(before, section.name), getattr(after, section.name)
+        old, new = getattr(before, section.name), getattr(after, section.name)
         if section.name != "vaults":
-            yield from _compare_section(section.name, one, other)
+            yield from _compare_section(section.name, old, new)
             continue
-        if [vault.path for vault in one] != [vault.path for vault in other]:
+        if [vault.path for vault in old] != [vault.path for vault in new]:
             yield "vaults.path"
-        found: dict[str, None] = {}
-        by_path = {vault.path: vault for vault in one}
-        for vault in other:
+        keys: dict[str, None] = {}
+        by_path = {vault.path: vault for vault in old}
+        for vault in new:
             if vault.path in by_path:
-                found.update(dict.fromkeys(_compare_section("vaults", by_path[vault.path], vault)))
-        yield from found
+                keys.update(dict.fromkeys(_compare_section("vaults", by_path[vault.path], vault)))
+        yield from keys
 
 
 def merge(in_force: Config, wanted: Config, keys: Iterable[str]) -> Config:
@@ -59,9 +59,9 @@ def merge(in_force: Config, wanted: Config, keys: Iterable[str]) -> Config:
     return replace(in_force, **changed)
 
 
-def _compare_section(section: str, one: Struct, other: Struct) -> Iterator[str]:
-    for field in fields(one):
-        if getattr(one, field.name) != getattr(other, field.name):
+def _compare_section(section: str, old: Struct, new: Struct) -> Iterator[str]:
+    for field in fields(old):
+        if getattr(old, field.name) != getattr(new, field.name):
             yield f"{section}.{field.name}"
 
 
@@ -99,7 +99,7 @@ class FollowedConfig:
         self._unused = unused
         self._wanted = self._in_force = config
         # We have not read it yet: it may have changed since the start.
-        self._stamp: FileStat | str | None = "unread"
+        self._last_read: FileStat | str | None = "unread"
         self._noticed: FileStat | None = None
 
     @property
@@ -109,16 +109,16 @@ class FollowedConfig:
     def has_changed(self) -> bool:
         """Whether the file differs from the one that was read last."""
         self._noticed = stat_file(self._file)
-        if self._noticed is None and self._stamp == "unread":
+        if self._noticed is None and self._last_read == "unread":
             return False
-        return self._noticed != self._stamp
+        return self._noticed != self._last_read
 
     def read(self) -> FollowedChange | None:
         """Read the file, after `has_changed` and a wait. None when nothing changes, or when the file is still
         being written; `has_changed` is then true again."""
         if stat_file(self._file) != self._noticed:
             return None
-        self._stamp = self._noticed
+        self._last_read = self._noticed
         if self._noticed is None:
             log.warning("The configuration file is gone: its settings stay in force until the next start")
             return None
@@ -127,8 +127,8 @@ class FollowedConfig:
         except InvalidArgument as error:
             log.warning("The changed configuration is invalid and not used: %s", error)
             return None
-        found = compare(self._wanted, wanted)
-        changed = [key for key in found if key.partition(".")[0] not in self._unused]
+        keys = compare(self._wanted, wanted)
+        changed = [key for key in keys if key.partition(".")[0] not in self._unused]
         self._wanted = wanted
         now = tuple(key for key in changed if key in self._live)
         later = [key for key in changed if key not in self._live]

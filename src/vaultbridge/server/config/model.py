@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
 from vaultbridge.review.policy import WAIT_SECONDS, Review
-from vaultbridge.system import expand_home
+from vaultbridge.system import expand_home, find_xdg_folder
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
 VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
@@ -100,8 +100,8 @@ class TokensConfig(_Table, frozen=True, kw_only=True):
 
 
 class EmbeddingsConfig(_Table, frozen=True, kw_only=True):
-    """With `url` empty nothing is sent anywhere. A prompt that is None is the one that the model is known to
-    want."""
+    """With an empty `url`, nothing is sent anywhere. A prompt that is None is the one that the model is known
+    to expect."""
 
     url: str = ""
     model: str = ""
@@ -146,8 +146,8 @@ LIVE: Final = frozenset(
 
 
 def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
-    """Return the path of the configuration, which may not exist: `VAULTBRIDGE_CONFIG`, or the system's
-    place."""
+    """Return the path of the configuration, which may not exist: `VAULTBRIDGE_CONFIG`, or the usual path on
+    this system."""
     if chosen := environ.get(CONFIG_VARIABLE):
         return expand_home(chosen).absolute()
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
@@ -156,9 +156,7 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
     elif platform == "darwin":
         base = home / "Library" / "Application Support"
     else:
-        given = environ.get("XDG_CONFIG_HOME", "")
-        # The specification says to ignore a relative path here.
-        base = Path(given) if Path(given).is_absolute() else home / ".config"
+        base = find_xdg_folder(environ, "XDG_CONFIG_HOME", home / ".config")
     return base / "vaultbridge" / FILE_NAME
 
 
@@ -174,7 +172,7 @@ def load_config(file: Path) -> Config:
         raise InvalidArgument(f"{file.name} cannot be read: {error.strerror}.", argument="config") from None
     if len(data) > CONFIG_BYTES:
         raise InvalidArgument(f"{file.name} has more than {CONFIG_BYTES} bytes.", argument="config")
-    # Apart and only here: most servers that a client starts have no file, and should not wait for its checks.
+    # Imported only here: most servers that a client starts have no such file, and should not wait for this.
     from vaultbridge.server.config.check import check_config
 
     return check_config(data, file.name)
@@ -185,26 +183,26 @@ def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
     from msgspec.structs import replace
 
     server, scope, log, vaults = config.server, config.scope, config.log, config.vaults
-    if given := environ.get(VAULT_VARIABLE):
-        vaults = choose_vaults(vaults, [one for one in given.split(os.pathsep) if one])
-    if given := environ.get("VAULTBRIDGE_HOST"):
+    if value := environ.get(VAULT_VARIABLE):
+        vaults = choose_vaults(vaults, [path for path in value.split(os.pathsep) if path])
+    if value := environ.get("VAULTBRIDGE_HOST"):
         from vaultbridge.protocols.http.guard import explain_bad_host
 
-        if explain_bad_host(given):
-            raise _wrong("VAULTBRIDGE_HOST", given, "an address, such as 0.0.0.0, without a port")
-        server = replace(server, host=given)
-    if given := environ.get("VAULTBRIDGE_PORT"):
-        if not (given.isascii() and given.isdigit() and len(given) <= 5 and int(given) <= 65535):
-            raise _wrong("VAULTBRIDGE_PORT", given, "a port from 0 to 65535")
-        server = replace(server, port=int(given))
-    if given := environ.get("VAULTBRIDGE_READ_ONLY"):
-        if given not in ("0", "1", "true", "false"):
-            raise _wrong("VAULTBRIDGE_READ_ONLY", given, "1 or 0")
-        scope = replace(scope, read_only=given in ("1", "true"))
-    if given := environ.get("VAULTBRIDGE_LOG_LEVEL"):
-        if given not in ("debug", "info", "warning", "error"):
-            raise _wrong("VAULTBRIDGE_LOG_LEVEL", given, "debug, info, warning or error")
-        log = replace(log, level=given)
+        if explain_bad_host(value):
+            raise _make_error("VAULTBRIDGE_HOST", value, "an address, such as 0.0.0.0, without a port")
+        server = replace(server, host=value)
+    if value := environ.get("VAULTBRIDGE_PORT"):
+        if not (value.isascii() and value.isdigit() and len(value) <= 5 and int(value) <= 65535):
+            raise _make_error("VAULTBRIDGE_PORT", value, "a port from 0 to 65535")
+        server = replace(server, port=int(value))
+    if value := environ.get("VAULTBRIDGE_READ_ONLY"):
+        if value not in ("0", "1", "true", "false"):
+            raise _make_error("VAULTBRIDGE_READ_ONLY", value, "1 or 0")
+        scope = replace(scope, read_only=value in ("1", "true"))
+    if value := environ.get("VAULTBRIDGE_LOG_LEVEL"):
+        if value not in ("debug", "info", "warning", "error"):
+            raise _make_error("VAULTBRIDGE_LOG_LEVEL", value, "debug, info, warning or error")
+        log = replace(log, level=value)
     return replace(config, server=server, scope=scope, log=log, vaults=vaults)
 
 
@@ -212,9 +210,11 @@ def choose_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tup
     """Return the vaults with these paths, each with the settings of its description, if there is one."""
     from msgspec.structs import replace
 
-    by_place = {resolve_path(vault.path): vault for vault in described}
-    found = ((path, by_place.get(resolve_path(path))) for path in paths)
-    return tuple(VaultConfig(path=path) if one is None else replace(one, path=path) for path, one in found)
+    by_path = {resolve_path(known.path): known for known in described}
+    chosen = ((path, by_path.get(resolve_path(path))) for path in paths)
+    return tuple(
+        VaultConfig(path=path) if vault is None else replace(vault, path=path) for path, vault in chosen
+    )
 
 
 def resolve_path(path: str) -> str:
@@ -222,7 +222,7 @@ def resolve_path(path: str) -> str:
     return os.path.realpath(expand_home(path))
 
 
-def _wrong(variable: str, given: str, wanted: str) -> InvalidArgument:
+def _make_error(variable: str, value: str, expected: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{variable} is {given[:60]!r}.", argument=variable, hint=f"It should be {wanted}."
+        f"{variable} is {value[:60]!r}.", argument=variable, hint=f"It should be {expected}."
     )

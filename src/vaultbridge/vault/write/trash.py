@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.system import find_xdg_folder
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import NAME_BYTES, Root
 
@@ -81,9 +82,8 @@ class Trash(Struct, frozen=True):
         home = Path(self.environ.get("HOME") or Path.home())
         if self.platform == "darwin":
             return Path(beneath.real_path(home / ".Trash"))
-        given = self.environ.get("XDG_DATA_HOME", "")
+        data = find_xdg_folder(self.environ, "XDG_DATA_HOME", home / ".local" / "share")
         # People may link such folders to another place: links are followed, once.
-        data = Path(given) if Path(given).is_absolute() else home / ".local" / "share"
         return Path(beneath.real_path(data / "Trash"))
 
 

@@ -1,8 +1,8 @@
 """`/activity`: what assistants read and changed, newest first; `/change` and `/undo` for one change.
 
-Two sources are merged by time. Calls that change nothing are in memory, and are forgotten with the process.
-Changes are in each vault's journal, whoever made them, and whether or not this process ran; what memory knows
-of one (which client, which tool, how long it took) is added to it.
+Two sources are merged by time. Calls that change nothing are in memory, and are forgotten when the process
+ends. Changes are in each vault's journal, whoever made them, and whether or not this process was running; if
+the call that made one is in memory, its client, tool and duration are added.
 """
 
 from __future__ import annotations
@@ -31,28 +31,29 @@ if TYPE_CHECKING:
     from vaultbridge.web.api.assistants import AssistantsView
 
 LIMIT: Final = 200
-"""Entries of one answer."""
+"""The most entries in one answer."""
 
 JOURNAL_PAGE: Final = 100
-"""Changes that are read from a journal at once, as long as the answer is not full."""
+"""How many changes are read from a journal at a time, until the answer is full."""
 
 SCANNED: Final = 5_000
-"""Changes of one vault that are examined for one answer: a filter that fits nothing must end."""
+"""The most changes of one vault that are examined for one answer: a filter that matches nothing must come to
+an end."""
 
 FILES_SHOWN: Final = 50
-"""Files of one change whose texts are sent."""
+"""The most files of one change whose texts are sent."""
 
 TEXT_CHARS: Final = MIB
 """The longest text that is sent for comparing."""
 
 CURSOR_CHARS: Final = 2_000
-"""The longest cursor that is decoded: ours have some bytes for each vault."""
+"""The longest cursor that is decoded: ours have a few bytes for each vault."""
 
 KINDS: Final[tuple[str, ...]] = get_args(TimelineKind)
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place between entries: the order of a call in memory, and an id in each vault's journal."""
+    """A position between entries: the order of a call in memory, and an id in each vault's journal."""
 
     number: int = 0
     changes: dict[str, int] = {}
@@ -62,7 +63,7 @@ class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def parse_cursor(name: str, text: str) -> Cursor | None:
-    """None for no cursor. Raises InvalidArgument for one that we did not give."""
+    """None for an empty text. Raises InvalidArgument for a cursor that is not ours."""
     if not text:
         return None
     try:
@@ -76,7 +77,7 @@ def parse_cursor(name: str, text: str) -> Cursor | None:
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """`or_none`: entries that belong to no vault, such as a search, fit every `vault`."""
+    """`or_none`: entries that belong to no vault, such as a search, match every `vault`."""
 
     assistant: str = ""
     kinds: frozenset[str] = frozenset()
@@ -86,7 +87,7 @@ class Filter(msgspec.Struct, frozen=True):
     since: float | None = None
     until: float | None = None
 
-    def fits(self, entry: dict[str, Any]) -> bool:
+    def matches(self, entry: dict[str, Any]) -> bool:
         if self.assistant and entry["assistant"]["id"] != self.assistant:
             return False
         if self.kinds and entry["kind"] not in self.kinds:
@@ -104,8 +105,8 @@ class Filter(msgspec.Struct, frozen=True):
         return not self.kinds or bool(self.kinds & {"change", "undo"})
 
 
-class _Found(msgspec.Struct, frozen=True):
-    """An entry and the place of it: a call's number, or a vault and an id of its journal."""
+class _PlacedEntry(msgspec.Struct, frozen=True):
+    """An entry and its position: a call's order, or a vault and an id in its journal."""
 
     entry: dict[str, Any]
     number: int = 0
@@ -116,9 +117,9 @@ class _Found(msgspec.Struct, frozen=True):
 class Timeline:
     """One reader's view. Used in a thread, on a copy of the calls."""
 
-    def __init__(self, viewer: Viewer, calls: list[CallRecord], wanted: Filter) -> None:
+    def __init__(self, viewer: Viewer, calls: list[CallRecord], filter_: Filter) -> None:
         self._viewer = viewer
-        self._wanted = wanted
+        self._filter = filter_
         self._calls = calls
         self._makers: dict[tuple[str, int], CallRecord] = {}
         for call in calls:
@@ -126,40 +127,40 @@ class Timeline:
                 for folder, number, _ in call.touched.changes:
                     self._makers[folder, number] = call
 
-    def older(self, before: Cursor | None, limit: int) -> tuple[list[dict[str, Any]], Cursor | None]:
-        """Entries before a place, newest first, and the place after the last one; None at the end."""
+    def read_older(self, before: Cursor | None, limit: int) -> tuple[list[dict[str, Any]], Cursor | None]:
+        """Entries before a position, newest first, and the position after the last one; None at the end."""
         bound = before or Cursor()
         streams = [self._read_calls(bound.number)]
-        if self._wanted.wants_changes:
+        if self._filter.wants_changes:
             streams += [
                 self._read_journal(folder, name, engine, bound.changes.get(name))
                 for folder, (name, engine) in self._viewer.vaults.items()
-                if self._wanted.vault in ("", name)
+                if self._filter.vault in ("", name)
             ]
-        merged = heapq.merge(*streams, key=lambda found: -found.entry["at"])
-        found = list(itertools.islice(merged, limit + 1))
-        number, changes = bound.number, dict(bound.changes)
-        for one in found[:limit]:
-            if one.vault:
-                changes[one.vault] = one.change
+        merged = heapq.merge(*streams, key=lambda placed: -placed.entry["at"])
+        page = list(itertools.islice(merged, limit + 1))
+        call_order, changes = bound.number, dict(bound.changes)
+        for placed in page[:limit]:
+            if placed.vault:
+                changes[placed.vault] = placed.change
             else:
-                number = one.number
-        entries = [one.entry for one in found[:limit]]
-        return entries, Cursor(number, changes) if len(found) > limit else None
+                call_order = placed.number
+        entries = [placed.entry for placed in page[:limit]]
+        return entries, Cursor(call_order, changes) if len(page) > limit else None
 
-    def newer(self, after: Cursor, limit: int) -> list[dict[str, Any]]:
-        """Entries after a place, newest first; the newest when there are more than `limit`."""
-        newer_calls = (found for found in self._read_calls(0) if found.number > after.number)
-        streams: list[Iterator[_Found]] = [newer_calls]
-        if self._wanted.wants_changes:
+    def read_newer(self, after: Cursor, limit: int) -> list[dict[str, Any]]:
+        """Entries after a position, newest first; only the newest if there are more than `limit`."""
+        newer_calls = (placed for placed in self._read_calls(0) if placed.number > after.number)
+        streams: list[Iterator[_PlacedEntry]] = [newer_calls]
+        if self._filter.wants_changes:
             for folder, (name, engine) in self._viewer.vaults.items():
-                if self._wanted.vault in ("", name):
+                if self._filter.vault in ("", name):
                     changes = self._read_journal(folder, name, engine, None)
                     streams.append(_take_newer(changes, after.changes.get(name, 0)))
-        merged = heapq.merge(*streams, key=lambda found: -found.entry["at"])
-        return [found.entry for found in itertools.islice(merged, limit)]
+        merged = heapq.merge(*streams, key=lambda placed: -placed.entry["at"])
+        return [placed.entry for placed in itertools.islice(merged, limit)]
 
-    def newest(self) -> Cursor:
+    def find_newest(self) -> Cursor:
         number = self._calls[-1].order if self._calls else 0
         changes = {}
         for name, engine in self._viewer.vaults.values():
@@ -167,39 +168,41 @@ class Timeline:
             changes[name] = last[0].id if last else 0
         return Cursor(number, changes)
 
-    def _read_calls(self, before: int) -> Iterator[_Found]:
+    def _read_calls(self, before: int) -> Iterator[_PlacedEntry]:
         for call in reversed(self._calls):
             if (before and call.order >= before) or (call.touched is not None and call.touched.changes):
                 continue
             entry = self._viewer.render_call(call)
-            if entry is not None and self._wanted.fits(entry):
-                yield _Found(entry, number=call.order)
+            if entry is not None and self._filter.matches(entry):
+                yield _PlacedEntry(entry, number=call.order)
 
-    def _read_journal(self, folder: str, name: str, engine: Engine, before: int | None) -> Iterator[_Found]:
+    def _read_journal(
+        self, folder: str, name: str, engine: Engine, before: int | None
+    ) -> Iterator[_PlacedEntry]:
         scanned = 0
         while scanned < SCANNED:
-            page = engine.history.changes(self._wanted.note, limit=JOURNAL_PAGE, before=before)
+            page = engine.history.changes(self._filter.note, limit=JOURNAL_PAGE, before=before)
             for change in page:
                 entry = self._render_change(folder, name, change)
                 if entry is None:
                     continue
-                if self._wanted.since is not None and change.at < self._wanted.since:
+                if self._filter.since is not None and change.at < self._filter.since:
                     return
-                # The journal follows a note through its names, so the note's name today need not fit.
-                if msgspec.structs.replace(self._wanted, note="").fits(entry):
-                    yield _Found(entry, vault=name, change=change.id)
+                # The journal follows a note through its moves, so the entry may have an earlier name.
+                if msgspec.structs.replace(self._filter, note="").matches(entry):
+                    yield _PlacedEntry(entry, vault=name, change=change.id)
             if len(page) < JOURNAL_PAGE:
                 return
             before = page[-1].id
             scanned += len(page)
 
-    def render_made(self, folder: str, number: int) -> dict[str, Any] | None:
-        """A change by its number; None for one that the reader may not know of, or that is forgotten."""
-        known = self._viewer.vaults.get(folder)
-        found = known[1].history.changes(limit=1, before=number + 1) if known is not None else []
-        if known is None or not found or found[0].id != number:
+    def render_change(self, folder: str, number: int) -> dict[str, Any] | None:
+        """A change by its number; None if the reader may not know of it, or the journal has dropped it."""
+        vault = self._viewer.vaults.get(folder)
+        changes = vault[1].history.changes(limit=1, before=number + 1) if vault is not None else []
+        if vault is None or not changes or changes[0].id != number:
             return None
-        return self._render_change(folder, known[0], found[0])
+        return self._render_change(folder, vault[0], changes[0])
 
     def _render_change(self, folder: str, name: str, change: HistoryEntry) -> dict[str, Any] | None:
         maker = self._makers.get((folder, change.id))
@@ -236,28 +239,28 @@ class Timeline:
             undone = [(str(path), "changed", "") for path in change.paths]
             return f"undid change {change.undo_of}: {describe_changes(undone)}"
         if maker is not None and maker.touched is not None:
-            for where, number, files in maker.touched.changes:
-                seen = [file for file in files if self._viewer.visible(where, file[0])]
-                if (where, number) == (folder, change.id) and seen:
-                    return describe_changes(seen)
+            for touched_folder, number, files in maker.touched.changes:
+                visible = [file for file in files if self._viewer.visible(touched_folder, file[0])]
+                if (touched_folder, number) == (folder, change.id) and visible:
+                    return describe_changes(visible)
         named = describe_changes([(path, "changed", "") for path in change.paths])
         return f"{named} ({change.label})" if change.label else named
 
 
 def render_entries(viewer: Viewer, calls: list[CallRecord]) -> list[dict[str, Any]]:
-    """These calls, oldest first, each change with its number. Runs in a thread."""
+    """Render these calls, oldest first, each change with its number. Runs in a thread."""
     timeline = Timeline(viewer, calls, Filter())
     entries = []
     for call in calls:
         if call.touched is None or not call.touched.changes:
             entries.append(viewer.render_call(call))
         else:
-            entries += [timeline.render_made(folder, number) for folder, number, _ in call.touched.changes]
+            entries += [timeline.render_change(folder, number) for folder, number, _ in call.touched.changes]
     return [entry for entry in entries if entry is not None]
 
 
-def _take_newer(changes: Iterator[_Found], last: int) -> Iterator[_Found]:
-    return itertools.takewhile(lambda found: found.change > last, changes)
+def _take_newer(changes: Iterator[_PlacedEntry], last: int) -> Iterator[_PlacedEntry]:
+    return itertools.takewhile(lambda placed: placed.change > last, changes)
 
 
 class _Undo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -272,11 +275,11 @@ class ActivityRoutes:
         self._activity = assistants.activity
 
     async def list_entries(self, call: PageCall) -> dict[str, Any]:
-        wanted = await _read_filter(call)
+        filter_ = await _read_filter(call)
         limit = call.number("limit", 50, least=1, most=LIMIT)
         before, after = (parse_cursor(name, call.text(name)) for name in ("before", "after"))
         viewer = await self._assistants.make_viewer(call)
-        return await read_entries(self._activity, viewer, wanted, limit, before=before, after=after)
+        return await read_entries(self._activity, viewer, filter_, limit, before=before, after=after)
 
     async def show_change(self, call: PageCall) -> dict[str, Any]:
         number = call.number("change", 0, least=1)
@@ -302,16 +305,16 @@ class ActivityRoutes:
         return await call.on_vault(read)
 
     async def undo(self, call: PageCall) -> dict[str, Any]:
-        wanted = await call.body(_Undo)
-        if wanted.vault not in call.grant.engines:
+        body = await call.body(_Undo)
+        if body.vault not in call.grant.engines:
             raise VaultNotFound(
-                f"No vault named {wanted.vault!r} is open.",
+                f"No vault named {body.vault!r} is open.",
                 hint=f"Open vaults: {', '.join(call.grant.engines)}.",
             )
 
         def undo() -> dict[str, Any]:
-            engine = call.grant.engines[wanted.vault]
-            outcome = engine.undo(wanted.change, force=wanted.force, actor="page")
+            engine = call.grant.engines[body.vault]
+            outcome = engine.undo(body.change, force=body.force, actor="page")
             return {
                 "change": int(outcome.change_id) if outcome.change_id else None,
                 "files": [{"path": f.path, "change": f.change, "was": f.was} for f in outcome.files],
@@ -324,24 +327,24 @@ class ActivityRoutes:
 async def read_entries(
     activity: Activity,
     viewer: Viewer,
-    wanted: Filter,
+    filter_: Filter,
     limit: int,
     *,
     before: Cursor | None = None,
     after: Cursor | None = None,
 ) -> dict[str, Any]:
-    """Entries before or after a place, newest first."""
+    """Entries before or after a position, newest first."""
     activity.count_ended()
     calls = list(activity.calls)
 
     def read() -> dict[str, Any]:
-        timeline = Timeline(viewer, calls, wanted)
-        # Before the entries: what is added from here on is given twice rather than missed.
-        newest = timeline.newest()
+        timeline = Timeline(viewer, calls, filter_)
+        # Read before the entries: what is added meanwhile is sent twice rather than missed.
+        newest = timeline.find_newest()
         if after is not None:
-            entries, rest = timeline.newer(after, limit), None
+            entries, rest = timeline.read_newer(after, limit), None
         else:
-            entries, rest = timeline.older(before, limit)
+            entries, rest = timeline.read_older(before, limit)
         return {
             "entries": entries,
             "next": None if rest is None else rest.encode(),
@@ -353,15 +356,15 @@ async def read_entries(
 
 
 def parse_kinds(kinds: Iterable[str]) -> frozenset[str]:
-    """Raises InvalidArgument for a kind that there is not."""
-    wanted = frozenset(kinds)
-    if unknown := wanted.difference(KINDS):
+    """Raises InvalidArgument for an unknown kind."""
+    chosen = frozenset(kinds)
+    if unknown := chosen.difference(KINDS):
         raise InvalidArgument(
             f"There is no kind {sorted(unknown)[0][:40]!r}.",
             argument="kind",
             hint=f"There are: {', '.join(KINDS)}.",
         )
-    return wanted
+    return chosen
 
 
 async def _read_filter(call: PageCall) -> Filter:
@@ -402,7 +405,7 @@ def _render_file(file: FileVersions) -> dict[str, Any]:
         "before": texts[0],
         "after": texts[1],
         "note": why
-        or ("Only its place has changed." if file.change == "moved" and texts == [None, None] else ""),
+        or ("Only its path has changed." if file.change == "moved" and texts == [None, None] else ""),
     }
 
 

@@ -1,8 +1,8 @@
 """`/assistants`: who is connected and what they did; pausing, resuming and disconnecting them.
 
-`AssistantsView` is also what `status` shows and what `ActivityFeed` sends to a page over the socket that it
-holds (`/editor`, ability `activity`). Changes are collected for a moment, so that a burst of calls is a few
-messages: an assistant that reads a hundred notes must not make the page work a hundred times. A page that
+`AssistantsView` also provides what `status` shows and what `ActivityFeed` sends to a page over its socket
+(`/editor`, ability `activity`). Changes are collected for a moment, so that a burst of calls becomes a few
+messages: an assistant that reads a hundred notes must not make the page draw a hundred times. A page that
 misses something asks for the lists.
 """
 
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 ACTIONS: Final = ("pause", "resume", "disconnect")
 
-DONE: Final = {"pause": "was paused", "resume": "was resumed", "disconnect": "was disconnected by a person"}
+EVENT_WORDS: Final = {
+    "pause": "was paused",
+    "resume": "was resumed",
+    "disconnect": "was disconnected by a person",
+}
 
 
 class Editor(Struct, frozen=True):
-    """A front end of a person: a page, a companion, a terminal."""
+    """A person's front end: a page, a companion, a terminal."""
 
     name: str
     app: str
@@ -46,8 +50,8 @@ class _Control(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AssistantsView:
-    """`tokens` tells what principals mean, `revoke` revokes a token by id, `editors` lists people's front
-    ends. `engines` are those of the owner."""
+    """`tokens` returns the tokens by principal, `revoke` revokes a token by id, `editors` lists people's
+    front ends. `engines` are those of the owner."""
 
     def __init__(
         self,
@@ -70,34 +74,34 @@ class AssistantsView:
         self._feeds: list[ActivityFeed] = []
 
     async def make_viewer(self, call: PageCall | None = None) -> Viewer:
-        """What the caller may see; without a call, what the owner may."""
+        """What the caller may see; without a call, what the owner may see."""
         engines = self._engines if call is None else call.grant.engines
         vaults = await asyncio.to_thread(open_vaults, engines)
         principal = self._owner if call is None else call.grant.principal
         return Viewer(vaults, principal, call is None or call.grant.owner, self._tokens())
 
     async def render(self, viewer: Viewer, clients: Sequence[SeenClient] | None = None) -> dict[str, Any]:
-        """All clients, or these."""
+        """Render these clients, or all."""
         if clients is None:
             copies = copy_clients(self.activity, viewer)
         else:
-            copies = [copy_client(one) for one in clients if viewer.sees(one)]
+            copies = [copy_client(client) for client in clients if viewer.sees(client)]
         rendered = await asyncio.to_thread(lambda: [viewer.render_client(copy) for copy in copies])
         return {"assistants": rendered, "pausedAll": self.pauses.everyone}
 
     async def list_assistants(self) -> dict[str, Any]:
-        """For `status`: as the owner sees them."""
+        """The assistants as the owner sees them, for `status`."""
         return await self.render(await self.make_viewer())
 
     async def list_entries(
         self, vault: str, *, limit: int, before: str = "", kinds: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """For a person's editor: what was done in its vault. Raises InvalidArgument."""
+        """What was done in a vault, for a person's editor. Raises InvalidArgument."""
         if not 1 <= limit <= LIMIT:
             raise InvalidArgument(f"limit is from 1 to {LIMIT}.", argument="limit")
-        wanted = Filter(vault=vault, or_none=True, kinds=parse_kinds(kinds))
-        place = parse_cursor("before", before)
-        return await read_entries(self.activity, await self.make_viewer(), wanted, limit, before=place)
+        filter_ = Filter(vault=vault, or_none=True, kinds=parse_kinds(kinds))
+        cursor = parse_cursor("before", before)
+        return await read_entries(self.activity, await self.make_viewer(), filter_, limit, before=cursor)
 
     async def list_all(self, call: PageCall) -> dict[str, Any]:
         viewer = await self.make_viewer(call)
@@ -108,9 +112,7 @@ class AssistantsView:
     async def control_one(self, call: PageCall) -> dict[str, Any]:
         client = self.activity.find(call.part("id"))
         if client is None:
-            raise ApiFailure(
-                404, "NOT_FOUND", "No such assistant has been here.", hint="Ask for the list again."
-            )
+            raise ApiFailure(404, "NOT_FOUND", "There is no such assistant.", hint="Ask for the list again.")
         return await self._control(call, [client])
 
     async def control_all(self, call: PageCall) -> dict[str, Any]:
@@ -122,10 +124,10 @@ class AssistantsView:
             raise ApiFailure(
                 404, "NOT_FOUND", f"There is no action {action[:40]!r}.", hint=", ".join(ACTIONS)
             )
-        wanted = await call.body(_Control)
-        if wanted.revoke and action != "disconnect":
+        body = await call.body(_Control)
+        if body.revoke and action != "disconnect":
             raise InvalidArgument("revoke goes with disconnect only.", argument="revoke")
-        affected, revoked = await self.control(action, clients, revoke=wanted.revoke)
+        affected, revoked = await self.control(action, clients, revoke=body.revoke)
         shown = await self.render(await self.make_viewer(call), affected)
         return {**shown, "revoked": revoked}
 
@@ -133,35 +135,42 @@ class AssistantsView:
         self, action: str, clients: list[SeenClient] | None, *, revoke: bool = False
     ) -> tuple[list[SeenClient], list[str]]:
         """Pause, resume or disconnect clients (None: all). Returns those affected, and the names of revoked
-        tokens. An assistant that is disconnected is paused too: otherwise it would be back at once."""
+        tokens. A disconnected assistant is paused too: otherwise it would reconnect at once."""
         everyone = clients is None
-        connected = [one for one in self.activity.list_clients() if one.is_connected and one.is_known]
+        connected = [
+            client for client in self.activity.list_clients() if client.is_connected and client.is_known
+        ]
         chosen = connected if clients is None else clients
-        identities = {one.identity for one in chosen}
-        affected = [*chosen, *(one for one in connected if one.identity in identities and one not in chosen)]
+        identities = {client.identity for client in chosen}
+        affected = [
+            *chosen,
+            *(client for client in connected if client.identity in identities and client not in chosen),
+        ]
         tokens = self._tokens()
         if action == "resume":
             await asyncio.to_thread(self._resume, affected, connected, everyone=everyone)
         elif everyone:
             await asyncio.to_thread(self.pauses.pause_everyone)
         else:
-            named = [(one.identity, one.title or one.name or one.user_agent) for one in affected]
+            named = [
+                (client.identity, client.title or client.name or client.user_agent) for client in affected
+            ]
             await asyncio.to_thread(self.pauses.pause, named)
         revoked = []
         if revoke:
             ids = {
-                tokens[one.principal].id: tokens[one.principal].name
-                for one in affected
-                if one.principal in tokens
+                tokens[client.principal].id: tokens[client.principal].name
+                for client in affected
+                if client.principal in tokens
             }
             for id_, name in ids.items():
                 await asyncio.to_thread(self._revoke, id_)
                 revoked.append(name)
-        for one in affected:
-            self.activity.record_event(one, "control", DONE[action])
+        for client in affected:
+            self.activity.record_event(client, "control", EVENT_WORDS[action])
             if action == "disconnect":
-                self.disconnect(one)
-            self.activity.changed(one)
+                self.disconnect(client)
+            self.activity.changed(client)
         for feed in self._feeds:
             feed.pauses_changed()
         return affected, revoked
@@ -170,30 +179,35 @@ class AssistantsView:
         if everyone:
             self.pauses.resume_everyone()
             return
-        chosen = {one.identity for one in clients}
+        chosen = {client.identity for client in clients}
         if self.pauses.everyone:
-            # Everyone was paused at once: the others stay paused, each by name.
+            # Everyone was paused: the others stay paused, each by name.
             others = [
-                (one.identity, one.title or one.name) for one in connected if one.identity not in chosen
+                (client.identity, client.title or client.name)
+                for client in connected
+                if client.identity not in chosen
             ]
             self.pauses.pause(others)
         self.pauses.resume(chosen)
 
     async def control_named(self, action: str, name: str, *, revoke: bool) -> dict[str, Any]:
-        """`control` for a person who types: an id, a name, or "" for all. Raises InvalidArgument."""
+        """Like `control`, for what a person types: an id, a name, or "" for all. Raises InvalidArgument."""
         viewer = await self.make_viewer()
         clients = None
         if name:
             folded = name.casefold()
             clients = [
-                one
-                for one in self.activity.list_clients()
-                if one.is_known
-                and folded in (one.id, one.name.casefold(), viewer.name(one).casefold(), str(one.pid or ""))
+                client
+                for client in self.activity.list_clients()
+                if client.is_known
+                and folded
+                in (client.id, client.name.casefold(), viewer.name(client).casefold(), str(client.pid or ""))
             ]
             if not clients:
                 known = ", ".join(
-                    sorted({viewer.name(one) for one in self.activity.list_clients() if one.is_known})
+                    sorted(
+                        {viewer.name(client) for client in self.activity.list_clients() if client.is_known}
+                    )
                 )
                 raise InvalidArgument(
                     f"No assistant is called {name[:60]!r}.",
@@ -212,7 +226,7 @@ class AssistantsView:
         if client.end is not None:
             client.end()
         elif client.kind in ("stateless", "bridge"):
-            # Nothing is open between calls: it is gone until it calls again.
+            # It has no connection to close: it is forgotten until it calls again.
             self.activity.forget_group(client)
 
 
@@ -223,7 +237,7 @@ def add_assistant_routes(api: PageApi, view: AssistantsView) -> None:
 
 
 COLLECT_SECONDS: Final = 0.2
-"""How long changes are collected: a person sees it as at once."""
+"""How long changes are collected: a person does not notice the delay."""
 
 BURST: Final = 200
 """Entries and messages of one notification; of a larger burst only the newest are sent."""
@@ -234,14 +248,14 @@ Notify = Callable[[str, dict[str, Any]], None]
 
 
 class ActivityFeed:
-    """One page's subscription; it ends with `close`. Implements `activity.clients.Listener`."""
+    """One page's subscription; it ends with `close`. Implements `activity.clients.ActivityListener`."""
 
     def __init__(
         self, assistants: AssistantsView, notify: Notify, closed: Callable[[ActivityFeed], None]
     ) -> None:
         self._assistants = assistants
         self._notify = notify
-        self._tell_closed = closed
+        self._on_close = closed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
@@ -258,7 +272,7 @@ class ActivityFeed:
         self._schedule()
 
     def watch_trace(self, *, on: bool, json: bool) -> None:
-        """Begin or end sending messages of the protocols, and keeping their JSON."""
+        """Start or stop sending protocol messages, and keeping their JSON."""
         self._traces = on
         wanted = on and json
         if wanted != self._json:
@@ -270,7 +284,7 @@ class ActivityFeed:
             return
         self._closed = True
         self._stop()
-        self._tell_closed(self)
+        self._on_close(self)
         self.watch_trace(on=False, json=False)
         if self._timer is not None:
             self._timer.cancel()
@@ -278,11 +292,11 @@ class ActivityFeed:
             self._sending.cancel()
 
     def pauses_changed(self) -> None:
-        """Everyone may be paused or resumed even while nobody is connected."""
+        """Send the pauses even if no client has changed: everyone may be paused while none is connected."""
         self._pauses_changed = True
         self._schedule()
 
-    # `Listener`.
+    # `ActivityListener`.
 
     def client_changed(self, client: SeenClient) -> None:
         self._clients[client.id] = client
@@ -305,14 +319,14 @@ class ActivityFeed:
     def _start(self) -> None:
         self._timer = None
         if self._sending is not None and not self._sending.done():
-            # The last lot is still being rendered: this one waits for it.
+            # The previous changes are still being sent: these wait.
             self._schedule()
             return
         self._sending = self._loop.create_task(self._send())
         self._sending.add_done_callback(_log_failure)
 
     async def _send(self) -> None:
-        clients = [one for one in self._clients.values() if one.is_known]
+        clients = [client for client in self._clients.values() if client.is_known]
         calls, messages = list(self._calls), list(self._messages)
         self._clients.clear()
         self._calls.clear()
@@ -328,11 +342,12 @@ class ActivityFeed:
             if entries:
                 self._notify("activityAdded", {"entries": entries})
         if messages:
-            listed = [one for entry in messages for one in list_messages(entry)]
-            listed.sort(key=lambda one: one.number)
-            self._notify("traceAdded", {"messages": [viewer.render_message(one) for one in listed]})
+            traced = [message for entry in messages for message in list_messages(entry)]
+            traced.sort(key=lambda message: message.number)
+            rendered = [viewer.render_message(message) for message in traced]
+            self._notify("traceAdded", {"messages": rendered})
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("telling a page what happened failed", exc_info=error)
+        log.error("sending activity to a page failed", exc_info=error)

@@ -1,7 +1,7 @@
-"""`/clients`: the reports of stdio processes of this machine, whose clients then count as seen here.
+"""`/clients`: the reports of stdio processes on this machine, whose clients are then listed here too.
 
-`server/stdio_report.py` is the other end. A report that waits is held until a person wants something of the
-client, the time is up, or the server ends. A client is gone when its process is.
+`server/stdio_report.py` sends them. A report with `wait` is answered when a person wants the client to be
+disconnected, when the time is up, or when the server stops. A client is gone when its process is.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from vaultbridge.system import is_process_alive
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 
 CLIENTS: Final = 64
-"""Processes that may report at once: more than anybody has assistants."""
+"""The most processes that may report at once: nobody has that many assistants."""
 
 ALIVE_SECONDS: Final = 1.0
-"""How often a reporting process is looked for, which is one system call."""
+"""How often we check that each reporting process is alive, which is one system call."""
 
 
 class _Reported(Struct):
     client: SeenClient
     wanted: asyncio.Event
-    """Set when a person wants something, or waiting should end."""
+    """Set when a waiting report should be answered."""
     seen: int = 0
     disconnect: bool = False
 
@@ -56,7 +56,7 @@ class ReportedClients:
         return ReportAnswer(known.seen, known.disconnect)
 
     async def close(self, app: web.Application | None = None) -> None:
-        """Answer everyone who is waiting: the server is stopping."""
+        """Answer all waiting reports: the server is stopping."""
         self._closed = True
         if self._checking is not None:
             self._checking.cancel()
@@ -90,7 +90,7 @@ class ReportedClients:
                 continue
             known.seen = call.order
             if call.method.startswith(EVENT):
-                # It came and went from that process's point of view; here that is known already.
+                # Connecting and disconnecting, which is already recorded here.
                 continue
             record = make_record(call, client, next(activity.numbers))
             record.answer_number = next(activity.numbers)

@@ -55,7 +55,7 @@ def _linker(media: MediaLinks, call: PageCall) -> Callable[[str], str]:
     return lambda path: media.make(call.grant, call.vault, path)
 
 
-class _Shown:
+class RenderedView:
     """The result of a view, ready to become JSON."""
 
     def __init__(
@@ -71,13 +71,13 @@ class _Shown:
         result = self._result
         columns = result.columns[:-1] if self._view.image else result.columns
         return {
-            "views": [{"name": one.name, "type": one.type} for one in self._base.views],
+            "views": [{"name": view.name, "type": view.type} for view in self._base.views],
             "view": result.view,
             "type": self._view.type,
             "columns": [{"id": column.id, "name": column.name} for column in columns],
-            "rows": [self._row(row) for row in result.rows[offset : offset + limit]],
-            "groups": [self._group(group) for group in result.groups],
-            "summaries": self._summaries(result.summaries),
+            "rows": [self._render_row(row) for row in result.rows[offset : offset + limit]],
+            "groups": [self._render_group(group) for group in result.groups],
+            "summaries": self._render_summaries(result.summaries),
             "shown": len(result.rows),
             "total": result.total,
             "problems": [
@@ -86,26 +86,27 @@ class _Shown:
             ],
         }
 
-    def _row(self, row: ViewRow) -> dict[str, Any]:
-        cells = [self._cell(value, row.path) for value in row.cells]
+    def _render_row(self, row: ViewRow) -> dict[str, Any]:
+        cells = [self._render_cell(value, row.path) for value in row.cells]
         image = cells.pop() if self._view.image else None
         return {"path": replace_surrogates(row.path), "cells": cells, "image": image}
 
-    def _group(self, group: Group) -> dict[str, Any]:
+    def _render_group(self, group: Group) -> dict[str, Any]:
         """Rows are in the order of their groups, so a group needs only their number."""
         return {
-            "value": self._cell(group.value, ""),
+            "value": self._render_cell(group.value, ""),
             "rows": len(group.rows),
-            "summaries": self._summaries(group.summaries),
+            "summaries": self._render_summaries(group.summaries),
         }
 
-    def _summaries(self, summaries: tuple[Summary, ...]) -> list[dict[str, Any]]:
+    def _render_summaries(self, summaries: tuple[Summary, ...]) -> list[dict[str, Any]]:
         return [
-            {"column": one.column, "name": one.name, "value": self._cell(one.value, "")} for one in summaries
+            {"column": summary.column, "name": summary.name, "value": self._render_cell(summary.value, "")}
+            for summary in summaries
         ]
 
-    def _cell(self, value: Value, source: str) -> Any:
-        """A cell: null, true, a number or a text as they are, anything else as an object with its kind."""
+    def _render_cell(self, value: Value, source: str) -> Any:
+        """Null, booleans and text stay as they are; any other value becomes an object with its kind."""
         from vaultbridge.bases import values
 
         match value:
@@ -114,21 +115,24 @@ class _Shown:
             case str():
                 return replace_surrogates(value)
             case tuple():
-                return {"kind": "list", "items": [self._cell(item, source) for item in value[:LIST_ITEMS]]}
+                return {
+                    "kind": "list",
+                    "items": [self._render_cell(item, source) for item in value[:LIST_ITEMS]],
+                }
             case values.LinkValue(external=True):
                 text = values.to_text(value.display) or value.target
                 return {"kind": "url", "url": value.target, "text": replace_surrogates(text)}
             case values.LinkValue():
                 target, _, _ = value.target.partition("#")
                 text = values.to_text(value.display) or value.target
-                found = resolve_target(target, value.source or source, self._table, self._link)
-                return {"kind": "link", "text": replace_surrogates(text), **found}
+                resolved = resolve_target(target, value.source or source, self._table, self._link)
+                return {"kind": "link", "text": replace_surrogates(text), **resolved}
             case values.File():
                 path = value.row.path
                 return {"kind": "link", "text": value.row.basename, "path": replace_surrogates(path)}
             case values.ImageValue():
-                found = resolve_target(value.source, source, self._table, self._link)
-                return {"kind": "image", "text": replace_surrogates(value.source), **found}
+                resolved = resolve_target(value.source, source, self._table, self._link)
+                return {"kind": "image", "text": replace_surrogates(value.source), **resolved}
             case values.ErrorValue():
                 return {"kind": "error", "text": replace_surrogates(value.message)}
             case values.Date() | values.Duration() | float():
@@ -140,26 +144,30 @@ class _Shown:
 
 def run_base(
     engine: Engine, name: str, view: str, this: str, block: int, link: Callable[[str], str]
-) -> _Shown:
+) -> RenderedView:
     from vaultbridge.engine.base_query import load_base, run_base_query
 
     if not name:
         raise InvalidArgument("path is missing.", argument="path", hint="A base, or a note with one.")
     base, text, where = load_base(engine, name, block=block)
-    shown = next((one for one in base.views if one.name == view), None) or next(iter(base.views), None)
+    shown = next((candidate for candidate in base.views if candidate.name == view), None) or next(
+        iter(base.views), None
+    )
     if view and (shown is None or shown.name != view):
-        names = ", ".join(one.name for one in base.views)
+        names = ", ".join(candidate.name for candidate in base.views)
         raise InvalidArgument(f"There is no view {view[:80]!r}.", argument="view", hint=f"Views: {names}.")
     if shown is not None and shown.image:
-        # The picture of a card is one more column, which the answer takes out again.
+        # The picture of a card is read as one more column, which `render` takes out again.
         wider = replace(shown, order=(*shown.order, shown.image))
-        base = replace(base, views=tuple(wider if one is shown else one for one in base.views))
+        base = replace(
+            base, views=tuple(wider if candidate is shown else candidate for candidate in base.views)
+        )
         shown = wider
     origin: VaultPath = engine.find(this) if this else where
     result = run_base_query(engine, base, text, view or None, origin)
     from vaultbridge.bases.parse import View
 
-    return _Shown(base, shown or View(name=result.view), result, engine.queries.visible_table(), link)
+    return RenderedView(base, shown or View(name=result.view), result, engine.queries.visible_table(), link)
 
 
 def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[str, Any]:
@@ -173,7 +181,7 @@ def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[s
     return {
         "path": replace_surrogates(view.path),
         "hash": view.hash,
-        "cards": [_card(card, view.path, table, link) for card in canvas.cards],
+        "cards": [_render_card(card, view.path, table, link) for card in canvas.cards],
         "edges": [
             {
                 "id": replace_surrogates(edge.id),
@@ -193,7 +201,7 @@ def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[s
     }
 
 
-def _card(card: Card, source: str, table: FileTable, link: Callable[[str], str]) -> dict[str, Any]:
+def _render_card(card: Card, source: str, table: FileTable, link: Callable[[str], str]) -> dict[str, Any]:
     box = card.box
     shown: dict[str, Any] = {
         "id": replace_surrogates(card.id),
@@ -207,9 +215,9 @@ def _card(card: Card, source: str, table: FileTable, link: Callable[[str], str])
         case TextCard():
             return {**shown, "type": "text", "text": replace_surrogates(card.text)}
         case FileCard():
-            found = resolve_target(card.file, source, table, link)
-            about = {"file": replace_surrogates(card.file), "subpath": replace_surrogates(card.subpath)}
-            return {**shown, "type": "file", "media_kind": media_kind(card.file) or "", **about, **found}
+            resolved = resolve_target(card.file, source, table, link)
+            file = {"file": replace_surrogates(card.file), "subpath": replace_surrogates(card.subpath)}
+            return {**shown, "type": "file", "media_kind": media_kind(card.file) or "", **file, **resolved}
         case LinkCard():
             return {**shown, "type": "link", "url": replace_surrogates(card.url)}
         case GroupCard():

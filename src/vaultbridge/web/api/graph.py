@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 
 NODES: Final = 20_000
-"""The most nodes of one answer: twice what must stay smooth in a browser. The most linked ones stay."""
+"""The most nodes in one answer: twice as many as must stay smooth in a browser. The best linked ones are
+kept."""
 
 EDGES: Final = 150_000
-"""The most links of one answer."""
+"""The most links in one answer."""
 
 DEPTH: Final = 5
-"""The most steps around a note: by then most of a vault is there."""
+"""The most steps around a note: that reaches most of a vault."""
 
 AROUND: Final = 2_000
 """The most nodes around a note, nearest first."""
@@ -58,8 +59,8 @@ class GraphRoutes:
 
         body = await call.on_vault(read)
         tag = hashlib.blake2b(body, digest_size=12).hexdigest()
-        given = call.request.if_none_match or ()
-        if any(one.value in (tag, "*") for one in given):
+        tags = call.request.if_none_match or ()
+        if any(candidate.value in (tag, "*") for candidate in tags):
             response = web.Response(status=304, headers=HEADERS)
         else:
             response = web.Response(body=body, content_type="application/json", headers=HEADERS)
@@ -70,11 +71,11 @@ class GraphRoutes:
         kept = self._known.setdefault(engine, {})
         known = kept.get((attachments, unresolved))
         earlier = None if known is None else known[0]
-        map_, lasts = read_links(engine.queries, earlier, attachments=attachments, unresolved=unresolved)
+        map_, cacheable = read_links(engine.queries, earlier, attachments=attachments, unresolved=unresolved)
         if known is not None and map_ is known[0]:
             return known
         drawn = map_, msgspec.json.encode(render(map_, draw_all(map_)))
-        if lasts:
+        if cacheable:
             kept[attachments, unresolved] = drawn
         else:
             kept.clear()
@@ -82,7 +83,7 @@ class GraphRoutes:
 
 
 def draw_all(map_: LinkMap) -> Drawing:
-    """Everything, or the best linked nodes."""
+    """All nodes, or the best linked ones."""
     total = len(map_.paths)
     if total <= NODES:
         return Drawing(list(range(total)), None, "")
@@ -99,28 +100,33 @@ def draw_around(map_: LinkMap, path: str, depth: int) -> Drawing:
     except ValueError:
         # An attachment that is not a node here, or a note that the index does not have yet.
         return Drawing([], None, f"{path} is not in the graph.")
-    beside: dict[int, list[int]] = {}
-    for one, other in map_.edges:
-        beside.setdefault(one, []).append(other)
-        beside.setdefault(other, []).append(one)
-    found = {root: None}
+    neighbours: dict[int, list[int]] = {}
+    for node, neighbour in map_.edges:
+        neighbours.setdefault(node, []).append(neighbour)
+        neighbours.setdefault(neighbour, []).append(node)
+    reached = {root: None}
     ring = [root]
     for _ in range(depth):
         ring = list(
-            dict.fromkeys(other for one in ring for other in beside.get(one, ()) if other not in found)
+            dict.fromkeys(
+                neighbour
+                for node in ring
+                for neighbour in neighbours.get(node, ())
+                if neighbour not in reached
+            )
         )
-        room = AROUND - len(found)
-        found.update(dict.fromkeys(ring[:room]))
+        room = AROUND - len(reached)
+        reached.update(dict.fromkeys(ring[:room]))
         if len(ring) > room:
-            return Drawing(list(found), 0, f"The nearest {AROUND:,} are shown: choose a smaller depth.")
-    return Drawing(list(found), 0, "")
+            return Drawing(list(reached), 0, f"The nearest {AROUND:,} are shown: choose a smaller depth.")
+    return Drawing(list(reached), 0, "")
 
 
 def render(map_: LinkMap, drawing: Drawing) -> dict[str, Any]:
     edges: Sequence[tuple[int, int]] = map_.edges
     if len(drawing.chosen) < len(map_.paths):
-        places = {node: place for place, node in enumerate(drawing.chosen)}
-        edges = [(places[a], places[b]) for a, b in map_.edges if a in places and b in places]
+        positions = {node: position for position, node in enumerate(drawing.chosen)}
+        edges = [(positions[a], positions[b]) for a, b in map_.edges if a in positions and b in positions]
     cut = drawing.cut
     if len(edges) > EDGES:
         cut = cut or f"{EDGES:,} of {len(edges):,} links are shown: a browser draws no more at once."
@@ -151,9 +157,9 @@ def render(map_: LinkMap, drawing: Drawing) -> dict[str, Any]:
 
 def count_degrees(nodes: int, edges: Iterable[tuple[int, int]]) -> list[int]:
     degrees = [0] * nodes
-    for one, other in edges:
-        degrees[one] += 1
-        degrees[other] += 1
+    for source, target in edges:
+        degrees[source] += 1
+        degrees[target] += 1
     return degrees
 
 
@@ -164,14 +170,16 @@ def add_graph_routes(api: PageApi) -> None:
 def read_links(
     queries: Queries, known: LinkMap | None, *, attachments: bool = False, unresolved: bool = False
 ) -> tuple[LinkMap, bool]:
-    """All notes and their links, and whether the answer depends only on the index. If it does, `known`, an
-    earlier answer to the same question, is given again as long as the index stays the same. What a limited
-    reader may see can change while it does."""
+    """All notes and their links, and whether that depends only on the index. If it does, `known`, an earlier
+    result with the same arguments, is returned as long as the index stays the same. For a reader with a
+    scope it does not: what they may see can change while the index stays the same."""
     index = queries.index()
     shown, exists = queries.visibility()
     status = index.status()
     now = (status.generation, status.complete)
     if known is not None and shown is None and now == (known.generation, known.complete):
         return known, True
-    made = read_link_map(index, visible=shown, exists=exists, attachments=attachments, unresolved=unresolved)
-    return made, shown is None
+    link_map = read_link_map(
+        index, visible=shown, exists=exists, attachments=attachments, unresolved=unresolved
+    )
+    return link_map, shown is None

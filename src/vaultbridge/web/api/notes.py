@@ -1,7 +1,7 @@
-"""The Vault view's notes: a file with all that its view shows, its links, and the changes a person makes.
+"""The Vault view's notes: a file with all that its view shows, its links, and the changes by a person.
 
-Changes go through the engine as those of assistants do: journaled, with the hash that the person saw, and
-undoable. The journal names `page` as their author.
+Changes go through the engine like those of assistants: journaled, undoable, and with the hash that the person
+saw. The journal names `page` as their author.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 ACTOR: Final = "page"
 
 SHOWN_BYTES: Final = 4 * 2**20
-"""The largest file whose text is shown: a browser lays out more than that only with patience."""
+"""The largest file whose text is shown: a browser takes long to lay out more."""
 
 BACKLINK_NOTES: Final = 200
-"""How many notes that link to a note are listed with the lines: each is read for them."""
+"""How many notes that link to a note are listed with the linking lines: each is read to find them."""
 
 LINES_PER_NOTE: Final = 5
 """How many linking lines of one note are listed."""
 
 MEASURED: Final = 200
-"""How many pictures of a note are measured, so that the page leaves room for them before they come."""
+"""How many pictures of a note are measured, so that the page leaves room for them before they are loaded."""
 
 LINE_CHARS: Final = 300
 """How much of a linking line is shown."""
@@ -55,7 +55,7 @@ LINE_CHARS: Final = 300
 TEXT_KINDS: Final = ("note", "canvas", "base")
 
 
-class Save(Struct, frozen=True, forbid_unknown_fields=True):
+class SaveRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """`expected` is the hash of the text that the person began with."""
 
     path: str
@@ -63,12 +63,12 @@ class Save(Struct, frozen=True, forbid_unknown_fields=True):
     expected: str
 
 
-class NewNote(Struct, frozen=True, forbid_unknown_fields=True):
+class CreateRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     text: str = ""
 
 
-class MoveFile(Struct, frozen=True, forbid_unknown_fields=True):
+class MoveRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """`to` is a new path, or a folder that ends with `/`."""
 
     path: str
@@ -76,12 +76,12 @@ class MoveFile(Struct, frozen=True, forbid_unknown_fields=True):
     expected: str = ""
 
 
-class DeleteFile(Struct, frozen=True, forbid_unknown_fields=True):
+class DeleteRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     expected: str = ""
 
 
-class TickTask(Struct, frozen=True, forbid_unknown_fields=True):
+class TickRequest(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     line: int
     expected: str
@@ -96,7 +96,7 @@ def add_note_routes(api: PageApi, media: MediaLinks) -> None:
             return media.make(call.grant, call.vault, path)
 
         def work(engine: Engine) -> dict[str, Any]:
-            # A page that looks whether its note has changed should cost no parsing.
+            # A page that only checks whether its note has changed must not cost any parsing.
             if known and content_hash(engine.read_bytes(engine.find(path))) == known:
                 return {"unchanged": True}
             shown = show_file(engine, path, subpath, link_media)
@@ -173,7 +173,7 @@ def _show_text(engine: Engine, view: FileView, kind: str, subpath: str, link_med
     types = engine.settings.property_types
     first_line = 1
     if subpath:
-        text, first_line = _cut(view, subpath)
+        text, first_line = _read_subpath(view, subpath)
         text = replace_surrogates(text)
     return {
         "path": replace_surrogates(view.path),
@@ -187,7 +187,11 @@ def _show_text(engine: Engine, view: FileView, kind: str, subpath: str, link_med
         "breaks": not engine.settings.strict_line_breaks,
         "readOnly": _why_read_only(engine, view),
         "properties": [
-            {"name": replace_surrogates(name), "type": property_type(name, types), "value": _plain(value)}
+            {
+                "name": replace_surrogates(name),
+                "type": property_type(name, types),
+                "value": _render_value(value),
+            }
             for name, value in (properties.values if properties is not None else {}).items()
         ],
         "aliases": [replace_surrogates(alias) for alias in note.aliases],
@@ -208,16 +212,16 @@ def _line_at(text: str, offset: int) -> int:
     return head.count("\n") + head.count("\r") - head.count("\r\n") + 1
 
 
-def _cut(view: FileView, subpath: str) -> tuple[str, int]:
+def _read_subpath(view: FileView, subpath: str) -> tuple[str, int]:
     """The section or block that a link's subpath names, and its first line. Raises EditRefused."""
     from vaultbridge.markdown.sections import find_block, find_section
 
-    wanted = subpath.removeprefix("#")
-    if wanted.startswith("^"):
-        block = find_block(view.note, wanted[1:])
+    name = subpath.removeprefix("#")
+    if name.startswith("^"):
+        block = find_block(view.note, name[1:])
         start, end = block.start, block.end
     else:
-        section = find_section(view.text, view.note, wanted)
+        section = find_section(view.text, view.note, name)
         start, end = section.start, section.content_end
     return view.text[start:end], _line_at(view.text, start)
 
@@ -240,23 +244,23 @@ def _why_denied(engine: Engine, path: VaultPath) -> str:
     return ""
 
 
-def _plain(value: Any) -> Any:
+def _render_value(value: Any) -> Any:
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, dict):
-        return {replace_surrogates(str(key)): _plain(item) for key, item in value.items()}
+        return {replace_surrogates(str(key)): _render_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_render_value(item) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     return str(value)
 
 
 def resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) -> dict[str, Any]:
-    """Where each link leads, by its target as written. A browser has neither the rules nor the names of all
+    """Where each link leads, by its target as written. A browser knows neither the rules nor the names of all
     files."""
     table = engine.queries.visible_table()
-    found: dict[str, Any] = {}
+    resolutions: dict[str, Any] = {}
     pictures = 0
     for target in dict.fromkeys(link.target for link in note.links):
         resolved = resolve_target(target, path, table, link_media)
@@ -265,19 +269,19 @@ def resolve_links(engine: Engine, path: VaultPath, note: Note, link_media: Any) 
             size = measure_picture(engine.read_start(VaultPath(resolved["path"]), START_BYTES))
             if size is not None:
                 resolved["width"], resolved["height"] = size
-        found[replace_surrogates(target)] = resolved
-    return found
+        resolutions[replace_surrogates(target)] = resolved
+    return resolutions
 
 
 def resolve_target(target: str, source: str, table: FileTable, link_media: Any) -> dict[str, Any]:
-    """The path that a link leads to, null if no visible file has the name, and the address of a file that a
-    browser shows."""
-    found = resolve(target, source, table)
-    if not isinstance(found, Resolved):
+    """The path that a link leads to, null if no visible file has the name, and for a file that a browser can
+    show, its address."""
+    resolved = resolve(target, source, table)
+    if not isinstance(resolved, Resolved):
         return {"path": None, "target": replace_surrogates(target)}
-    answer = {"path": replace_surrogates(found.path)}
-    if media_kind(found.path):
-        answer["media"] = link_media(found.path)
+    answer = {"path": replace_surrogates(resolved.path)}
+    if media_kind(resolved.path):
+        answer["media"] = link_media(resolved.path)
     return answer
 
 
@@ -296,11 +300,11 @@ def _show_links(engine: Engine, path: VaultPath) -> dict[str, Any]:
             sources.setdefault(link.source, {}).setdefault(link.line, link.raw)
     outgoing: dict[str, int] = {}
     unresolved: dict[str, int] = {}
-    for leading in engine.queries.outgoing(path):
-        if leading.resolved is None:
-            unresolved.setdefault(leading.target, leading.line)
-        elif leading.resolved != path:
-            outgoing.setdefault(leading.resolved, leading.line)
+    for out in engine.queries.outgoing(path):
+        if out.resolved is None:
+            unresolved.setdefault(out.target, out.line)
+        elif out.resolved != path:
+            outgoing.setdefault(out.resolved, out.line)
     return {
         "backlinks": [
             {"path": replace_surrogates(source), "lines": _read_lines(engine, source, lines)}
@@ -338,23 +342,23 @@ def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> li
 async def save(call: PageCall) -> Any:
     from vaultbridge.engine.operations import Write
 
-    asked = await call.body(Save)
-    if not asked.expected:
+    body = await call.body(SaveRequest)
+    if not body.expected:
         raise InvalidArgument("expected is missing.", argument="expected", hint="The hash that /note gave.")
 
     def work(engine: Engine) -> dict[str, Any]:
-        path = engine.find(asked.path)
+        path = engine.find(body.path)
         if not path.lower().endswith(TEXT_SUFFIXES):
             raise InvalidArgument(
                 f"{path} is not edited here.", argument="path", hint="Notes, canvases and bases are."
             )
         view = engine.view(path)
-        if view.hash != asked.expected:
-            raise StaleWrite(path, expected=asked.expected, current=view.hash)
-        text = restore_line_ends(asked.text, view.text)
-        wanted = Write(note=path, content=text, expected=asked.expected)
-        outcome = engine.apply([wanted], label="edit", actor=ACTOR)
-        return _render_outcome(outcome, path, asked.expected)
+        if view.hash != body.expected:
+            raise StaleWrite(path, expected=body.expected, current=view.hash)
+        text = restore_line_ends(body.text, view.text)
+        operation = Write(note=path, content=text, expected=body.expected)
+        outcome = engine.apply([operation], label="edit", actor=ACTOR)
+        return _render_outcome(outcome, path, body.expected)
 
     return await call.change_vault(work)
 
@@ -362,12 +366,12 @@ async def save(call: PageCall) -> Any:
 async def create(call: PageCall) -> Any:
     from vaultbridge.engine.operations import Create
 
-    asked = await call.body(NewNote)
+    body = await call.body(CreateRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
-        outcome = engine.apply([Create(note=asked.path, content=asked.text)], actor=ACTOR)
-        (made,) = (file for file in outcome.files if file.change == "created")
-        return _render_outcome(outcome, made.path, "")
+        outcome = engine.apply([Create(note=body.path, content=body.text)], actor=ACTOR)
+        (created,) = (file for file in outcome.files if file.change == "created")
+        return _render_outcome(outcome, created.path, "")
 
     return await call.change_vault(work)
 
@@ -381,7 +385,7 @@ def find_today(engine: Engine) -> dict[str, Any] | None:
     try:
         note = find_periodic_note(engine, "daily")
     except VaultbridgeError:
-        # A format in the settings that gives no name of a file.
+        # The format in the settings does not make a file name.
         return None
     if not engine.scope.visible(note.path):
         return None
@@ -389,7 +393,7 @@ def find_today(engine: Engine) -> dict[str, Any] | None:
 
 
 async def begin_today(call: PageCall) -> Any:
-    """Create the daily note of today from its template, as the app does; one that is there stays."""
+    """Create the daily note of today from its template, as the app does; an existing one stays as it is."""
     from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
 
     def work(engine: Engine) -> dict[str, Any]:
@@ -404,35 +408,35 @@ async def begin_today(call: PageCall) -> Any:
 
 
 async def tick(call: PageCall) -> Any:
-    """Tick a task, or take the tick back. Only on the text that the person saw: lines move."""
+    """Tick a task, or untick it. Only in the text that the person saw, because lines move."""
     from vaultbridge.engine.operations import SetTask
 
-    asked = await call.body(TickTask)
+    body = await call.body(TickRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
-        path = engine.find(asked.path)
-        wanted = SetTask(note=path, line=asked.line, status=asked.status, expected=asked.expected)
-        return _render_outcome(engine.apply([wanted], actor=ACTOR), path, asked.expected)
+        path = engine.find(body.path)
+        operation = SetTask(note=path, line=body.line, status=body.status, expected=body.expected)
+        return _render_outcome(engine.apply([operation], actor=ACTOR), path, body.expected)
 
     return await call.change_vault(work)
 
 
 async def move(call: PageCall) -> Any:
-    """Rename a file or move it elsewhere; the links to it follow."""
+    """Rename a file or move it to another folder, and update the links to it."""
     from vaultbridge.engine.operations import Move
 
-    asked = await call.body(MoveFile)
-    to = asked.to.strip()
+    body = await call.body(MoveRequest)
+    to = body.to.strip()
     if not to:
         raise InvalidArgument("to is empty.", argument="to", hint="Give a new name or path.")
 
     def work(engine: Engine) -> dict[str, Any]:
-        path = engine.find(asked.path)
-        outcome = engine.apply([Move(note=path, to=to, expected=asked.expected)], actor=ACTOR)
+        path = engine.find(body.path)
+        outcome = engine.apply([Move(note=path, to=to, expected=body.expected)], actor=ACTOR)
         moved = next((file for file in outcome.files if file.change == "moved"), None)
         now = path if moved is None else moved.path
         links = sum(file.change == "changed" for file in outcome.files)
-        return {**_render_outcome(outcome, now, asked.expected), "was": path, "links": links}
+        return {**_render_outcome(outcome, now, body.expected), "was": path, "links": links}
 
     return await call.change_vault(work)
 
@@ -442,11 +446,11 @@ async def delete(call: PageCall) -> Any:
     from vaultbridge.engine.operations import Delete
     from vaultbridge.tools.base.answer import describe_trash
 
-    asked = await call.body(DeleteFile)
+    body = await call.body(DeleteRequest)
 
     def work(engine: Engine) -> dict[str, Any]:
-        path = engine.find(asked.path)
-        outcome = engine.apply([Delete(note=path, expected=asked.expected)], actor=ACTOR)
+        path = engine.find(body.path)
+        outcome = engine.apply([Delete(note=path, expected=body.expected)], actor=ACTOR)
         went = describe_trash(engine, outcome).get("went_to", "")
         return {**_render_outcome(outcome, path, ""), "wentTo": went}
 
@@ -454,7 +458,7 @@ async def delete(call: PageCall) -> Any:
 
 
 def _render_outcome(outcome: Outcome, path: str, before: str) -> dict[str, Any]:
-    """`hash` is that of the text as written; unchanged when nothing was to be written."""
+    """`hash` is that of the written text; `before` if nothing had to be written."""
     own = next((file for file in outcome.files if file.path == path), None)
     return {
         "path": replace_surrogates(path),

@@ -1,4 +1,4 @@
-"""What every route of the page's API shares: who may call it, how it reads a request, how it answers.
+"""What all routes of the page's API share: who may call them, how they read a request, how they answer.
 
     api = PageApi(app, guard=guard, authorize=access.authorize_page)
     api.get("/graph", show_graph)                       # /page/api/graph
@@ -9,9 +9,9 @@
 
 A handler gets a `PageCall` and returns a value that becomes JSON, or a complete response. It raises the
 errors of `errors.py`; here they become a status and an object `error`. A token is always required, even from
-this machine: what an assistant may do without one must not include resuming itself.
+this machine: an assistant that uses MCP without one must not be able to resume itself.
 
-`grant.engines` are limited to what the caller's token shows, so a handler that asks only these cannot reveal
+`grant.engines` are limited to what the caller's token shows, so a handler that uses only these cannot reveal
 more. `owner=True` on a route admits only the bridge's own token.
 """
 
@@ -58,7 +58,7 @@ BODY_SECONDS: Final = 30.0
 """How long a body may take to arrive: enough for the largest one over a slow line."""
 
 NUMBER_DIGITS: Final = 15
-"""The longest number in a query that is parsed: a double represents no more exactly."""
+"""The most digits of a number in a query: a double represents that many exactly."""
 
 log = logging.getLogger("vaultbridge.page")
 
@@ -67,7 +67,8 @@ T = TypeVar("T")
 
 class PageGrant(msgspec.Struct, frozen=True):
     """What a caller may use. `principal` identifies the token; `owner` means that it is the bridge's own.
-    `review` says which of the caller's changes wait for a person; the owner is that person."""
+    `review` says which of the caller's changes wait for a person; it is None for the owner, who is that
+    person."""
 
     server: McpServer
     engines: Mapping[str, Engine]
@@ -114,36 +115,36 @@ class PageCall:
         return self.request.match_info[name]
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 2**53) -> int:
-        given = self.text(name)
-        if not given:
+        text = self.text(name)
+        if not text:
             return default
-        fits = given.isascii() and given.isdigit() and len(given) <= NUMBER_DIGITS
-        if not fits or not least <= int(given) <= most:
+        is_number = text.isascii() and text.isdigit() and len(text) <= NUMBER_DIGITS
+        if not is_number or not least <= int(text) <= most:
             raise InvalidArgument(
-                f"{name} is {given[:40]!r}.",
+                f"{name} is {text[:40]!r}.",
                 argument=name,
                 hint=f"It is a whole number from {least} to {most}.",
             )
-        return int(given)
+        return int(text)
 
     def time(self, name: str) -> float | None:
         """Seconds since the epoch; None if it is not given."""
-        given = self.text(name)
-        if not given:
+        text = self.text(name)
+        if not text:
             return None
         try:
-            seconds = float(given)
+            seconds = float(text)
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < 1e12:
-            raise InvalidArgument(f"{name} is {given[:40]!r}.", argument=name, hint="Seconds since 1970.")
+            raise InvalidArgument(f"{name} is {text[:40]!r}.", argument=name, hint="Seconds since 1970.")
         return seconds
 
     def flag(self, name: str) -> bool:
-        given = self.text(name)
-        if given not in ("", "0", "1", "false", "true"):
-            raise InvalidArgument(f"{name} is {given[:40]!r}.", argument=name, hint="It is 1 or 0.")
-        return given in ("1", "true")
+        text = self.text(name)
+        if text not in ("", "0", "1", "false", "true"):
+            raise InvalidArgument(f"{name} is {text[:40]!r}.", argument=name, hint="It is 1 or 0.")
+        return text in ("1", "true")
 
     async def body(self, kind: type[T]) -> T:
         """The body as a Struct, which should forbid unknown fields: a mistyped member must not be
@@ -177,16 +178,19 @@ class PageCall:
         return await asyncio.to_thread(lambda: work(self.grant.engines[name]))
 
     async def change_vault(self, work: Callable[[Engine], T]) -> T:
-        """As `on_vault`, for work that changes something. Assistants have tokens too, so for a token its
-        changes wait as they would through a tool. Raises ApiFailure then."""
+        """Like `on_vault`, for work that changes something. Assistants have tokens too, so changes made with
+        a token wait for a person as they would through a tool; then this raises ApiFailure."""
         review = self.grant.review
         if review is None:
             return await self.on_vault(work)
 
+        def find_rules(engine: Engine) -> ReviewRules:
+            # The page is answered at once that the change waits.
+            return replace(review(engine), wait_seconds=0.0)
+
         def change(engine: Engine) -> T:
-            # The page learns at once that the change waits.
             caller = UnaskedCaller(longest=0.0)
-            gate = ReviewGate(lambda one: replace(review(one), wait_seconds=0.0), "page", caller, _ignore)
+            gate = ReviewGate(find_rules, "page", caller, _ignore)
             try:
                 return work(engine.gated(gate))
             except ChangePending as pending:
@@ -204,12 +208,12 @@ def _ignore(done: float, total: float | None, message: str) -> None:
     """Nobody follows the progress of a request."""
 
 
-Authorize = Callable[[web.Request], Awaitable[PageGrant]]
+AuthorizePage = Callable[[web.Request], Awaitable[PageGrant]]
 ApiHandler = Callable[[PageCall], Awaitable[Any]]
 
 
 class PageApi:
-    def __init__(self, app: web.Application, *, guard: HostGuard, authorize: Authorize) -> None:
+    def __init__(self, app: web.Application, *, guard: HostGuard, authorize: AuthorizePage) -> None:
         self._app = app
         self._guard = guard
         self._authorize = authorize
@@ -272,7 +276,7 @@ class PageApi:
                     "Only the bridge's own token may do this.",
                     hint="`vaultbridge page VAULT` prints the link that has it.",
                 )
-            # Before an engine is opened: the provider keeps the indexes of what it saw opening.
+            # Before an engine is opened: the provider leads the indexes of the engines that open after it.
             await grant.server.provider()
             answer = await handler(PageCall(request, grant))
             return answer if isinstance(answer, web.StreamResponse) else render_json(answer)
@@ -324,7 +328,7 @@ def _refuse(status: int, code: str, message: str, *, hint: str = "", **more: Any
 
 
 def _refuse_as(refused: web.HTTPException) -> web.Response:
-    """What `authorize` raised."""
+    """The answer for what `authorize` raised."""
     codes = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND"}
     response = _refuse(
         refused.status, codes.get(refused.status, "SERVER_ERROR"), refused.text or refused.reason

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vaultbridge.web.api.assistants import AssistantsView
 
 LIMIT: Final = 500
-"""Messages of one answer."""
+"""The most messages in one answer."""
 
 _SECRETS: Final = re.compile(r"vbt_[\w-]{20,}|(?<=\")[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\")")
 """What looks like a token: ours, and the UUIDs of lock files. A client may send one where it does not
@@ -39,36 +39,41 @@ class TraceRoutes:
         after = call.number("after", 0)
         limit = call.number("limit", 200, least=1, most=LIMIT)
         viewer = await self._assistants.make_viewer(call)
-        everything = self._activity.list_trace()
-        found = [
-            one
-            for one in everything
-            if one.number > after
-            and assistant in ("", one.client.id)
-            and method in ("", one.method, one.tool)
-            and direction in ("", one.direction)
+        messages = self._activity.list_trace()
+        matching = [
+            message
+            for message in messages
+            if message.number > after
+            and assistant in ("", message.client.id)
+            and method in ("", message.method, message.tool)
+            and direction in ("", message.direction)
         ]
         return {
-            # Without a place to continue from, the newest; with one, the next.
-            "messages": [viewer.render_message(one) for one in (found[:limit] if after else found[-limit:])],
-            "last": everything[-1].number if everything else 0,
+            # Without `after` the newest messages, with it the next ones.
+            "messages": [
+                viewer.render_message(message)
+                for message in (matching[:limit] if after else matching[-limit:])
+            ],
+            "last": messages[-1].number if messages else 0,
             "json": self._activity.json_wanted > 0,
         }
 
     async def show_message(self, call: PageCall) -> dict[str, Any]:
-        given = call.part("number")
-        number = int(given) if given.isascii() and given.isdigit() and len(given) < 16 else -1
-        message = next((one for one in self._activity.list_trace() if one.number == number), None)
+        text = call.part("number")
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
+        message = next(
+            (candidate for candidate in self._activity.list_trace() if candidate.number == number), None
+        )
         if message is None:
             raise ApiFailure(
-                404, "NOT_FOUND", f"Message {given[:20]} is not remembered.", hint="Only the last ones are."
+                404, "NOT_FOUND", f"Message {text[:20]} is not remembered.", hint="Only the last ones are."
             )
-        text = message.json
-        why = "" if text is not None else "Nobody was watching with JSON when this message passed."
+        json = message.json
+        why = "" if json is not None else "Nobody was watching with JSON when this message passed."
         return {
             "n": number,
-            "json": None if text is None else _SECRETS.sub("…", text[:JSON_KEPT_CHARS]),
-            "cut": text is not None and len(text) > JSON_KEPT_CHARS,
+            "json": None if json is None else _SECRETS.sub("…", json[:JSON_KEPT_CHARS]),
+            "cut": json is not None and len(json) > JSON_KEPT_CHARS,
             "why": why,
         }
 
@@ -76,14 +81,14 @@ class TraceRoutes:
         activity = self._activity
         activity.count_ended()
         counters = activity.counters or Counters()
-        whole = counters.total
+        total = counters.total
         return {
             "since": activity.since,
-            "calls": whole.calls,
-            "failed": whole.failed,
+            "calls": total.calls,
+            "failed": total.failed,
             "bytesIn": counters.bytes_in,
             "bytesOut": counters.bytes_out,
-            "connected": sum(one.is_connected and one.is_known for one in activity.list_clients()),
+            "connected": sum(client.is_connected and client.is_known for client in activity.list_clients()),
             "buckets": BUCKETS_MS,
             "methods": [row.render() for row in counters.methods],
             "tools": [row.render() for row in counters.tools],

@@ -1,5 +1,5 @@
-"""All routes of the Vault view. Here are its lists (the file tree, the home of the vault, search) and the
-link that opens the page; `notes` and `drawings` have the rest.
+"""All routes of the Vault view. This module has its lists (the file tree, the home of the vault, search) and
+the link that opens the page; `notes` and `drawings` have the rest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RECENT: Final = 40
 """The most files that are listed as changed last: a person looks no further."""
 
 BOOKMARKS: Final = 100
-"""How many of the app's bookmarks are looked at: nobody finds anything in a longer list."""
+"""How many of the app's bookmarks are listed: nobody finds anything in a longer list."""
 
 QUERY_CHARS: Final = 1000
 """The longest query: far more than anybody types."""
@@ -55,7 +55,7 @@ LISTS_KEPT: Final = 3
 """How many lists of a vault are kept for pages that have them: several tabs ask at different moments."""
 
 FILES_CHANGED: Final = 1000
-"""The most changed files that are listed one by one; beyond that the whole list is quicker to read."""
+"""The most changed files that are listed one by one; with more, the whole list is sent instead."""
 
 SEARCHES: Final = ("ranked", "exact")
 
@@ -89,25 +89,25 @@ class FileLists:
         self._kept: WeakKeyDictionary[Engine, dict[str, FileTimes]] = WeakKeyDictionary()
 
     async def show(self, call: PageCall) -> web.StreamResponse:
-        given = {tag.value for tag in call.request.if_none_match or ()}
+        tags = {tag.value for tag in call.request.if_none_match or ()}
         delta = call.flag("delta")
 
         def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
             status = engine.queries.fresh_status()
             read_only = engine.scope.read_only
-            what = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}-{read_only}"
-            # Hashed: a vault's name may have blanks and letters that no ETag may have.
-            tag = hashlib.blake2b(what.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-            if tag in given:
+            version = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}-{read_only}"
+            # Hashed, because a vault's name may contain spaces and letters that an ETag may not.
+            tag = hashlib.blake2b(version.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+            if tag in tags:
                 return tag, None
             kept = self._kept.get(engine, {})
-            before = next((kept[one] for one in given if one in kept), None)
+            before = next((kept[known] for known in tags if known in kept), None)
             files = [(file.path, file.modified_ns // 1_000_000_000) for file in engine.queries.files()]
             # A new object: another request may be reading the old one.
             self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
             changes = find_changes(before, files) if delta and before is not None else None
-            about = {"complete": status.complete, "readOnly": read_only}
-            return tag, {**about, **(changes or render_files(files))}
+            state = {"complete": status.complete, "readOnly": read_only}
+            return tag, {**state, **(changes or render_files(files))}
 
         tag, answer = await call.on_vault(work)
         response = web.Response(status=304) if answer is None else render_json(answer)
@@ -132,15 +132,15 @@ def find_changes(before: FileTimes, after: FileTimes) -> dict[str, Any] | None:
     """What makes `before` into `after`: positions to remove from the old list, files to insert at positions
     of the new one, in order, and new times there. None when that is more than FILES_CHANGED."""
     old, new = dict(before), dict(after)
-    removed = [place for place, (path, _) in enumerate(before) if path not in new]
+    removed = [position for position, (path, _) in enumerate(before) if path not in new]
     added = [
-        [place, replace_surrogates(path), modified]
-        for place, (path, modified) in enumerate(after)
+        [position, replace_surrogates(path), modified]
+        for position, (path, modified) in enumerate(after)
         if path not in old
     ]
     touched = [
-        [place, modified]
-        for place, (path, modified) in enumerate(after)
+        [position, modified]
+        for position, (path, modified) in enumerate(after)
         if old.get(path, modified) != modified
     ]
     if len(removed) + len(added) + len(touched) > FILES_CHANGED:
@@ -189,9 +189,9 @@ class Searches:
         self._loading: set[asyncio.Future[None]] = set()
 
     def load(self, call: PageCall) -> None:
-        """Load what a search of this vault needs, once, as soon as it is indexed and beside whatever else the
-        page asks for. A first search takes a tenth of a second of processor time more than the next, and a
-        person who opens the page may type at once."""
+        """Load what a search of this vault needs, once, as soon as it is indexed, while the page does other
+        things. A first search takes a tenth of a second of processor time more than the next, and a person
+        who opens the page may type at once."""
         if call.vault not in self._loaded:
             self._loaded.add(call.vault)
             loading = asyncio.ensure_future(self._load(call))
@@ -199,7 +199,7 @@ class Searches:
             loading.add_done_callback(self._loading.discard)
 
     async def _load(self, call: PageCall) -> None:
-        # Whatever is wrong with the vault, the page's own requests say it.
+        # If anything is wrong with the vault, the page's own requests report it.
         with suppress(VaultbridgeError):
             async with self._turns:
                 if await call.on_vault(_warm):
@@ -217,7 +217,7 @@ class Searches:
         limit = call.number("limit", 30, least=1, most=HITS)
         offset = call.number("offset", 0)
         if not query.strip():
-            # The page asks so before anybody types.
+            # The page sends an empty query before anybody types.
             self.load(call)
             return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
         async with self._turns:
@@ -283,7 +283,8 @@ def _render_lines(matches: Iterable[HitMatch]) -> list[dict[str, Any]]:
 
 
 def _split(match: HitMatch) -> list[tuple[str, bool]]:
-    """The line in pieces, each with whether it was found: offsets would differ between here and a browser."""
+    """The line in parts, each with whether it matches. Offsets would not do: a browser counts them
+    differently."""
     text = replace_surrogates(match.text)
     parts: list[tuple[str, bool]] = []
     at = 0

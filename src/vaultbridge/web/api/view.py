@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
 
 PATHS_LISTED: Final = 20
-"""Paths of one entry; the others are counted."""
+"""The most paths in one entry; the others are only counted."""
 
 
 class TokenFacts(Struct, frozen=True):
-    """What a principal says: the token's id and name, and the vaults it is for (empty: all)."""
+    """A principal's token: its id and name, and the vaults it is for (empty: all)."""
 
     id: str
     name: str
@@ -49,32 +49,32 @@ class Viewer(Struct, frozen=True):
         return self.owner or client.principal == self.principal
 
     def render_client(self, client: ClientCopy) -> dict[str, Any]:
-        of = client.of
-        token = self.tokens.get(of.principal)
+        seen = client.seen
+        token = self.tokens.get(seen.principal)
         return {
-            "id": of.id,
-            "name": self.name(of),
-            "client": of.name,
-            "version": of.version,
-            "kind": of.kind,
-            "via": VIA[of.kind],
-            "vaults": self._list_vaults(of, token),
+            "id": seen.id,
+            "name": self.name(seen),
+            "client": seen.name,
+            "version": seen.version,
+            "kind": seen.kind,
+            "via": VIA[seen.kind],
+            "vaults": self._list_vaults(seen, token),
             "token": None if token is None else {"id": token.id, "name": token.name},
-            "process": _render_process(of),
-            "address": of.address,
-            "userAgent": of.user_agent,
+            "process": _render_process(seen),
+            "address": seen.address,
+            "userAgent": seen.user_agent,
             "connected": client.connected,
-            "since": of.since,
-            "last": of.last,
-            "ended": of.ended,
+            "since": seen.since,
+            "last": seen.last,
+            "ended": seen.ended,
             "paused": client.paused,
-            "calls": of.calls,
-            "failed": of.failed,
-            "reads": sum(self.visible(*place) for place in client.read_paths),
-            "changes": of.change_count,
+            "calls": seen.calls,
+            "failed": seen.failed,
+            "reads": sum(self.visible(*file) for file in client.read_paths),
+            "changes": seen.change_count,
             "proposals": client.proposal_count,
             "running": list(client.running),
-            "did": describe_client(of, client.read_paths, client.changes, client.proposals, self.visible),
+            "did": describe_client(seen, client.read_paths, client.changes, client.proposals, self.visible),
         }
 
     def name(self, client: SeenClient) -> str:
@@ -88,14 +88,15 @@ class Viewer(Struct, frozen=True):
         return [name for name in names if token is None or not token.vaults or name in token.vaults]
 
     def render_call(self, record: CallRecord) -> dict[str, Any] | None:
-        """None when the reader may not know of it. Changes have no number here: the journal knows more."""
+        """None if the reader may not know of the call. A change has no number here: `Timeline` renders
+        changes from the journal."""
         if not self.sees(record.client):
             return None
-        places = list_places(record)
-        seen = [(folder, path) for folder, path in places if self.visible(folder, path)]
-        if places and not seen:
+        touched_files = list_touched_files(record)
+        visible_files = [(folder, path) for folder, path in touched_files if self.visible(folder, path)]
+        if touched_files and not visible_files:
             return None
-        folder = seen[0][0] if seen else ""
+        folder = visible_files[0][0] if visible_files else ""
         touched = record.touched
         is_event = record.method.startswith(EVENT)
         return {
@@ -105,8 +106,9 @@ class Viewer(Struct, frozen=True):
             "kind": classify(record),
             "tool": "" if is_event else record.tool or record.method,
             "vault": self.vaults[folder][0] if folder else "",
-            "paths": [path for _, path in seen[:PATHS_LISTED]],
-            "more": max(0, len(seen) - PATHS_LISTED) + (touched.more_reads if touched and seen else 0),
+            "paths": [path for _, path in visible_files[:PATHS_LISTED]],
+            "more": max(0, len(visible_files) - PATHS_LISTED)
+            + (touched.more_reads if touched and visible_files else 0),
             "words": describe_call(record, self.visible),
             "ok": not record.error,
             "error": record.error,
@@ -137,31 +139,31 @@ class Viewer(Struct, frozen=True):
 class ClientCopy(Struct, frozen=True):
     """A client as it was at one moment: it may change while a thread renders it."""
 
-    of: SeenClient
+    seen: SeenClient
     connected: bool
     paused: bool
     read_paths: tuple[tuple[str, str], ...]
     running: tuple[str, ...]
     changes: tuple[tuple[str, int, tuple[ChangedPath, ...]], ...]
     proposals: tuple[tuple[str, str, str], ...]
-    """Those of calls that still wait for a person too."""
+    """Including those of calls that still wait for a person."""
     proposal_count: int
 
 
 def copy_client(client: SeenClient) -> ClientCopy:
-    """Call it in the event loop."""
+    """Copy a client. Call this in the event loop."""
     waiting = [
         proposal
-        for one in client.running.values()
-        if one.touched is not None
-        for proposal in tuple(one.touched.proposals)
+        for call in client.running.values()
+        if call.touched is not None
+        for proposal in tuple(call.touched.proposals)
     ]
     return ClientCopy(
         copy(client),
         client.is_connected,
         client.is_paused,
         tuple(client.read_paths),
-        (*(one.tool or one.method for one in client.running.values()), *client.running_elsewhere),
+        (*(call.tool or call.method for call in client.running.values()), *client.running_elsewhere),
         tuple(client.changes),
         (*client.proposals, *waiting),
         client.proposal_count + len(waiting),
@@ -169,10 +171,12 @@ def copy_client(client: SeenClient) -> ClientCopy:
 
 
 def copy_clients(activity: Activity, viewer: Viewer) -> list[ClientCopy]:
-    return [copy_client(one) for one in activity.list_clients() if one.is_known and viewer.sees(one)]
+    return [
+        copy_client(client) for client in activity.list_clients() if client.is_known and viewer.sees(client)
+    ]
 
 
-def list_places(record: CallRecord) -> Sequence[tuple[str, str]]:
+def list_touched_files(record: CallRecord) -> Sequence[tuple[str, str]]:
     """The (folder, path) of everything that a call touched."""
     touched = record.touched
     if touched is None:
@@ -185,7 +189,7 @@ def list_places(record: CallRecord) -> Sequence[tuple[str, str]]:
 
 
 def open_vaults(engines: Mapping[str, Engine]) -> dict[str, tuple[str, Engine]]:
-    """The vaults by folder. Opens those that are not open: call it in a thread."""
+    """The vaults by folder. Opens those that are not open, so call this in a thread."""
     opened: Iterable[tuple[str, Engine]] = ((name, engines[name]) for name in engines)
     return {str(engine.root.folder): (name, engine) for name, engine in opened}
 
