@@ -1,9 +1,9 @@
 """Ends work that nobody waits for any longer.
 
-Whoever runs work for a caller (`protocols.mcp.vault.workers`) runs it in the context of a `Cancellation`, and
-requests it when the caller gives up. The index asks it while SQLite computes and between the steps of a
-query, and the process that matches patterns is killed. Only work that changes nothing may run in such a
-context: a change must not end halfway.
+Whoever runs work for a caller (`protocols.mcp.vault.workers`, `web.api.routes`) runs it in the context of a
+`Cancellation`, and requests it when the caller gives up. The index asks it while SQLite computes and between
+the steps of a query, and the process that matches patterns is killed. Only work that changes nothing may run
+in such a context: a change must not end halfway.
 """
 
 from __future__ import annotations

@@ -59,6 +59,8 @@ class SampleProvider(EmptyProvider):
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.entered = asyncio.Event()
         self.release = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        self.completed = asyncio.Event()
         self._listeners: list[Callable[[ProviderChange], None]] = []
 
     async def list_tools(self) -> Sequence[ToolInfo]:
@@ -75,9 +77,14 @@ class SampleProvider(EmptyProvider):
                 return ToolResult((TextContent(text="look"), ImageContent(data=PIXEL, mime_type="image/png")))
             case "obsidian_crash":
                 raise RuntimeError(SECRET)
-            case "obsidian_stuck":
+            case "obsidian_stuck" | "obsidian_stuck_reading":
                 self.entered.set()
-                await self.release.wait()
+                try:
+                    await self.release.wait()
+                except asyncio.CancelledError:
+                    self.cancelled.set()
+                    raise
+                self.completed.set()
                 return ToolResult((TextContent(text="at last"),))
             case "obsidian_data":
                 return ToolResult((), structured={"n": 1})

@@ -1,4 +1,4 @@
-"""Searches while a person types: those that the page has given up are not run."""
+"""Requests that the page has given up: a search is not begun, reading ends, and a change is completed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from aiohttp import web
 
 from server.conftest import make_environ
 from support.files import write_vault
+from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
 from vaultbridge.engine import Engine
+from vaultbridge.errors import TimedOut
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.web.api.routes import PageCall, PageGrant, render_json
 from vaultbridge.web.api.vault import SEARCHES_AT_ONCE, Searches
@@ -93,4 +95,54 @@ async def test_a_search_that_was_given_up_before_its_turn_is_never_run(tmp_path:
             await until(lambda: vaults.asked == SEARCHES_AT_ONCE + 2)
             assert (await ask("roses"))["total"] == 1
             assert vaults.asked == SEARCHES_AT_ONCE + 3
+        await runner.cleanup()
+
+
+async def test_reading_ends_when_the_browser_leaves_and_a_change_cannot_be_cancelled(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "Garden", {"Plan.md": "water the roses\n"})
+    with open_engine(vault, environ=make_environ(tmp_path)) as engine:
+        grant: Any = PageGrant(
+            server=None,  # type: ignore[arg-type]
+            engines={"Garden": engine},
+            principal="",
+            owner=True,
+        )
+        reading, ended, kept = threading.Event(), threading.Event(), threading.Event()
+
+        def read(engine: Engine) -> None:
+            reading.set()
+            with current_cancellation().calling(ended.set):
+                ended.wait(BOUND)
+            # As the index does between the steps of a query.
+            current_cancellation().check()
+
+        def change(engine: Engine) -> bool:
+            return current_cancellation() is NEVER_CANCELLED
+
+        async def show(request: web.Request) -> web.StreamResponse:
+            try:
+                await PageCall(request, grant).on_vault(read)
+            except TimedOut:
+                kept.set()
+            return web.Response()
+
+        async def save(request: web.Request) -> web.StreamResponse:
+            return render_json(await PageCall(request, grant).change_vault(change))
+
+        app = web.Application()
+        app.router.add_get("/note", show)
+        app.router.add_put("/note", save)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/note"
+        async with aiohttp.ClientSession() as session:
+            left = asyncio.ensure_future(session.get(url))
+            await until(reading.is_set)
+            assert not ended.is_set()
+            left.cancel()
+            await until(kept.is_set)
+            async with session.put(url) as answer:
+                assert await answer.json() is True
         await runner.cleanup()

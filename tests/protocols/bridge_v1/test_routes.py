@@ -23,8 +23,9 @@ from yarl import URL
 from support.bridge import BOUND, SECRET, Bridge, SampleProvider, running, server_of
 from vaultbridge.protocols.bridge_v1.endpoints import BODY_BYTES
 from vaultbridge.protocols.http.guard import HostGuard
+from vaultbridge.protocols.http.request import DISCONNECT_CHECK_SECONDS
 from vaultbridge.protocols.mcp.http.endpoint import Grant
-from vaultbridge.protocols.mcp.values import ToolInfo
+from vaultbridge.protocols.mcp.values import ToolAnnotations, ToolInfo
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
@@ -435,6 +436,34 @@ async def test_a_stuck_tool_blocks_no_other_caller() -> None:
         bridge.provider.release.set()
         async with await stuck as response:
             assert (await response.json())["content"][0]["text"] == "at last"
+
+
+async def test_reading_ends_when_its_caller_leaves_and_a_change_is_completed() -> None:
+    async with running() as bridge:
+        provider = bridge.provider
+        provider.tools.append(
+            ToolInfo(
+                name="obsidian_stuck_reading",
+                description="Reads for a long time",
+                input_schema={"type": "object"},
+                annotations=ToolAnnotations(read_only_hint=True),
+            )
+        )
+        for tool in ("stuck_reading", "stuck"):
+            provider.entered.clear()
+            call = asyncio.ensure_future(
+                bridge.http.post(bridge.at(f"/tools/{tool}/call"), json={"arguments": {}})
+            )
+            await asyncio.wait_for(provider.entered.wait(), BOUND)
+            call.cancel()
+            if tool == "stuck_reading":
+                await asyncio.wait_for(provider.cancelled.wait(), BOUND)
+                provider.cancelled.clear()
+        # Long enough for the server to notice that the caller of the change has left.
+        await asyncio.sleep(3 * DISCONNECT_CHECK_SECONDS)
+        assert not provider.cancelled.is_set()
+        provider.release.set()
+        await asyncio.wait_for(provider.completed.wait(), BOUND)
 
 
 async def test_a_known_etag_is_answered_with_nothing() -> None:

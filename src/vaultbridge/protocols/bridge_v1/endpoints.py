@@ -175,6 +175,12 @@ class BridgeV1:
             self._listed = tools
         return self._listing
 
+    async def only_reads(self, name: str) -> bool:
+        """Whether this tool says that it changes nothing. Raises HttpFailure as `listing` does."""
+        listing = await self.listing()
+        tool = (self._listed or {}).get(listing.names.get(name, ""))
+        return tool is not None and tool.annotations is not None and bool(tool.annotations.read_only_hint)
+
     async def call(self, name: str, body: bytes, client: SeenClient | None = None) -> bytes:
         """The answer's body, for a successful call and a failed tool alike; `client` records it. Raises
         HttpFailure."""

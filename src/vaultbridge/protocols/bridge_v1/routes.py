@@ -10,6 +10,7 @@ answers the requests; this module connects it to HTTP.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -38,6 +39,7 @@ from vaultbridge.protocols.http.request import (
     defer_continue,
     find_address,
     read_body,
+    while_connected,
 )
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
@@ -361,7 +363,14 @@ class BridgeEndpoint:
                 user_agent=request.headers.get("User-Agent", ""),
                 find_address=partial(find_address, request),
             )
-        return _json(await bridge.call(name, await self._body(request), client))
+        body = await self._body(request)
+        if not await bridge.only_reads(name):
+            # A change is completed even if its caller has left.
+            return _json(await bridge.call(name, body, client))
+        task = asyncio.current_task()
+        assert task is not None
+        with while_connected(request, task.cancel):
+            return _json(await bridge.call(name, body, client))
 
     async def _bridge(self, request: web.Request) -> tuple[BridgeV1, str]:
         grant = await self._authorize(request)

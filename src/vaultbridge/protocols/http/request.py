@@ -1,4 +1,5 @@
-"""Reads the body of a request, with limits on its size and its time, and describes the program that sent it.
+"""Reads the body of a request, with limits on its size and its time, notices when its client disconnects, and
+describes the program that sent it.
 
 A compressed body is refused unread: inflating it can cost a thousand times as much as sending it, and no
 client of MCP or Bridge v1 compresses its requests.
@@ -10,12 +11,19 @@ may refuse its request. A bad body is the client's fault and is not logged.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypedDict
 
 from aiohttp import HttpVersion11, web
 
 PLAIN: Final = frozenset({"", "identity"})
 """Content encodings that change nothing (RFC 9110 8.4.1); an empty one appears between two commas."""
+
+
+DISCONNECT_CHECK_SECONDS: Final = 0.5
+"""How often a waiting response checks whether its client is still connected; aiohttp has no event for
+that."""
 
 
 class BodyRefused(Exception):
@@ -71,6 +79,37 @@ def close_if_body_unread(request: web.Request, response: web.StreamResponse) -> 
     send the body, which could not be told from its next request."""
     if "Expect" in request.headers and not request.content.is_eof():
         response.force_close()
+
+
+def has_disconnected(request: web.Request) -> bool:
+    """Whether the client has closed its connection, or its own side of it. The two look the same to a server,
+    so a client that still wants its answer must not do either."""
+    return request.transport is None or request.transport.is_closing()
+
+
+@contextmanager
+def while_connected(request: web.Request, give_up: Callable[[], object]) -> Iterator[None]:
+    """While the block runs, its answer is for the client of `request`: if that disconnects, `give_up` is
+    called, once. Only what changes nothing may be given up."""
+    loop = asyncio.get_running_loop()
+    next_check: asyncio.TimerHandle | None = None
+
+    def check() -> None:
+        if has_disconnected(request):
+            give_up()
+        else:
+            plan_check()
+
+    def plan_check() -> None:
+        nonlocal next_check
+        next_check = loop.call_later(DISCONNECT_CHECK_SECONDS, check)
+
+    plan_check()
+    try:
+        yield
+    finally:
+        if next_check is not None:
+            next_check.cancel()
 
 
 def _list_codings(request: web.Request, header: str) -> list[str]:

@@ -20,12 +20,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
 from msgspec.structs import replace
 
+from vaultbridge.cancellation import make_cancellable
 from vaultbridge.errors import (
     JSON_ERRORS,
     AmbiguousName,
@@ -40,7 +42,14 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.http.guard import HostGuard, requested_host
-from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
+from vaultbridge.protocols.http.request import (
+    BodyRefused,
+    close_if_body_unread,
+    defer_continue,
+    has_disconnected,
+    read_body,
+    while_connected,
+)
 from vaultbridge.review.gate import ReviewGate, UnaskedCaller
 from vaultbridge.review.policy import ChangePending, ReviewRules
 from vaultbridge.web.page import BASE, HEADERS
@@ -170,19 +179,31 @@ class PageCall:
     @property
     def is_abandoned(self) -> bool:
         """Whether the caller has closed the connection, as a browser does with a request that it gives up."""
-        return self.request.transport is None or self.request.transport.is_closing()
+        return has_disconnected(self.request)
 
     async def on_vault(self, work: Callable[[Engine], T]) -> T:
-        """Run `work` with the engine of this call's vault, in a thread: engines block."""
+        """Run `work`, which changes nothing, with the engine of this call's vault, in a thread: engines
+        block. It is cancelled when the caller closes the connection, and raises TimedOut then."""
         name = self.vault
-        return await asyncio.to_thread(lambda: work(self.grant.engines[name]))
+        context = copy_context()
+        cancellation = make_cancellable(context)
+        loop = asyncio.get_running_loop()
+        with while_connected(self.request, cancellation.request):
+            try:
+                return await loop.run_in_executor(None, context.run, lambda: work(self.grant.engines[name]))
+            except asyncio.CancelledError:
+                # The server is ending.
+                cancellation.request()
+                raise
 
     async def change_vault(self, work: Callable[[Engine], T]) -> T:
-        """Like `on_vault`, for work that changes something. Assistants have tokens too, so changes made with
-        a token wait for a person as they would through a tool; then this raises ApiFailure."""
+        """Like `on_vault`, for work that changes something, which is never cancelled. Assistants have tokens
+        too, so changes made with a token wait for a person as they would through a tool; then this raises
+        ApiFailure."""
+        name = self.vault
         review = self.grant.review
         if review is None:
-            return await self.on_vault(work)
+            return await asyncio.to_thread(lambda: work(self.grant.engines[name]))
 
         def find_rules(engine: Engine) -> ReviewRules:
             # The page is answered at once that the change waits.
@@ -201,7 +222,7 @@ class PageCall:
                     hint="It can be decided on the page of the vault's owner.",
                 ) from None
 
-        return await self.on_vault(change)
+        return await asyncio.to_thread(lambda: change(self.grant.engines[name]))
 
 
 def _ignore(done: float, total: float | None, message: str) -> None:

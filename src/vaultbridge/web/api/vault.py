@@ -202,7 +202,8 @@ class Searches:
         # If anything is wrong with the vault, the page's own requests report it.
         with suppress(VaultbridgeError):
             async with self._turns:
-                if await call.on_vault(_warm):
+                # Not `on_vault`: it is of use to the next caller too, so it goes on when this one leaves.
+                if await asyncio.to_thread(lambda: _warm(call.grant.engines[call.vault])):
                     return
         self._loaded.discard(call.vault)
 

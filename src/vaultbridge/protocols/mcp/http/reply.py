@@ -27,7 +27,12 @@ from vaultbridge.jsonrpc.messages import (
     ErrorResponse,
     RequestId,
 )
-from vaultbridge.protocols.http.request import BodyRefused, read_body
+from vaultbridge.protocols.http.request import (
+    DISCONNECT_CHECK_SECONDS,
+    BodyRefused,
+    has_disconnected,
+    read_body,
+)
 from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES
 
@@ -105,10 +110,6 @@ second."""
 
 KEEPALIVE_SECONDS: Final = 15.0
 """Silence after which a comment is sent: below the 30 s after which impatient proxies disconnect."""
-
-DISCONNECT_CHECK_SECONDS: Final = 0.5
-"""How often a waiting response checks whether its client is still connected; aiohttp has no event for
-that."""
 
 RETRY_MS: Final = 500
 """How soon a client whose response was released should return for its answer."""
@@ -216,6 +217,5 @@ class Reply:
         return event(item.data, name="message", id_=id_)
 
     def _check_client(self) -> None:
-        transport = self._request.transport
-        if transport is None or transport.is_closing():
+        if has_disconnected(self._request):
             raise ClientDisconnected
