@@ -14,7 +14,7 @@ const as = (value) => /** @type {any} */ (value);
 
 /** @type {Document} */
 const page = as(new Page());
-const Platform = { isDesktopApp: true, isMobile: false };
+const Platform = { isDesktop: true, isMobile: false };
 
 class Events {
   /** @type {Set<{name: string, act: (...data: any[]) => unknown, from: Events}>} */ #refs = new Set();

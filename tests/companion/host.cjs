@@ -40,7 +40,7 @@ globalThis.WebSocket = class extends Native {
   }
 };
 if (mobile) {
-  Object.assign(api.Platform, { isDesktopApp: false, isMobile: true });
+  Object.assign(api.Platform, { isDesktop: false, isMobile: true });
   api.FileSystemAdapter = class {};
 }
 

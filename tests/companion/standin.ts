@@ -65,4 +65,4 @@ type Nothing<T extends { [N in keyof T]: never }> = T;
 type None<T extends never> = T;
 
 export type Checked = [Nothing<Invented>, Nothing<Misfits>, Nothing<Hidden>, Nothing<Unmade>, Nothing<CmMisfits>, None<Uncompared>,
-  None<Api['Platform'] extends Pick<Real['Platform'], 'isDesktopApp' | 'isMobile'> ? never : 'Platform'>];
+  None<Api['Platform'] extends Pick<Real['Platform'], 'isDesktop' | 'isMobile'> ? never : 'Platform'>];

@@ -14,11 +14,15 @@ def test_the_manifest_is_what_obsidian_requires() -> None:
     manifest = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
     texts = ("id", "name", "version", "minAppVersion", "description", "author")
     assert all(isinstance(manifest[name], str) and manifest[name] for name in texts)
-    assert re.fullmatch(r"[a-z][a-z0-9-]*", manifest["id"]) and "obsidian" not in manifest["id"]
+    assert re.fullmatch(r"[a-z][a-z-]*", manifest["id"]) and not manifest["id"].endswith("plugin")
+    assert re.fullmatch(r"[\w ()+-]+", manifest["name"], re.ASCII)
+    for text in (manifest["id"], manifest["name"].lower()):
+        assert not re.search("obsi|sidian", text) and "plugin" not in text
     assert re.fullmatch(r"\d+\.\d+\.\d+", manifest["minAppVersion"])
     assert manifest["version"] == vaultbridge.__version__
     assert manifest["isDesktopOnly"] is False
     assert manifest["description"].endswith(".") and len(manifest["description"]) <= 250
+    assert manifest["description"].isascii()
 
 
 def test_every_version_is_listed_with_the_app_that_it_needs() -> None:
@@ -41,6 +45,9 @@ def test_modules_of_node_are_asked_for_only_where_the_desktop_needs_them() -> No
     assert at_top == ["obsidian", "@codemirror/view"]
     anywhere = set(re.findall(r"require\('([^']+)'\)", text))
     assert anywhere == {"obsidian", "@codemirror/view", "fs", "os", "path"}
+    # The app's own linter looks for this guard at the beginning of a function that uses them.
+    for function in re.findall(r"^function (?:(?!^}).)*require\((?:(?!^}).)*", text, re.MULTILINE | re.DOTALL):
+        assert re.search(r"\) \{\n  if \(!Platform\.isDesktop\) return \[\];\n", function), function
 
 
 def test_text_never_becomes_markup_or_code_and_nothing_is_stored_in_the_vault() -> None:

@@ -1,8 +1,9 @@
 // Discovery: finding the bridge.
 
 /** The folders where bridges save their endpoints, as vaultbridge itself chooses them; more than one, because a
- * sandboxed app sees other variables. @param {NodeJS.ProcessEnv} env @param {string} platform @param {string} home */
+ * sandboxed app sees other variables. Desktop only. @param {NodeJS.ProcessEnv} env @param {string} platform @param {string} home */
 function bridgeFolders(env, platform, home) {
+  if (!Platform.isDesktop) return [];
   const path = require('path');
   const folders = [env.VAULTBRIDGE_CACHE ?? ''];
   if (platform === 'win32') folders.push(path.join(env.LOCALAPPDATA || path.join(home, 'AppData', 'Local'), 'vaultbridge', 'Cache'));
@@ -18,6 +19,7 @@ function bridgeFolders(env, platform, home) {
  * Code, whose folder is known even when the caches have been moved. Desktop only.
  * @param {string} vaultFolder @returns {Endpoint[]} */
 function bridgesOnThisMachine(vaultFolder) {
+  if (!Platform.isDesktop) return [];
   const [fs, os, path] = [require('fs'), require('os'), require('path')];
   const names = (/** @type {string} */ folder) => {
     try {

@@ -14,6 +14,7 @@
 'use strict';
 
 const obsidian = require('obsidian');
+const { Platform } = obsidian;
 const { EditorView } = require('@codemirror/view');
 
 /**

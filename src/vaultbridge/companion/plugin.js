@@ -39,7 +39,7 @@ class Companion extends obsidian.Plugin {
   }
 
   get automatic() {
-    return obsidian.Platform.isDesktopApp && this.settings.automatic;
+    return Platform.isDesktop && this.settings.automatic;
   }
 
   /** Save settings on this device. @param {Partial<Settings>} change */
@@ -107,7 +107,7 @@ class Companion extends obsidian.Plugin {
 
   #addStatusBar() {
     // The mobile app has no status bar.
-    if (obsidian.Platform.isMobile) return;
+    if (Platform.isMobile) return;
     this.statusBar = this.addStatusBarItem();
     this.statusBar.classList.add('mod-clickable');
     this.statusBar.setAttribute('role', 'button');

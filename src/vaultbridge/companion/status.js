@@ -22,7 +22,7 @@ class StatusModal extends obsidian.Modal {
   }
 
   async onOpen() {
-    this.setTitle('vaultbridge');
+    this.setTitle('Bridge status');
     const { el, button } = maker(this.contentEl.ownerDocument);
     const { companion } = this;
     const rows = el('dl', { class: 'vaultbridge-status' });
@@ -86,7 +86,7 @@ class SettingsTab extends obsidian.PluginSettingTab {
         this.#changed = false;
         connection.connect();
       }));
-    if (obsidian.Platform.isDesktopApp)
+    if (Platform.isDesktop)
       new obsidian.Setting(containerEl)
         .setName('Find the bridge on this computer')
         .setDesc('Reads the address and token from the files of “vaultbridge serve”. Switch this off to type them.')
