@@ -60,7 +60,7 @@ generate: $(READY)  ## every generated file: schemas, the list of tools, referen
 
 screenshots: $(READY)  ## the pictures of the documents, made by the browser tests (needs Chromium)
 	rm -rf build/screenshots
-	VAULTBRIDGE_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -q tests/browser/test_documents.py tests/browser/test_proposals.py
+	VAULTBRIDGE_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -q tests/browser/test_documents.py tests/browser/test_walk.py
 	cp build/screenshots/note.png docs/images/note.png
 	cp build/screenshots/review-1280-light.png docs/images/review.png
 

@@ -18,7 +18,7 @@ const output = resolve(process.argv[2] ?? join(here, '../src/vaultbridge/web/sta
 const chatOutput = resolve(process.argv[3] ?? join(here, '../src/vaultbridge/protocols/mcp/vault/views'));
 
 /** Text files that are served as they are. */
-const COPIED = ['index.html', 'icon.svg'];
+const COPIED = ['icon.svg'];
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
@@ -83,7 +83,23 @@ function page(title, css, js) {
 
 const files = new Map(result.outputFiles.map((file) => [relative(output, file.path), Buffer.from(file.contents)]));
 for (const name of COPIED) files.set(name, readFileSync(join(here, 'src', name)));
+// So that a browser asks for all of them at once, instead of for each when it has read the one that names it.
+const early = neededFirst().map((name) => `<link rel="modulepreload" href="/page/${name}">\n`).join('');
+files.set('index.html', Buffer.from(readFileSync(join(here, 'src/index.html'), 'utf8').replace('</head>', `${early}</head>`)));
 files.set('THIRD_PARTY.txt', Buffer.from(licences(Object.keys({ ...result.metafile.inputs, ...chat.metafile.inputs }))));
+
+/** The parts of the page and of its first view, and what these import. */
+function neededFirst() {
+  const { outputs } = result.metafile;
+  const found = new Set();
+  const add = (path) => {
+    if (found.has(path)) return;
+    found.add(path);
+    for (const one of outputs[path].imports) if (one.kind === 'import-statement') add(one.path);
+  };
+  for (const [path, { entryPoint }] of Object.entries(outputs)) if (['src/main.tsx', 'src/views/vault.tsx'].includes(entryPoint)) add(path);
+  return [...found].map((path) => relative(output, resolve(here, path))).filter((name) => name !== 'app.js').sort();
+}
 
 /** Writes a folder anew, and gives the hash of each file. */
 function write(folder, contents) {

@@ -141,7 +141,8 @@ def test_a_filter_may_be_one_statement_or_a_bare_list() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("a: [1\n", 2, "not valid YAML"),
+        ("a: [1\n", 1, "not valid YAML: expected ',' or ']', but got the end"),
+        ("a: 1\nb: [1, }\n", 2, "not valid YAML"),
         ("just text", 1, "should be a mapping"),
         ("formulas:\n  x: 1 +\n", 2, "1 +: Unexpected the end"),
         ("formulas:\n  x: a.nope()\n", 2, "Unknown function nope()"),
@@ -169,7 +170,7 @@ def test_what_is_wrong_is_reported_with_its_line(text: str, line: int, message: 
 
 def test_lines_count_from_the_first_line_of_the_block() -> None:
     assert parse_base("formulas:\n  x: 1 +\n", first_line=20).problems[0].line == 21
-    assert parse_base("a: [1\n", first_line=20).problems[0].line == 21
+    assert parse_base("a: 1\nb: [1, }\n", first_line=20).problems[0].line == 21
 
 
 def test_one_bad_formula_does_not_hide_the_rest() -> None:

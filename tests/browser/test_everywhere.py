@@ -11,7 +11,6 @@ import pytest
 
 from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
-from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
 from support.ports import held_port
@@ -406,19 +405,14 @@ async def test_every_view_comes_back_by_itself_with_the_server(chromium: Chromiu
                     await tabs[view].until("!document.querySelector('main .failure')")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-async def test_going_to_a_note_has_no_barriers(page: Page, width: int, scheme: str) -> None:
-    await page.size(width, 844)
-    await page.colours(scheme)
+async def test_the_list_of_notes_fits_a_phone(page: Page) -> None:
+    await page.size(390, 844)
     await page.until("document.querySelector('.recent-card')")
     await page.key("k", control=True)
     await page.until("document.querySelector('.switcher')")
     await page.type("a")
     await page.until(f"{OPTIONS}.length > 3")
-    await keep_screenshot(page, f"switcher-{width}-{scheme}")
     assert await find_barriers(page) == []
-    assert await page.run("document.documentElement.scrollWidth <= innerWidth")
     box = "document.querySelector('.switcher').getBoundingClientRect()"
     assert await page.run(f"{box}.right <= innerWidth && {box}.bottom <= innerHeight")
 

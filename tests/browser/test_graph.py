@@ -7,9 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
-from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
 
@@ -138,16 +136,10 @@ async def test_a_note_that_is_not_there_is_said_and_the_way_back_is_shown(page: 
     await page.until(PLACED)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-async def test_the_graph_fits_and_has_no_barriers(page: Page, scheme: str, width: int) -> None:
-    await page.size(width, 844)
-    await page.colours(scheme)
-    await page.reload()
-    await page.until(PLACED)
-    await keep_screenshot(page, f"graph-{width}-{scheme}")
-    assert await page.run("document.documentElement.scrollWidth") <= width
-    assert await find_barriers(page) == []
-    await page.click(".graph-head .segments button:nth-child(2)")
-    await page.until("document.querySelector('.graph-list')")
-    assert await find_barriers(page) == []
+async def test_the_filters_are_beside_the_picture_when_the_window_becomes_wide(page: Page) -> None:
+    shown = "document.getElementById('graph-filter').checkVisibility()"
+    await page.until(shown)
+    await page.size(390, 844)
+    await page.until(f"!{shown}")
+    await page.size(1280, 900)
+    await page.until(shown)

@@ -446,27 +446,21 @@ async def test_on_a_phone_a_notice_leaves_the_buttons_free(page: Page, running: 
     assert text_of(running, "Plan.md") == text
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-async def test_the_review_fits_and_has_no_barriers(
-    page: Page, running: Serving, scheme: str, width: int
+async def test_the_texts_are_beside_each_other_where_there_is_room(
+    page: Page, running: Serving, width: int
 ) -> None:
     async with over_http(running) as client:
         waiting = proposing(client, "Plan.md", "Water the garden", "Water the roses")
         await page.size(width, 844)
-        await page.colours(scheme)
         if width < 760:
             await page.click(".review-list li a")
         await shown(page, "Plan.md")
-        await keep_screenshot(page, f"review-{width}-{scheme}")
-        assert await page.run("document.documentElement.scrollWidth") <= width
-        assert await find_barriers(page) == []
         layout = "document.querySelector('.diff-view').dataset.layout"
         assert await page.run(layout) == ("beside" if width > 900 else "below")
         await page.press("r")
         await waiting
         await page.until("document.querySelector('.empty')")
-        assert await find_barriers(page) == []
 
 
 async def claude_code_writes(page: Page, running: Serving, note: str, text: str) -> None:

@@ -8,9 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from aiohttp import ClientSession
 
-from browser.axe import find_barriers
 from browser.chromium import Chromium, Page
-from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
 
@@ -110,20 +108,23 @@ async def test_colours_can_be_chosen_and_stay(page: Page) -> None:
     assert await page.run(paper) != light
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-async def test_the_settings_fit_and_have_no_barriers(page: Page, scheme: str, width: int) -> None:
-    await page.size(width, 844)
-    await page.colours(scheme)
-    await page.until(READY)
+async def test_every_section_has_an_address_that_shows_it(page: Page) -> None:
+    """Also after a reload, when what is above it comes later, and when it is pressed once more."""
     await page.until("document.querySelector('#settings-assistants .rows')")
-    await keep_screenshot(page, f"settings-{width}-{scheme}")
-    assert await page.run("document.documentElement.scrollWidth") <= width
-    assert await find_barriers(page) == []
-    for name in json.loads(
-        await page.run("JSON.stringify([...document.querySelectorAll('.settings-nav a')].map((a) => a.hash))")
-    ):
+    top = "document.getElementById('settings-tokens').getBoundingClientRect().top"
+    for name in await page.run("[...document.querySelectorAll('.settings-nav a')].map((one) => one.hash)"):
         await page.run(f"location.hash = {json.dumps(name)}")
         await page.until(
             f"document.querySelector('.settings-nav a[aria-current]')?.hash === {json.dumps(name)}"
         )
+    await page.run("location.hash = '#/settings/tokens'")
+    await page.until(f"{top} < 150")
+    async with page.holding("*/page/api/connections*"):
+        await page.reload()
+        await page.until(f"{top} < 150")
+    await page.until("document.querySelector('#settings-assistants .rows')")
+    await page.until(f"{top} > 0 && {top} < 150")
+    await page.run("document.querySelector('main').scrollTo(0, 0)")
+    await page.until(f"{top} > 500")
+    await page.click(".settings-nav a[href='#/settings/tokens']")
+    await page.until(f"{top} < 150")

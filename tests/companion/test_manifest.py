@@ -46,7 +46,9 @@ def test_modules_of_node_are_asked_for_only_where_the_desktop_needs_them() -> No
     anywhere = set(re.findall(r"require\('([^']+)'\)", text))
     assert anywhere == {"obsidian", "@codemirror/view", "fs", "os", "path"}
     # The app's own linter looks for this guard at the beginning of a function that uses them.
-    for function in re.findall(r"^function (?:(?!^}).)*require\((?:(?!^}).)*", text, re.MULTILINE | re.DOTALL):
+    for function in re.findall(
+        r"^function (?:(?!^}).)*require\((?:(?!^}).)*", text, re.MULTILINE | re.DOTALL
+    ):
         assert re.search(r"\) \{\n  if \(!Platform\.isDesktop\) return \[\];\n", function), function
 
 

@@ -34,7 +34,7 @@ def test_a_base_is_a_file_or_a_block(make_vault: MakeVault) -> None:
 
 def test_a_base_that_cannot_be_read_is_not_run(make_vault: MakeVault) -> None:
     text = "views: [\n"
-    with pytest.raises(InvalidArgument, match="cannot be used"):
+    with pytest.raises(InvalidArgument, match=r"cannot be used \(line \d+\): "):
         run_base_query(make_vault({}), parse_base(text), text, None)
 
 

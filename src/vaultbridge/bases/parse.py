@@ -156,8 +156,10 @@ class _Reader:
             return yaml.compose(replace_separating_tabs(text), Loader=yaml.SafeLoader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
-            line = mark.line + 1 if mark else 1
+            # The end of the text is after its last line, where there is nothing to look at.
+            line = min(mark.line + 1, text.rstrip().count("\n") + 1) if mark else 1
             reason = getattr(error, "problem", None) or "it cannot be read"
+            reason = reason.replace("'<stream end>'", "the end")
             self._problem(f"The base is not valid YAML: {reason}.", self._first_line + line - 1)
         except (RecursionError, ValueError):
             self._problem(

@@ -58,8 +58,9 @@ def run_base_query(
     """Run a view. `text` is the base's own text, `this` the file that shows it. Raises InvalidQuery for an
     expression that cannot be used, InvalidArgument for a base or a view that cannot, TimedOut."""
     if not base.readable:
-        why = base.problems[0].message if base.problems else "it cannot be read"
-        raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
+        first = base.problems[0] if base.problems else None
+        why = f" (line {first.line}): {first.message}" if first else "."
+        raise InvalidArgument(f"The base cannot be used{why}", argument="name")
     rows = _rows(engine, progress, with_birth="ctime" in text)
     table = engine.queries.visible_table()
 

@@ -8,6 +8,7 @@ import { live } from '../lib/live';
 import { href, navigate, type Route } from '../lib/router';
 import { complain, dismissAbout, Empty, Failure, Icon, type IconName, Loading, notify, plural, useLoad } from '../lib/ui';
 import { Order, useValue } from '../lib/value';
+import { waiting } from '../review/proposals';
 import { known } from './known';
 import { type ActivityPage, type ChangeDetail, clock, day, type Entry, FILTERS, ms, TIMES } from './model';
 
@@ -146,18 +147,19 @@ function Filters({ wanted, filter }: { wanted: Wanted; filter: (changes: Partial
 function Line({ entry, disabled, undone }: { entry: Entry; disabled: boolean; undone: () => void }): JSX.Element {
   const [open, setOpen] = useState(false);
   const hasChange = entry.change !== null && entry.change > 0;
+  const isWaiting = useValue(waiting).some(({ id }) => id === entry.proposal);
   return (
     <li class="entry" data-kind={entry.kind} data-ok={entry.ok || isRejected(entry)}>
       <time dateTime={new Date(entry.at * 1000).toISOString()}>{clock(entry.at)}</time>
       <Icon name={ICONS[entry.kind] ?? 'activity'} />
       <div class="entry-words">
         <p><strong>{entry.assistant.name}</strong> {worded(entry)}</p>
-        {!entry.ok && !isRejected(entry) && <p class="entry-bad">{entry.error === 'PAUSED' ? 'Refused: you had paused it.' : `Failed: ${entry.error.toLowerCase().replaceAll('_', ' ') || 'an error'}.`}</p>}
+        {!entry.ok && !isRejected(entry) && <p class="entry-bad">{entry.error === 'PAUSED' ? 'You had paused it.' : `${reason(entry.error)}.`}</p>}
         {entry.undoneBy !== null && <p class="quiet">Undone by change {entry.undoneBy}.</p>}
       </div>
       <div class="entry-acts">
         {entry.ms !== null && <span class="quiet entry-ms">{ms(entry.ms)}</span>}
-        {entry.proposal && <a class="button" href={href('review', entry.proposal)}>Review</a>}
+        {entry.proposal && (isWaiting ? <a class="button" href={href('review', entry.proposal)}>Review</a> : <a class="button" href={href('review', '', { show: 'decided' })}>Decided</a>)}
         {hasChange && <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide' : 'Show'} the change</button>}
         {hasChange && entry.canUndo && <Undo vault={entry.vault} change={entry.change ?? 0} disabled={disabled} done={undone} />}
       </div>
@@ -167,6 +169,9 @@ function Line({ entry, disabled, undone }: { entry: Entry; disabled: boolean; un
 }
 
 /** A person has said no: that is no failure, and the words say it. */
+/** An error's code as words: `FILE_NOT_FOUND` is "File not found". */
+const reason = (code: string): string => (code.slice(0, 1) + code.slice(1).toLowerCase().replaceAll('_', ' ')) || 'An error';
+
 const isRejected = ({ kind, error }: Entry): boolean => kind === 'propose' && error === 'PERMISSION_DENIED';
 
 /** The words of an entry, with its first paths as links. */

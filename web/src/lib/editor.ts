@@ -120,7 +120,7 @@ export function mountEditor(place: HTMLElement, options: EditorOptions): EditorV
   const extensions = [
     keymap.of([]), lineNumbers(), history(), drawSelection(), highlightActiveLine(), highlightSelectionMatches(),
     autocompletion({ override: [links(options.paths)], icons: false }), keys, common,
-    EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'true' }),
+    EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'true', tabindex: '0' }),
     EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
   ];
   return new EditorView({ root, parent: root, state: EditorState.create({ doc: options.text, extensions }) });
@@ -129,7 +129,7 @@ export function mountEditor(place: HTMLElement, options: EditorOptions): EditorV
 /** Two texts side by side; the right one can be edited, and differences be taken over from the left. */
 export function mountConflict(place: HTMLElement, theirs: string, mine: string, labels: [string, string], onType: (text: string) => void): MergeView {
   const root = rootOf(place);
-  const side = (label: string, more: Extension) => [lineNumbers(), common, EditorView.contentAttributes.of({ 'aria-label': label }), more];
+  const side = (label: string, more: Extension) => [lineNumbers(), common, EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), more];
   return new MergeView({
     root, parent: root,
     a: { doc: theirs, extensions: side(labels[0], [EditorState.readOnly.of(true)]) },

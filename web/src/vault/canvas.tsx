@@ -26,10 +26,12 @@ function Picture({ canvas }: { canvas: CanvasData }): JSX.Element {
   const pane = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState<Place | null>(null);
   const fingers = useRef(new Map<number, PointerEvent>());
+  const isMoved = useRef(false); // by the person; before that, all of it is shown
 
   const fit = () => {
     const node = pane.current;
     if (!node) return;
+    isMoved.current = false;
     const [left, top] = [Math.min(...canvas.cards.map((card) => card.x)), Math.min(...canvas.cards.map((card) => card.y))];
     const width = Math.max(...canvas.cards.map((card) => card.x + card.width)) - left;
     const height = Math.max(...canvas.cards.map((card) => card.y + card.height)) - top;
@@ -37,8 +39,23 @@ function Picture({ canvas }: { canvas: CanvasData }): JSX.Element {
     setPlace({ zoom, x: (node.clientWidth - width * zoom) / 2 - left * zoom, y: (node.clientHeight - height * zoom) / 2 - top * zoom });
   };
   useLayoutEffect(fit, [canvas]);
+  useEffect(() => {
+    const node = pane.current;
+    if (!node) return undefined;
+    let [width, height] = [node.clientWidth, node.clientHeight];
+    // All of it stays in sight when the window changes, or what is in the middle stays there.
+    const watch = new ResizeObserver(() => {
+      const [wider, higher] = [node.clientWidth - width, node.clientHeight - height];
+      [width, height] = [node.clientWidth, node.clientHeight];
+      if (!isMoved.current) fit();
+      else if (wider || higher) setPlace((now) => now && { ...now, x: now.x + wider / 2, y: now.y + higher / 2 });
+    });
+    watch.observe(node);
+    return () => watch.disconnect();
+  }, [canvas]);
 
-  const zoomBy = (factor: number, x?: number, y?: number) =>
+  const zoomBy = (factor: number, x?: number, y?: number) => {
+    isMoved.current = true;
     setPlace((now) => {
       const node = pane.current;
       if (!now || !node) return now;
@@ -47,7 +64,11 @@ function Picture({ canvas }: { canvas: CanvasData }): JSX.Element {
       const ratio = zoom / now.zoom;
       return { zoom, x: at - (at - now.x) * ratio, y: down - (down - now.y) * ratio };
     });
-  const pan = (x: number, y: number) => setPlace((now) => now && { ...now, x: now.x + x, y: now.y + y });
+  };
+  const pan = (x: number, y: number) => {
+    isMoved.current = true;
+    setPlace((now) => now && { ...now, x: now.x + x, y: now.y + y });
+  };
 
   useEffect(() => {
     const node = pane.current;

@@ -1,16 +1,15 @@
 // The vault's home: where to go on.
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { api } from '../lib/api';
-import { live } from '../lib/live';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { api, vaultName } from '../lib/api';
 import { href, navigate } from '../lib/router';
 import { ago, complain, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
 import { useValue } from '../lib/value';
 import { useKnown } from '../activity/assistants';
 import { known, knownName } from '../activity/known';
 import { waiting } from '../review/proposals';
-import { files, loadFiles } from './files';
+import { type Files, files, loadFiles } from './files';
 import { folderOf, type Home as HomeData, kindOf, type Saved, titleOf } from './types';
 
 const RECENT = 12;
@@ -18,8 +17,10 @@ const RECENT = 12;
 export function Home(): JSX.Element {
   useTitle('');
   const all = useValue(files);
-  const hello = useValue(live.hello);
-  const home = useLoad((signal) => api<HomeData>('home', { query: { limit: RECENT }, signal }), [all, hello?.vault]);
+  // What changes while the first answer is on its way is asked for after it, so that the first is soon there.
+  const asked = useRef<Files | null>(null);
+  const home = useLoad((signal) => ((asked.current = files.get()), api<HomeData>('home', { query: { limit: RECENT }, signal })), [vaultName()]);
+  useEffect(() => void (home.state !== 'loading' && asked.current !== all && home.again()), [all, home.state]);
   const value = home.value;
   const nobodyYet = useKnown().now?.assistants.length === 0;
   if (!value) return home.state === 'failed' ? <Failure error={home.error} retry={home.again} /> : <Loading>Opening the vault…</Loading>;

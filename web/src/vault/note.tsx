@@ -240,7 +240,7 @@ function Content({ note, now, body, load, undo }: Reading): JSX.Element {
     case 'pdf':
       return <div class="attachment pdf"><iframe src={note.media ?? ''} title={titleOf(path)} /><Download note={note} /></div>;
     case 'text':
-      return <><pre class="md-code" tabIndex={0}>{note.text}</pre><Download note={note} /></>;
+      return <div class="attachment"><pre class="md-code" tabIndex={0}>{note.text}</pre><Download note={note} /></div>;
     default:
       return <Empty icon="file" title="This file cannot be shown here"><Download note={note} /></Empty>;
   }

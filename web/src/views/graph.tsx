@@ -43,6 +43,7 @@ export default function Graph({ route }: { route: Route }): JSX.Element {
   if (!answer && loaded.state === 'failed') {
     return (
       <div class="graph-alone">
+        <h1>{around ? `Around ${nameOf(around)}` : 'Graph'}</h1>
         <Failure error={loaded.error} retry={loaded.again} />
         {around && <p><a href={href('graph')}>Show the graph of the whole vault</a></p>}
       </div>
@@ -165,7 +166,15 @@ interface PanelProps extends Shown {
 
 function Panel(props: PanelProps): JSX.Element {
   const { answer, around, depth, by, extras, filter, unlinked, change, legend, hidden, hide, find, setFind, found, next, chosen } = props;
-  const wide = useRef(matchMedia('(min-width: 760px)').matches);
+  const panel = useRef<HTMLDetailsElement>(null);
+  const wide = useMemo(() => matchMedia('(min-width: 760px)'), []);
+  const [startsOpen] = useState(wide.matches);
+  // Beside the picture it cannot be opened or closed: there it is always open.
+  useEffect(() => {
+    const follow = (): void => void (panel.current && (panel.current.open = wide.matches));
+    wide.addEventListener('change', follow);
+    return () => wide.removeEventListener('change', follow);
+  }, []);
   const where = chosen === null ? 0 : found.indexOf(chosen) + 1;
   const toggle = (name: string): void => {
     const names = new Set(hidden);
@@ -173,7 +182,7 @@ function Panel(props: PanelProps): JSX.Element {
     hide(names);
   };
   return (
-    <details class="graph-panel" open={wide.current}>
+    <details class="graph-panel" ref={panel} open={startsOpen}>
       <summary><Icon name="menu" />Find, filter and colours</summary>
       <div class="graph-panel-body">
         {around && (
@@ -197,7 +206,7 @@ function Panel(props: PanelProps): JSX.Element {
         </form>
         <div>
           <label for="graph-filter">Show only</label>
-          <input id="graph-filter" type="search" autocomplete="off" spellcheck={false} value={filter} placeholder="tag:#project path:Work -draft"
+          <input id="graph-filter" type="search" autocomplete="off" spellcheck={false} value={filter} placeholder="tag:#project -draft"
             onInput={(event) => change({ filter: event.currentTarget.value })} />
         </div>
         <fieldset>

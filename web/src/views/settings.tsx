@@ -36,13 +36,13 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
   const all = loaded.value;
   const isThere = all !== undefined;
   useEffect(() => {
-    if (isThere && route.path) document.getElementById(`settings-${route.path}`)?.scrollIntoView({ block: 'start' });
+    return isThere && route.path ? holdInSight(`settings-${route.path}`) : undefined;
   }, [route.path, isThere]);
   if (!all) return loaded.state === 'failed' ? <Failure error={loaded.error} retry={loaded.again} /> : <Loading />;
   return (
     <div class="settings">
       <nav class="settings-nav" aria-label="Sections of the settings">
-        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={route.path === name ? 'true' : undefined}>{title}</a>)}
+        {SECTIONS.map(([name, title]) => <a key={name} href={href('settings', name)} aria-current={route.path === name ? 'true' : undefined} onClick={() => document.getElementById(`settings-${name}`)?.scrollIntoView({ block: 'start' })}>{title}</a>)}
       </nav>
       <div class="settings-body">
         <h1>Settings</h1>
@@ -60,6 +60,18 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
       </div>
     </div>
   );
+}
+
+const ACTS = ['wheel', 'touchmove', 'keydown', 'pointerdown']; // with which a person begins to scroll
+
+/** Shows a section, and keeps it there while what is above it still loads, until the person scrolls. */
+function holdInSight(id: string): () => void {
+  const section = document.getElementById(id);
+  const own = new AbortController();
+  const watch = new ResizeObserver(() => section?.scrollIntoView({ block: 'start' }));
+  if (section?.parentElement) watch.observe(section.parentElement);
+  for (const act of ACTS) addEventListener(act, () => watch.disconnect(), { signal: own.signal, passive: true });
+  return () => (watch.disconnect(), own.abort());
 }
 
 function Section({ name, title, children }: { name: string; title: string; children: ComponentChildren }): JSX.Element {
@@ -203,7 +215,7 @@ function Looks(): JSX.Element {
   );
 }
 
-const STATUS = { good: 'Good', warning: 'Look at this', bad: 'Wrong', unknown: 'Unknown' };
+const STATUS = { good: 'Good', warning: 'Look at this', bad: 'Wrong', unknown: 'Info' };
 
 function Doctor(): JSX.Element {
   const loaded = useLoad((signal) => api<{ checks: Check[]; bad: number; warnings: number }>('doctor', { signal }), []);
@@ -223,7 +235,7 @@ function Doctor(): JSX.Element {
           {shown.map((check, i) => (
             <li key={`${check.area} ${check.name} ${i}`} class="card" data-status={check.status}>
               <div>
-                <h3>{check.area ? `${check.area}: ` : ''}{check.name} <span class="tag" data-status={check.status}>{STATUS[check.status]}</span></h3>
+                <h3>{!check.area ? check.name : check.area.toLowerCase() === check.name ? check.area : `${check.area}: ${check.name}`} <span class="tag" data-status={check.status}>{STATUS[check.status]}</span></h3>
                 <p><Words text={check.found} /></p>
                 {check.advice && <p class="todo"><Words text={check.advice} /></p>}
               </div>

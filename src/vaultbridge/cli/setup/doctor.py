@@ -174,7 +174,8 @@ def _check_tokens(folder: Path) -> Finding:
     if expired:
         advice = "Remove them: vaultbridge token revoke NAME"
         return Finding("System", "tokens", "warning", f"expired: {', '.join(expired)}", advice)
-    return Finding("System", "tokens", "good" if tokens else "unknown", f"{len(tokens)} made")
+    made = f"{len(tokens) or 'none'} made"
+    return Finding("System", "tokens", "good" if tokens else "unknown", made)
 
 
 def _check_privacy(folder: Path, *, fix: bool) -> Iterator[Finding]:
