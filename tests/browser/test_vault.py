@@ -259,6 +259,9 @@ async def test_a_folder_of_thousands_draws_only_the_rows_in_sight(page: Page, se
     await page.until("document.querySelector('.row[aria-selected=true]').dataset.path === 'Many/1000.md'")
     await page.key("Enter")
     await page.until("document.getElementById('note-title')?.textContent === '1000'")
+    # A search ranks at most a thousand of them, and says so.
+    await page.go(f"{serving.url}/#/search?q=many")
+    await page.until("document.body.innerText.includes('1,000+ notes')")
     shutil.rmtree(serving.vault / "Many")
 
 

@@ -94,6 +94,18 @@ def test_plain_words_are_ranked_and_exact_ones_are_not(run: Run, vault: Path) ->
     assert explained.startswith(f"  {hit['score']:.4g} = ") and explained.endswith("; without zebra")
 
 
+def test_more_notes_than_are_ranked_are_counted_with_a_plus(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "V"
+    folder.mkdir()
+    for number in range(1001):
+        (folder / f"{number}.md").write_text("needle")
+    assert run("search", folder, "needle", "--limit", "1").stderr == "1-1 of 1000+ notes\n"
+    page = json.loads(run("search", folder, "needle", "--json").stdout)
+    assert (page["total"], page["more"]) == (1000, True)
+    exact = run("search", folder, "needle", "--limit", "1", "--exact")
+    assert exact.stderr == "1-1 of 1001 notes\n"
+
+
 def test_context_shows_passages_within_the_characters(run: Run, vault: Path) -> None:
     done = run("context", vault, "what", "task", "--max-chars", "300")
     assert done.returncode == 0 and len(done.stdout) <= 301

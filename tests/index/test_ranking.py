@@ -14,7 +14,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.ranking import candidates, forms
 from vaultbridge.index.ranking import rank as rank_module
 from vaultbridge.index.ranking.question import is_plain, read_question
-from vaultbridge.index.ranking.rank import RankedPage, rank
+from vaultbridge.index.ranking.rank import RANKED_NOTES, RankedPage, rank
 from vaultbridge.index.ranking.views import ExtraView
 
 Make = Callable[[dict[str, str | bytes]], Vault]
@@ -147,6 +147,18 @@ def test_one_word_of_another_script_tells_the_language_of_a_question(make_vault:
     vault = make_vault({"A.md": ENGLISH + "A font.", "B.md": ENGLISH, "C.md": ENGLISH + "как 42"})
     assert paths(rank(vault.index, "как выбрать шрифт")) == ["A.md"], "как is how"
     assert paths(rank(vault.index, "war stone")) != [], "war is German for was, but the notes are in English"
+
+
+def test_more_notes_than_are_ranked_are_not_counted_as_if_they_were_all(make_vault: Make) -> None:
+    vault = make_vault({f"{number:04}.md": "needle" for number in range(RANKED_NOTES)})
+    page = rank(vault.index, "needle", limit=1)
+    assert (page.total, page.more) == (RANKED_NOTES, False)
+    vault.write({"Last.md": "needle"})
+    vault.full()
+    for page in (rank(vault.index, "needle", limit=1), rank(vault.index, "needle", limit=1, offset=999)):
+        assert (page.total, page.more, len(page.notes)) == (1000, True, 1)
+    seen = rank(vault.index, "needle", visible=lambda path: path != "0007.md")
+    assert (seen.total, seen.more) == (1000, False), "what is hidden is not counted"
 
 
 def test_a_contracted_verb_is_a_function_word(make_vault: Make) -> None:

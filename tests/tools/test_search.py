@@ -67,6 +67,16 @@ def test_pages(small: Small) -> None:
     ]
 
 
+def test_more_notes_than_are_ranked_are_counted_with_a_plus(small: Small) -> None:
+    harness = small({f"{number:04}.md": "needle\n" for number in range(1001)})
+    assert (
+        harness.rows("search", query="needle", limit=1)[-1] == "(notes 1-1 of 1000+; continue with offset=1)"
+    )
+    assert harness.rows("search", query="needle", limit=1, offset=999)[-1] == "(1000-1000 of 1000+)"
+    assert harness.rows("search", query="needle", offset=1000) == ["(notes: 1000+, none from offset 1000 on)"]
+    assert harness.rows("context", question="needle")[-1] == "(1 of 1000+ notes; search lists the others)"
+
+
 @pytest.mark.parametrize("query", ["/nee.le$/", '"needle five"', "needle -three", "path:A needle OR four"])
 def test_the_whole_query_language_works(small: Small, query: str) -> None:
     assert "needle" in small(FILES).text("search", query=query)

@@ -113,7 +113,7 @@ def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> 
     missing = "" if page.with_all_words else "; no note has all the words"
     if page.left_out:
         missing += f"; {page.left_out} commoner words of the long question were left out"
-    _show_total(len(page.notes), page.total, args.offset, missing)
+    _show_total(len(page.notes), page.total, args.offset, missing, more=page.more)
     _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.searchable)
 
 
@@ -127,6 +127,7 @@ def _describe(page: RankedPage) -> dict[str, Any]:
             for note in page.notes
         ],
         "total": page.total,
+        "more": page.more,
         "with_all_words": page.with_all_words,
         "complete": page.complete,
         "indexed": page.indexed,
@@ -190,9 +191,9 @@ def _show_path(terminal: Terminal, path: str, vault: str) -> str:
     return terminal.link_note(terminal.style(terminal.clean(path), "path"), vault, path)
 
 
-def _show_total(shown: int, total: int, offset: int, more: str = "") -> None:
+def _show_total(shown: int, total: int, offset: int, besides: str = "", *, more: bool = False) -> None:
     of = f"{offset + 1}-{offset + shown} of " if 0 < shown < total else ""
-    sys.stderr.write(f"{of}{total} note{'s' if total != 1 else ''}{more}\n")
+    sys.stderr.write(f"{of}{total}{'+' if more else ''} note{'s' if total != 1 else ''}{besides}\n")
 
 
 def _show_incomplete(*, complete: bool, indexed: int, notes: int) -> None:

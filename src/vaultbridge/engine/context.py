@@ -118,9 +118,9 @@ class Hub(Struct, frozen=True):
 
 class Gathered(Struct, frozen=True):
     """`passages` in reading order: the best note first, each note from top to bottom. `linked` are the notes
-    that they link to most. `notes` have a word of the question, `with_all_words` have them all. During a
-    first build `complete` is False, and `indexed` of `searchable` notes were searched. `left_out` counts the
-    words of a very long question that were not looked up."""
+    that they link to most. `notes` have a word of the question, and `more` is True if even more notes do;
+    `with_all_words` have them all. During a first build `complete` is False, and `indexed` of `searchable`
+    notes were searched. `left_out` counts the words of a very long question that were not looked up."""
 
     passages: tuple[ContextPassage, ...]
     linked: tuple[LinkedNote, ...]
@@ -131,6 +131,7 @@ class Gathered(Struct, frozen=True):
     indexed: int
     searchable: int
     left_out: int = 0
+    more: bool = False
 
 
 class _Candidate(Struct):
@@ -170,6 +171,7 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
             indexed=page.indexed,
             searchable=page.searchable,
             left_out=page.left_out,
+            more=page.more,
         ),
         max_chars,
     )
@@ -409,7 +411,7 @@ def _render_ending(found: Gathered) -> str:
         return "(nothing to quote; search lists what has the words)"
     if shown == found.notes:
         return f"(notes: {shown})"
-    return f"({shown} of {found.notes} notes; search lists the others)"
+    return f"({shown} of {found.notes}{'+' if found.more else ''} notes; search lists the others)"
 
 
 def _fit(found: Gathered, max_chars: int) -> Gathered:

@@ -158,13 +158,22 @@ def _draw_ranked(context: VaultContext, found: RankedPage, arguments: SearchArgu
         }
         for note in found.notes
     ]
-    return draw_results(context, arguments.query, rows, found.total)
+    return draw_results(context, arguments.query, rows, found.total, more=found.more)
 
 
-def draw_results(context: VaultContext, query: str, rows: list[dict[str, Any]], total: int) -> dict[str, Any]:
+def draw_results(
+    context: VaultContext, query: str, rows: list[dict[str, Any]], total: int, *, more: bool = False
+) -> dict[str, Any]:
     """The figure of a list of notes: each with the places in it that matter, and of each place the text in
-    parts, of which every second one matters."""
-    return {"kind": "results", "vault": context.engine.name, "query": query, "total": total, "rows": rows}
+    parts, of which every second one matters. `more` says that there are more notes than `total`."""
+    return {
+        "kind": "results",
+        "vault": context.engine.name,
+        "query": query,
+        "total": total,
+        "more": more,
+        "rows": rows,
+    }
 
 
 def split_marked(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
@@ -223,6 +232,7 @@ def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchAr
         total=found.total,
         offset=arguments.offset,
         what="notes",
+        more=found.more,
         notes=notes,
         row_chars=PAGE_CHARS,
         max_chars=arguments.max_chars,

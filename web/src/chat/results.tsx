@@ -13,6 +13,7 @@ interface Found {
   vault: string;
   query: string;
   total: number;
+  more: boolean; // there are more than total
   rows: { path: string; places: { heading: string; line: number; parts: string[] }[] }[];
 }
 
@@ -22,7 +23,7 @@ function Results({ host, input, result }: ViewProps): JSX.Element {
   if (!found) return <Words text={textOf(result)} />;
   return (
     <main>
-      <h1>{found.total ? plural(found.total, 'note') : 'No note'} for “{found.query}”</h1>
+      <h1>{found.total ? plural(found.total, 'note', 'notes', found.more) : 'No note'} for “{found.query}”</h1>
       <ol class="results">
         {found.rows.slice(0, shown).map(({ path, places }) => (
           <li key={path}>

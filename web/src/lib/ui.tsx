@@ -232,4 +232,5 @@ export function ago(at: number, now = Date.now() / 1000): string {
   return '';
 }
 
-export const plural = (count: number, one: string, many = `${one}s`): string => `${count.toLocaleString()} ${count === 1 ? one : many}`;
+export const plural = (count: number, one: string, many = `${one}s`, isMore = false): string =>
+  `${count.toLocaleString()}${isMore ? '+' : ''} ${count === 1 ? one : many}`;

@@ -117,7 +117,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
   const total = found?.total ?? 0;
   const isAway = error instanceof ApiError && error.status === 0;
   const isNothing = query !== '' && asked === query && found !== null && !total && !named.length;
-  const heard = !query || error ? '' : asked === query && found ? (total ? plural(total, 'note') : 'Nothing found') : 'Searching…';
+  const heard = !query || error ? '' : asked === query && found ? (total ? plural(total, 'note', 'notes', found.more) : 'Nothing found') : 'Searching…';
   return (
     <div class="page search">
       <header class="search-head">

@@ -64,6 +64,7 @@ export interface Hit {
 export interface Found {
   hits: Hit[];
   total: number;
+  more: boolean; // there are more than total
   complete: boolean;
   indexed: number;
   notes: number;

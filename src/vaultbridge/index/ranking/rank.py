@@ -82,9 +82,9 @@ class RankedNote(Struct, frozen=True):
 
 class RankedPage(Struct, frozen=True):
     """One page of notes. `total` counts all pages: the notes with a word of the question, at most
-    RANKED_NOTES. `with_all_words` counts those that have all its words. During a first build `complete` is
-    False, and `indexed` of `searchable` notes were searched. `left_out` counts the words of a very long
-    question that were not looked up."""
+    RANKED_NOTES; `more` is True if there are more than that. `with_all_words` counts those that have all its
+    words. During a first build `complete` is False, and `indexed` of `searchable` notes were searched.
+    `left_out` counts the words of a very long question that were not looked up."""
 
     notes: tuple[RankedNote, ...]
     total: int
@@ -93,6 +93,7 @@ class RankedPage(Struct, frozen=True):
     indexed: int
     searchable: int
     left_out: int = 0
+    more: bool = False
 
 
 def rank(
@@ -134,6 +135,7 @@ def rank(
             status.done,
             status.total,
             ranking.left_out,
+            ranking.more,
         )
 
 
@@ -165,6 +167,7 @@ class _Ranking:
         most = MANY_NOTES if visible is None else -1
         self.candidates = find_candidates(index, db, self.concepts, most=most)
         self.visible = visible
+        self.more = False
         self.exists = exists
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
@@ -183,23 +186,18 @@ class _Ranking:
         scored = self.views.fuse(read, exact, extra)
         scored.sort(key=lambda note: (-note.score, self.paths[note.id]))
         rest = [id_ for id_ in chosen if id_ not in read]
+        self.more = len(scored) + len(rest) > RANKED_NOTES
         return scored, rest[: RANKED_NOTES - len(scored)]
 
     def _choose(self, first: dict[int, float], sure: set[int]) -> list[int]:
-        """Returns the best visible notes by their preliminary score, those that are `sure` first."""
+        """Returns the best visible notes by their preliminary score, those that are `sure` first, and one
+        more than are ranked if there is one."""
         # Sorted by id first, so that notes with the same score always have the same order.
         order = sorted(sorted(first), key=first.__getitem__, reverse=True)
         if sure:
             order = [*(id_ for id_ in order if id_ in sure), *(id_ for id_ in order if id_ not in sure)]
-        if self.visible is None:
-            return order[:RANKED_NOTES]
-        chosen: list[int] = []
-        for id_ in order:
-            if self._shows(id_):
-                chosen.append(id_)
-                if len(chosen) == RANKED_NOTES:
-                    break
-        return chosen
+        seen = order if self.visible is None else filter(self._shows, order)
+        return list(islice(seen, RANKED_NOTES + 1))
 
     def _read_linked(self, read: dict[int, NoteFeatures]) -> None:
         """Count the text around the links of the notes that were read for the notes that they lead to, and

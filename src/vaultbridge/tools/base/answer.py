@@ -165,13 +165,15 @@ def render_page(
     total: int,
     offset: int,
     what: str,
+    more: bool = False,
     head: str = "",
     notes: Sequence[str] = (),
     row_chars: int = ROW_CHARS,
     max_chars: int = PAGE_CHARS,
 ) -> str:
     """Render the rows from `offset` on, of `total`, as many as fit into `max_chars` characters with all that
-    is around them. `what` names them, in the plural, and `head` comes before them. `notes` come first,
+    is around them. `what` names them, in the plural; `more` says that there are more than `total`, which
+    cannot be had. `head` comes before them. `notes` come first,
     because a reader who has seen the rows may stop reading. One row is always shown, cut if need be:
     otherwise the caller could not go on."""
     lines = [*notes, *([head] if head else [])]
@@ -186,21 +188,22 @@ def render_page(
         lines.append(text)
         shown += 1
         room -= len(text) + 1
-    lines.append(_render_ending(shown, total, offset, what))
+    lines.append(_render_ending(shown, total, offset, what, more=more))
     return "\n".join(lines)
 
 
-def _render_ending(shown: int, total: int, offset: int, what: str) -> str:
+def _render_ending(shown: int, total: int, offset: int, what: str, *, more: bool) -> str:
     """What the rows are and how to go on are said on the first page; the others only count."""
     if not total:
         return f"({what}: none)"
     last = offset + shown
+    count = f"{total}+" if more else f"{total}"
     if not shown:
-        return f"({what}: {total}, none from offset {offset} on)"
+        return f"({what}: {count}, none from offset {offset} on)"
     if offset:
-        return f"({offset + 1}-{last} of {total}{f'; offset={last}' if last < total else ''})"
+        return f"({offset + 1}-{last} of {count}{f'; offset={last}' if last < total else ''})"
     return (
-        f"({what} 1-{last} of {total}; continue with offset={last})" if last < total else f"({what}: {total})"
+        f"({what} 1-{last} of {count}; continue with offset={last})" if last < total else f"({what}: {count})"
     )
 
 

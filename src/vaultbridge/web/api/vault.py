@@ -220,7 +220,7 @@ class Searches:
         if not query.strip():
             # The page sends an empty query before anybody types.
             self.load(call)
-            return {"hits": [], "total": 0, "complete": True, "indexed": 0, "notes": 0}
+            return {"hits": [], "total": 0, "more": False, "complete": True, "indexed": 0, "notes": 0}
         async with self._turns:
             if call.is_abandoned:
                 raise ApiFailure(503, "ABANDONED", "The caller has gone.")
@@ -252,6 +252,7 @@ def _rank(engine: Engine, query: str, limit: int, offset: int) -> dict[str, Any]
     return {
         "hits": hits,
         "total": page.total,
+        "more": page.more,
         "complete": page.complete,
         "indexed": page.indexed,
         "notes": page.searchable,
@@ -273,6 +274,7 @@ def _search_exactly(engine: Engine, query: str, limit: int, offset: int) -> dict
     return {
         "hits": hits,
         "total": page.total,
+        "more": False,
         "complete": page.complete,
         "indexed": page.indexed,
         "notes": page.notes,
