@@ -132,6 +132,11 @@ def test_positional_params_are_invalid_params() -> None:
     assert error_of(decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": [1]})) == (3, INVALID_PARAMS)
 
 
+def test_a_notification_with_positional_params_is_not_answered() -> None:
+    """The first example of a notification in the specification of JSON-RPC has them."""
+    assert decode({"jsonrpc": "2.0", "method": "update", "params": [1, 2]}) == Notification("update", {})
+
+
 @pytest.mark.parametrize("nothing", [None, []])
 def test_null_and_empty_params_are_no_params(nothing: object) -> None:
     """PHP writes an empty object as an empty array."""

@@ -153,6 +153,9 @@ def _read_call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> M
         params = {}
     elif not isinstance(params, dict):
         if isinstance(params, list):
+            if known_id is None:
+                # Positional parameters are valid JSON-RPC, and no notification may be answered.
+                return Notification(method, {})
             error = ErrorObject(INVALID_PARAMS, 'Invalid params: "params" must be an object, not an array')
             return Malformed(known_id, error)
         return _make_invalid(known_id, f'"params" must be an object, not {_name_type(params)}')

@@ -240,6 +240,43 @@ async def test_batches_are_answered_together_in_2025_03_26_and_refused_later() -
             assert (await body(response))["error"]["code"] == -32600
 
 
+async def test_a_batch_is_answered_although_its_first_member_was_done_before_the_others() -> None:
+    async with http_server() as client:
+        await client.initialize("2025-03-26", {"sampling": {}})
+        again = {"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": {}}
+        async with client.post([again, PING]) as response:
+            assert {answer["id"] for answer in await body(response)} == {"again", 1}
+        ask = {"name": "test_sampling", "arguments": {"prompt": "?"}}
+        asking = {"jsonrpc": "2.0", "id": "ask", "method": "tools/call", "params": ask}
+        async with client.post([PING, asking]) as response:
+            stream = events(response)
+            question = (await anext(stream)).message
+            assert question["method"] == "sampling/createMessage"
+            # Another message in between, while the ping of the batch is done and the call is not.
+            async with client.post({**PING, "id": "between"}) as other:
+                assert (await body(other))["id"] == "between"
+            said = {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
+            async with client.post({"jsonrpc": "2.0", "id": question["id"], "result": said}) as accepted:
+                assert accepted.status == 202
+            assert {answer["id"] for answer in (await anext(stream)).message} == {1, "ask"}
+
+
+async def test_the_stream_of_a_batch_ends_when_all_its_requests_are_cancelled() -> None:
+    async with http_server() as client:
+        await client.initialize("2025-03-26", {"sampling": {}})
+        ask = {"name": "test_sampling", "arguments": {"prompt": "?"}}
+        calls = [{"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": ask} for id_ in "ab"]
+        async with client.post(calls) as response:
+            stream = events(response)
+            assert [(await anext(stream)).message["method"] for _ in calls] == 2 * ["sampling/createMessage"]
+            for id_ in "ab":
+                cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id_}}
+                async with client.post(cancel) as accepted:
+                    assert accepted.status == 202
+            # What follows are only our own withdrawals.
+            assert all(["method" in event.message async for event in stream])
+
+
 async def test_questions_come_on_the_stream_of_their_call_and_answers_by_post() -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25", {"elicitation": {}})

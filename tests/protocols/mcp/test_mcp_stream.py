@@ -47,14 +47,6 @@ async def test_a_new_reader_takes_the_place_of_the_old_one() -> None:
     assert take_all(stream, new) == [b"a"]
 
 
-async def test_a_stream_ends_when_all_its_requests_are_cancelled() -> None:
-    stream = Stream("1", [1, 2])
-    stream.give_up(1)
-    assert not stream.ended
-    stream.give_up(2)
-    assert stream.ended
-
-
 async def test_nothing_is_added_after_the_end() -> None:
     stream = Stream("1")
     stream.end()

@@ -205,11 +205,12 @@ class HttpSession:
             del self._streams[stream.name]
 
     def _end_cancelled(self) -> None:
-        """A cancelled request gets no answer: end the stream that waits for it."""
-        for id_, stream in tuple(self._by_request.items()):
-            if not self.connection.session.is_in_flight(id_):
-                del self._by_request[id_]
-                stream.give_up(id_)
+        """A cancelled request gets no answer: end the stream that waits for it. The requests of a batch are
+        answered together, so their stream waits until none of them is in flight."""
+        for stream in set(self._by_request.values()):
+            if not any(map(self.connection.session.is_in_flight, stream.waiting)):
+                stream.end()
+        self._by_request = {id_: stream for id_, stream in self._by_request.items() if not stream.ended}
 
     def _primes(self) -> bool:
         """Older clients cannot parse an event without data."""

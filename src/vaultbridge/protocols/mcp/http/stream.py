@@ -39,7 +39,8 @@ class StreamItem(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """`waiting` are the requests to be answered; the stream ends when all are answered or cancelled."""
+    """`waiting` are the requests to be answered, by one final message; without it, whoever fills the stream
+    ends it."""
 
     def __init__(self, name: str, waiting: Iterable[RequestId] = (), *, resumable: bool = False) -> None:
         self.name = name
@@ -74,12 +75,6 @@ class Stream:
             self.waiting.clear()
             self.ended = True
         self._changed.set()
-
-    def give_up(self, id_: RequestId) -> None:
-        """This request will not be answered."""
-        self.waiting.discard(id_)
-        if not self.waiting:
-            self.end()
 
     def end(self) -> None:
         """No more messages will be added; those that are there may still be read."""
