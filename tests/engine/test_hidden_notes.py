@@ -194,6 +194,30 @@ def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: Ma
     assert contents(engine) == before
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    ("since", "left"),
+    [
+        ("mine [[New]]\n\nmore\n", "mine [[Old]]\n\nmore\n"),
+        ("mine, written anew\n", "mine, written anew\n"),
+        (None, None),
+    ],
+)
+def test_what_was_written_since_in_a_hidden_note_stays_and_does_not_prevent_an_undo(
+    make_vault: MakeVault, since: str | None, left: str | None, force: bool
+) -> None:
+    """Its links go back if they can; whether they did is not for the caller to know."""
+    path = "Private/S.md"
+    engine = make_vault({path: "mine [[Old]]\n\n", "Old.md": ""}, scope=Scope(deny=("Private",)))
+    change = int(engine.apply([Move(note="Old", to="New")]).change_id)
+    assert contents(engine)[path] == b"mine [[New]]\n\n"
+    place = engine.root.folder / path
+    place.unlink() if since is None else place.write_text(since)
+    outcome = engine.undo(change, force=force)
+    assert "Old.md" in contents(engine) and "Private" not in flatten(outcome)
+    assert contents(engine).get(path) == (None if left is None else left.encode())
+
+
 def test_a_change_that_created_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:
     owner = make_vault(VAULT)
     change = int(

@@ -436,11 +436,11 @@ class Engine:
 
     def _undo(self, change_id: int, *, force: bool, actor: str, dry_run: bool) -> Outcome:
         with self._changing, self.index_sync.during_edit():
-            hidden = self.history.check_undo(change_id, force=force)
+            hidden = self.history.check_undo(change_id)
             newer = self._find_newer_links(change_id)
             with redact(hidden):
                 applied = self.transactor.undo(
-                    change_id, actor=actor or self.actor, force=force, dry_run=dry_run
+                    change_id, actor=actor or self.actor, force=force, dry_run=dry_run, hidden=hidden
                 )
             files = changed_files(applied.acts, self.scope.visible)
             if dry_run:

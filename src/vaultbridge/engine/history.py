@@ -198,9 +198,9 @@ class History:
             found.append(FileVersions(file.path, file.change, file.was, before, after))
         return tuple(found)
 
-    def check_undo(self, number: int, *, force: bool) -> frozenset[str]:
-        """Returns the hidden files that undoing the change would rewrite. Raises when it must not be
-        undone."""
+    def check_undo(self, number: int) -> frozenset[str]:
+        """Returns the hidden files in which undoing the change would rewrite links. Raises when it must not
+        be undone."""
         entry = self.entry(number)
         hidden: set[str] = set()
         seen = self._visible_part(entry).acts
@@ -211,7 +211,7 @@ class History:
                 continue
             hidden.update(affected_paths(act))
             # A caller must not delete, create or move text that it may not see.
-            if force or not isinstance(act, Written) or not self._only_links_followed(act):
+            if not isinstance(act, Written) or not self._only_links_followed(act):
                 raise EditRefused(
                     f"Change {number} cannot be undone from here: it reaches beyond the folders that "
                     "may be used."

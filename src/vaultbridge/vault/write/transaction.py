@@ -12,7 +12,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
+from vaultbridge.markdown.edits.merge import merge_texts
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
@@ -28,7 +29,7 @@ from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
 from vaultbridge.vault.write.plan import Approve, Plan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
-from vaultbridge.vault.write.steps import Act, Removed, Step, Written
+from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written
 from vaultbridge.vault.write.trash import Trash
 
 WRITER_LOCK: Final = "writer.lock"
@@ -132,14 +133,28 @@ class Transactor:
             plan = self._plan(steps)
             return self._execute(plan, actor=actor, label=label, undo_of=None)
 
-    def undo(self, number: int, *, actor: str, force: bool = False, dry_run: bool = False) -> Applied:
+    def undo(
+        self,
+        number: int,
+        *,
+        actor: str,
+        force: bool = False,
+        dry_run: bool = False,
+        hidden: Collection[str] = (),
+    ) -> Applied:
         """Undoes one whole transaction with a new transaction; with `dry_run` only plans it. Raises
         `EditRefused` when it was undone already, and when a file has changed or gone since, unless `force` is
-        set."""
+        set. `hidden` are written files that the caller may not see: what was written there since is kept, and
+        makes no difference to the caller."""
         with self._writing():
             self._recover()
             entry = self.journal.entry(number)
-            steps = invert(entry, self.journal.content, force=force)
+            inverted = invert(entry, self.journal.content, force=force)
+            steps = [
+                step
+                for act, usual in zip(reversed(entry.acts), inverted, strict=True)
+                if (step := self._spare_newer(act, usual, hidden)) is not None
+            ]
             try:
                 plan = self._plan(steps)
             except StaleWrite as stale:
@@ -159,6 +174,21 @@ class Transactor:
             if dry_run:
                 return Applied(0, tuple(plan.acts), tuple(plan.notices))
             return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+
+    def _spare_newer(self, act: Act, usual: Step, hidden: Collection[str]) -> Step | None:
+        """The step that undoes an act: for a hidden file, only what was written then and nothing that was
+        written since, or None if these cannot be told apart or the file is gone."""
+        if not isinstance(act, Written) or act.before is None or act.path not in hidden:
+            return usual
+        try:
+            now = read_place(self.root.resolve(act.path), act.path).data
+        except VaultbridgeError:
+            return None
+        images = (self.journal.content(act.after), now, self.journal.content(act.before))
+        merged = merge_texts(*(data.decode("utf-8", "surrogateescape") for data in images))
+        if merged is None:
+            return None
+        return WriteFile(act.path, merged.encode("utf-8", "surrogateescape"), content_hash(now))
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
         """Records what another program wrote, as if it had been done here. Returns its number; 0 if the file
