@@ -71,6 +71,8 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
 def test_the_container_runs_as_nobody_special_and_the_workflows_are_yaml() -> None:
     docker = (ROOT / "packaging" / "docker" / "Dockerfile").read_text("utf-8")
     assert "\nUSER 1000\n" in docker and "HEALTHCHECK" in docker and "--require-hashes" in docker
+    # Volumes take the mode of these folders, and compose.yaml lets the container run as any user.
+    assert "chmod 1777 /cache /config" in docker
     compose = yaml.safe_load((ROOT / "packaging" / "docker" / "compose.yaml").read_text("utf-8"))
     service = compose["services"]["vaultbridge"]
     assert service["read_only"] is True and service["cap_drop"] == ["ALL"]

@@ -9,6 +9,7 @@ class Vaultbridge < Formula
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "MIT"
 
+  depends_on "rust" => :build # watchfiles
   depends_on "libyaml"
   depends_on "python@3.13"
 
