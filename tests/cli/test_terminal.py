@@ -111,6 +111,14 @@ def test_long_output_goes_through_the_pager(vault: Path, tmp_path: Path) -> None
     assert "paged" not in on_terminal(vault, "tasks", "--tick", "Inbox:1", PAGER="")
 
 
+@pytest.mark.parametrize("pager", ["less", "no-such-pager -R", "  "])
+def test_a_pager_that_is_not_installed_loses_no_output(vault: Path, tmp_path: Path, pager: str) -> None:
+    """As in a small container, or on Windows, which have no `less`."""
+    (tmp_path / "empty").mkdir()
+    shown = on_terminal(vault, "read", "Long", PAGER=pager, PATH=str(tmp_path / "empty"))
+    assert shown.splitlines() == [f"line {number}" for number in range(500)]
+
+
 CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 
 

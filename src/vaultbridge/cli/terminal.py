@@ -81,6 +81,7 @@ class Terminal:
         terminal = sys.stdout.isatty()
         if when == "auto":
             color = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+            color = color and _understands_escapes()
         else:
             color = when == "always"
         able = any(name in environ for name in LINKING_TERMINALS)
@@ -128,6 +129,21 @@ class Terminal:
         return "\n".join(rows)
 
 
+def _understands_escapes() -> bool:
+    """Whether the terminal acts on escape sequences. The older console of Windows prints them, unless a
+    program switches that on."""
+    if sys.platform != "win32":
+        return True
+    import ctypes
+
+    standard_output, virtual_terminal = -11, 0x0004
+    kernel = ctypes.WinDLL("kernel32")
+    handle, mode = kernel.GetStdHandle(standard_output), ctypes.c_ulong()
+    if not kernel.GetConsoleMode(handle, ctypes.byref(mode)):
+        return True  # a terminal that is no console of Windows, such as that of Git for Windows
+    return bool(kernel.SetConsoleMode(handle, mode.value | virtual_terminal))
+
+
 def make_obsidian_link(vault: str, path: str) -> str:
     """The address that opens a note in the app."""
     return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path, safe='')}"
@@ -138,12 +154,19 @@ def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[
     """Send what is printed through the person's pager, if standard output is a terminal.
 
     With its usual options `less` shows short output at once and ends. `PAGER=cat` or an empty `PAGER`
-    switches it off."""
+    switches it off, and so does a pager that is not installed: the shell would only say so, and the output
+    would be lost."""
     pager = environ.get("PAGER", "less")
     if not (wanted and sys.stdout.isatty()) or pager in ("", "cat") or environ.get("TERM") == "dumb":
         yield
         return
     import subprocess
+    from shutil import which
+
+    program = (pager.split() or [""])[0]
+    if which(program, path=environ.get("PATH")) is None:
+        yield
+        return
 
     try:
         process = subprocess.Popen(
