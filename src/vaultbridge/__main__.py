@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
+_INVALID_ARGUMENT = 22
+"""EINVAL, on every system."""
+
+
 def usage() -> str:
     width = max(map(len, COMMANDS))
     groups = []
@@ -56,7 +60,10 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         code = 0  # `vaultbridge search … | head` is not a failure
     except OSError as error:
-        code = _complain(f"the system refused: {error.strerror or error}.")
+        if os.name == "nt" and error.errno == _INVALID_ARGUMENT and error.filename is None:
+            code = 0  # Windows's way to say that the reader has gone
+        else:
+            code = _complain(f"the system refused: {error.strerror or error}.")
     except Exception as error:
         if os.environ.get("VAULTBRIDGE_TRACEBACK"):
             raise

@@ -31,6 +31,14 @@ def find_xdg_folder(environ: Mapping[str, str], variable: str, default: Path) ->
     return folder if folder.is_absolute() else default
 
 
+def find_home(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
+    """The user's own folder. On Windows programs go by USERPROFILE; HOME may be set there for Unix tools, and
+    to another folder."""
+    names = ("USERPROFILE", "HOME") if platform == "win32" else ("HOME",)
+    chosen = next((environ[name] for name in names if environ.get(name)), "")
+    return Path(chosen) if chosen else Path.home()
+
+
 FILE_URI: Final = "file://"
 
 
@@ -66,6 +74,8 @@ def is_process_alive(pid: int) -> bool:
 
 def _is_alive_on_windows(pid: int) -> bool:
     """`os.kill(pid, 0)` would end the process on Windows."""
+    if pid >= 2**32:  # no process has such a number, and ctypes refuses it
+        return False
     import ctypes
 
     query_limited_information, still_active, access_denied = 0x1000, 259, 5
@@ -132,6 +142,19 @@ PRIVATE_FILE_BYTES: Final = 65_536
 """The most that is read of a private file: it has some hundred bytes, and another user may own the folder."""
 
 
+def sync_file(handle: int) -> None:
+    """Waits until a file or folder is on the disk. On macOS `fsync` leaves it in the disk's own cache, from
+    which a power cut can write a later file before an earlier one; its manual names this call for programs
+    that need the order. File systems that do not know it get `fsync`."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(handle)
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Replaces the file with `data`, mode 0600, in one step. Raises OSError and leaves nothing behind."""
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
@@ -140,7 +163,7 @@ def write_private(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -111,7 +111,10 @@ class ObsidianApp:
             )
         address = build_address(vault, path, subpath)
         if self._platform == "win32":
-            os.startfile(address)  # type: ignore[attr-defined,unused-ignore]
+            try:
+                os.startfile(address)  # type: ignore[attr-defined,unused-ignore]
+            except OSError as error:
+                raise EngineFailure("Obsidian could not be opened: it is not installed.") from error
             return
         self._run_opener("open" if self._platform == "darwin" else "xdg-open", address)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.system import expand_home, find_xdg_folder
+from vaultbridge.system import expand_home, find_home, find_xdg_folder
 from vaultbridge.vault.beneath import real_path
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> P
     """The folder of all vaults' caches: `VAULTBRIDGE_CACHE`, or the system's place for caches."""
     if chosen := environ.get(CACHE_VARIABLE):
         return expand_home(chosen).absolute()
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    home = find_home(environ, platform=platform)
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "vaultbridge" / "Cache"
     if platform == "darwin":

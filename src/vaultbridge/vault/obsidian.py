@@ -24,7 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
-from vaultbridge.system import expand_home, find_xdg_folder, is_process_alive, read_ordinary
+from vaultbridge.system import expand_home, find_home, find_xdg_folder, is_process_alive, read_ordinary
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
@@ -52,7 +52,7 @@ class KnownVault(Struct, frozen=True):
 
 def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
     """The folders where the app may keep its own files on this system, the usual one first."""
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    home = find_home(environ, platform=platform)
     if platform == "darwin":
         return (home / "Library" / "Application Support" / "obsidian",)
     if platform == "win32":

@@ -108,19 +108,20 @@ def launch(link: str) -> None:
 
     from vaultbridge.errors import EngineFailure
 
-    if sys.platform == "win32":
-        os.startfile(link)
-        return
-    program = "open" if sys.platform == "darwin" else "xdg-open"
+    failure = EngineFailure(
+        "This system cannot open obsidian:// addresses.",
+        hint="Install Obsidian, or use --print and open the address yourself.",
+    )
     try:
+        if sys.platform == "win32":
+            os.startfile(link)
+            return
+        program = "open" if sys.platform == "darwin" else "xdg-open"
         done = subprocess.run([program, link], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:
-        done = None
-    if done is None or done.returncode:
-        raise EngineFailure(
-            "This system cannot open obsidian:// addresses.",
-            hint="Install Obsidian, or use --print and open the address yourself.",
-        )
+        raise failure from None
+    if done.returncode:
+        raise failure
 
 
 def main_base(argv: list[str]) -> int:

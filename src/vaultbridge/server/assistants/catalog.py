@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.system import expand_home, find_xdg_folder, read_file_uri
+from vaultbridge.system import expand_home, find_home, find_xdg_folder, read_file_uri
 from vaultbridge.vault.beneath import real_path
 
 Form = Literal["json", "toml", "yaml"]
@@ -334,7 +334,7 @@ def find_config_file(
     assistant: Assistant, environ: Mapping[str, str], *, here: Path, platform: str = sys.platform
 ) -> Path:
     """Find the user's file on this system, whether it exists or not."""
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    home = find_home(environ, platform=platform)
     for variable, name in assistant.moved_by:
         if moved := environ.get(variable, "").strip():
             return expand_home(moved) / name

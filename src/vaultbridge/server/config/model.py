@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
 from vaultbridge.review.policy import WAIT_SECONDS, Review
-from vaultbridge.system import expand_home, find_xdg_folder
+from vaultbridge.system import expand_home, find_home, find_xdg_folder
 
 CONFIG_VARIABLE: Final = "VAULTBRIDGE_CONFIG"
 VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
@@ -150,7 +150,7 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
     this system."""
     if chosen := environ.get(CONFIG_VARIABLE):
         return expand_home(chosen).absolute()
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    home = find_home(environ, platform=platform)
     if platform == "win32":
         base = Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
     elif platform == "darwin":

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied, VaultbridgeError
+from vaultbridge.system import sync_file
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
@@ -83,7 +84,7 @@ def start_staging(temporary: Path | str, data: bytes, *, like: Path | None, mode
 def make_durable(handle: int) -> int:
     """The second half of `stage`: syncs and closes the file, and returns its inode."""
     try:
-        os.fsync(handle)
+        sync_file(handle)
         return os.fstat(handle).st_ino
     finally:
         os.close(handle)
@@ -121,6 +122,10 @@ def do_together(work: Callable[[_Item], _Done], items: Sequence[_Item]) -> Itera
         yield returned[at]
 
 
+_ACCESS_AND_ATTRIBUTES: Final = 1 << 0 | 1 << 2
+"""COPYFILE_ACL and COPYFILE_XATTR of macOS."""
+
+
 def _keep_attributes(handle: int, like: Path) -> None:
     model = beneath.open_file(like, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
@@ -135,6 +140,11 @@ def _keep_attributes(handle: int, like: Path) -> None:
                 for name in os.listxattr(model):
                     with contextlib.suppress(OSError):
                         os.setxattr(handle, name, os.getxattr(model, name))
+        elif sys.platform == "darwin":
+            # Python has no functions for these there: tags of the Finder, and access lists.
+            import ctypes
+
+            ctypes.CDLL(None).fcopyfile(model, handle, None, _ACCESS_AND_ATTRIBUTES)
         if hasattr(os, "fchmod"):
             os.fchmod(handle, stat.S_IMODE(status.st_mode))
     finally:
@@ -205,7 +215,7 @@ def sync_folder(folder: Path | str) -> None:
     except FileNotFoundError:
         return
     try:
-        os.fsync(handle)
+        sync_file(handle)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise

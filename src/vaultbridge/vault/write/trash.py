@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.system import find_xdg_folder
+from vaultbridge.system import find_xdg_folder, sync_file
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import NAME_BYTES, Root
 
@@ -136,7 +136,7 @@ def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -
         handle = beneath.create_file(info_place, 0o666)
         try:
             os.write(handle, info_text.encode("ascii"))
-            os.fsync(handle)
+            sync_file(handle)
         finally:
             os.close(handle)
     beneath.rename_new(place, bin_place)
