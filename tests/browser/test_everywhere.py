@@ -405,6 +405,31 @@ async def test_every_view_comes_back_by_itself_with_the_server(chromium: Chromiu
                     await tabs[view].until("!document.querySelector('main .failure')")
 
 
+OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+
+
+async def test_what_could_not_be_loaded_comes_although_the_connection_stayed(page: Page) -> None:
+    """A machine that has slept, for example: requests fail for a moment, and the socket is still there."""
+    await page.ask("Network.emulateNetworkConditions", offline=True, **OFFLINE)
+    await page.run("location.hash = '#/note/Plan.md'")
+    assert "goes on by itself" in await page.text(".failure")
+    await page.ask("Network.emulateNetworkConditions", offline=False, **OFFLINE)
+    await page.until("document.querySelector('.note-body')")
+    page.forget()
+
+
+async def test_a_long_list_of_tags_leaves_the_note_in_sight(page: Page, serving: Serving) -> None:
+    tags = "".join(f"  - tag{number}\n" for number in range(2000))
+    write_vault(serving.vault, {"Tagged.md": f"---\ntags:\n{tags}---\nbelow\n"})
+    await page.run("location.hash = '#/note/Tagged.md'")
+    await page.until("document.querySelector('.note-body')")
+    shown = "document.querySelectorAll('.properties .md-tag').length"
+    assert await page.run(shown) == 50
+    assert await page.run("document.querySelector('.note-body').getBoundingClientRect().top < innerHeight")
+    await page.click(".properties button.link")
+    await page.until(f"{shown} === 2000")
+
+
 async def test_the_list_of_notes_fits_a_phone(page: Page) -> None:
     await page.size(390, 844)
     await page.until("document.querySelector('.recent-card')")

@@ -5,7 +5,7 @@ import { vaultName } from './lib/api';
 import { live } from './lib/live';
 import { href, navigate, parse, route } from './lib/router';
 import { applyTheme } from './lib/theme';
-import { returns } from './lib/ui';
+import { returns, unreachable } from './lib/ui';
 import { findToken, hasLink, takeToken } from './lib/token';
 import { Shell } from './shell';
 
@@ -30,7 +30,12 @@ live.on('openFile', ({ path, selection }) => {
   return { done: true };
 });
 
-live.hello.watch((hello) => hello && returns.set(returns.get() + 1));
+const tryAgain = (): void => returns.set(returns.get() + 1);
+live.hello.watch((hello) => hello && tryAgain());
+
+// A request can fail while the connection stays, as when the machine has slept.
+const AGAIN_MS = 5000;
+setInterval(() => unreachable.get() && live.isUp() && !document.hidden && tryAgain(), AGAIN_MS);
 
 // Another vault needs another connection.
 let vault = vaultName();

@@ -90,15 +90,24 @@ export function OwnersOnly({ icon, children }: { icon: IconName; children?: Comp
 /** How often the server has come back: what failed while it was away is tried again. */
 export const returns = new Value(0);
 
+/** How many failures are shown because the server could not be reached. */
+export const unreachable = new Value(0);
+
 /** `waits`: only a press tries again, because that reloads the whole page. */
 export function Failure({ error, retry, waits = false }: { error: Error; retry?: (() => void) | undefined; waits?: boolean }): JSX.Element {
   const latest = useRef(retry);
   latest.current = waits ? undefined : retry;
   useEffect(() => returns.watch(() => latest.current?.()), []);
+  const goesOn = retry && !waits && 'status' in error && error.status === 0;
+  useEffect(() => {
+    if (!goesOn) return undefined;
+    unreachable.set(unreachable.get() + 1);
+    return () => unreachable.set(unreachable.get() - 1);
+  }, [goesOn]);
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />
-      <p>{error.message}{retry && !waits && 'status' in error && error.status === 0 ? ' The page goes on by itself when it is back.' : ''}</p>
+      <p>{error.message}{goesOn ? ' The page goes on by itself when it is back.' : ''}</p>
       {retry && <button type="button" onClick={retry}>Try again</button>}
     </div>
   );

@@ -35,7 +35,7 @@ export function Panel({ note }: { note: NoteData }): JSX.Element {
                 {value.backlinks.map((source) => (
                   <li key={source.path}>
                     <a href={href('note', source.path)} title={source.path}>{titleOf(source.path)}</a>
-                    {source.lines.map((line) => <a key={line.line} class="snippet" href={href('note', source.path, { line: line.line })}>{plainLine(line.text)}</a>)}
+                    {source.lines.map((line) => <a key={line.line} class="snippet" dir="auto" href={href('note', source.path, { line: line.line })}>{plainLine(line.text)}</a>)}
                   </li>
                 ))}
               </ul>

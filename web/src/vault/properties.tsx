@@ -1,6 +1,7 @@
 // A note's properties, as a list of names and values.
 
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { href } from '../lib/router';
 import { addressOf } from '../note/render';
 import type { NoteData } from './types';
@@ -19,6 +20,19 @@ export function Properties({ note }: { note: NoteData }): JSX.Element | null {
   );
 }
 
+const ITEMS = 50; // of a list at first: the note itself should not be far below
+
+function List({ items, note, special }: { items: unknown[]; note: NoteData; special: string }): JSX.Element {
+  const [all, showAll] = useState(items.length <= ITEMS);
+  const shown = all ? items : items.slice(0, ITEMS);
+  return (
+    <span class="cell-list">
+      {shown.map((item, i) => <span key={i} class={typeof item === 'string' && !special && !WIKI.test(item) ? 'tag' : undefined}>{show(item, note, special)}</span>)}
+      {!all && <button type="button" class="link" onClick={() => showAll(true)}>Show all {items.length.toLocaleString()}</button>}
+    </span>
+  );
+}
+
 const WIKI = /^\[\[([^\]|#]*)(#[^\]|]*)?(?:\|([^\]]*))?\]\]$/;
 
 const DATE = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d)?$/; // as the app shows it
@@ -26,7 +40,7 @@ const DATE = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d)?$/; // as the app shows it
 function show(value: unknown, note: NoteData, special: string): ComponentChildren {
   if (value === null || value === '') return <span class="quiet">empty</span>;
   if (typeof value === 'boolean') return <input type="checkbox" checked={value} disabled aria-label={value ? 'yes' : 'no'} />;
-  if (Array.isArray(value)) return <span class="cell-list">{value.map((item, i) => <span key={i} class={typeof item === 'string' && !special && !WIKI.test(item) ? 'tag' : undefined}>{show(item, note, special)}</span>)}</span>;
+  if (Array.isArray(value)) return <List items={value} note={note} special={special} />;
   if (typeof value === 'object') return <code>{JSON.stringify(value)}</code>;
   const text = String(value);
   if (/^tags?$/i.test(special)) {

@@ -154,7 +154,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
                   <a class="hit-title" href={href('note', hit.path)}><bdi>{titleOf(hit.path)}</bdi></a>
                   <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => <span key={part}><bdi>{part}</bdi> · </span>)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
                   {kindOf(hit.path) === 'note' && hit.lines.map((line) => (
-                    <a key={line.line} class="snippet" href={href('note', hit.path, { line: line.line })}>
+                    <a key={line.line} class="snippet" dir="auto" href={href('note', hit.path, { line: line.line })}>
                       {plainParts(line.parts).map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
                     </a>
                   ))}
