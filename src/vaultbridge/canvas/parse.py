@@ -56,7 +56,7 @@ class Rectangle(Struct, frozen=True, gc=False):
         )
 
 
-class TextCard(Struct, frozen=True):
+class TextCard(Struct, frozen=True, gc=False):
     """`json` is the card's object with its positions in the text; it includes the keys we do not know."""
 
     id: str
@@ -66,7 +66,7 @@ class TextCard(Struct, frozen=True):
     text: str
 
 
-class FileCard(Struct, frozen=True):
+class FileCard(Struct, frozen=True, gc=False):
     id: str
     box: Rectangle
     color: str
@@ -75,7 +75,7 @@ class FileCard(Struct, frozen=True):
     subpath: str
 
 
-class LinkCard(Struct, frozen=True):
+class LinkCard(Struct, frozen=True, gc=False):
     id: str
     box: Rectangle
     color: str
@@ -83,7 +83,7 @@ class LinkCard(Struct, frozen=True):
     url: str
 
 
-class GroupCard(Struct, frozen=True):
+class GroupCard(Struct, frozen=True, gc=False):
     id: str
     box: Rectangle
     color: str
@@ -92,7 +92,7 @@ class GroupCard(Struct, frozen=True):
     background: str
 
 
-class OtherCard(Struct, frozen=True):
+class OtherCard(Struct, frozen=True, gc=False):
     """A card of a type that we do not know, such as a plugin's."""
 
     id: str
@@ -105,7 +105,7 @@ class OtherCard(Struct, frozen=True):
 Card: TypeAlias = TextCard | FileCard | LinkCard | GroupCard | OtherCard
 
 
-class Edge(Struct, frozen=True):
+class Edge(Struct, frozen=True, gc=False):
     """A connection. `from_end` and `to_end` are "none" or "arrow"; sides may be empty."""
 
     id: str
@@ -235,23 +235,24 @@ class _Reader:
                 self._problem(f"An entry of {key} should be an object.", item.start)
 
     def _card(self, entry: JsonObject) -> Card | None:
-        identity, kind, box = _get_text(entry, "id"), _get_text(entry, "type"), _box(entry)
+        values = _get_values(entry)
+        identity, kind, box = _get_text(values, "id"), _get_text(values, "type"), _box(values)
         if not identity or not kind or box is None:
             self._problem("A card needs an id, a type, x, y, width and height.", entry.start)
             return None
-        color = _get_text(entry, "color")
+        color = _get_text(values, "color")
         match kind:
-            case "text" if isinstance(_get_value(entry, "text"), str):
-                return TextCard(identity, box, color, entry, _get_text(entry, "text"))
-            case "file" if _get_text(entry, "file"):
+            case "text" if isinstance(values.get("text"), str):
+                return TextCard(identity, box, color, entry, _get_text(values, "text"))
+            case "file" if _get_text(values, "file"):
                 return FileCard(
-                    identity, box, color, entry, _get_text(entry, "file"), _get_text(entry, "subpath")
+                    identity, box, color, entry, _get_text(values, "file"), _get_text(values, "subpath")
                 )
-            case "link" if _get_text(entry, "url"):
-                return LinkCard(identity, box, color, entry, _get_text(entry, "url"))
+            case "link" if _get_text(values, "url"):
+                return LinkCard(identity, box, color, entry, _get_text(values, "url"))
             case "group":
                 return GroupCard(
-                    identity, box, color, entry, _get_text(entry, "label"), _get_text(entry, "background")
+                    identity, box, color, entry, _get_text(values, "label"), _get_text(values, "background")
                 )
             case "text" | "file" | "link":
                 wanted = {"link": "url"}.get(kind, kind)
@@ -261,7 +262,8 @@ class _Reader:
                 return OtherCard(identity, box, color, entry, kind)
 
     def _edge(self, entry: JsonObject) -> Edge | None:
-        identity, begin, end = (_get_text(entry, key) for key in ("id", "fromNode", "toNode"))
+        values = _get_values(entry)
+        identity, begin, end = (_get_text(values, key) for key in ("id", "fromNode", "toNode"))
         if not identity or not begin or not end:
             self._problem("An edge needs an id, fromNode and toNode.", entry.start)
             return None
@@ -269,30 +271,33 @@ class _Reader:
             identity,
             begin,
             end,
-            from_side=_get_text(entry, "fromSide"),
-            to_side=_get_text(entry, "toSide"),
-            from_end=_get_text(entry, "fromEnd") or "none",
-            to_end=_get_text(entry, "toEnd") or "arrow",
-            color=_get_text(entry, "color"),
-            label=_get_text(entry, "label"),
+            from_side=_get_text(values, "fromSide"),
+            to_side=_get_text(values, "toSide"),
+            from_end=_get_text(values, "fromEnd") or "none",
+            to_end=_get_text(values, "toEnd") or "arrow",
+            color=_get_text(values, "color"),
+            label=_get_text(values, "label"),
             json=entry,
         )
 
 
-def _get_value(entry: JsonObject, key: str) -> object:
-    value = entry.get(key)
-    return value.value if isinstance(value, JsonScalar) else None
+def _get_values(entry: JsonObject) -> dict[str, object]:
+    """Return the entry's strings, numbers and words by their keys; any other value is None."""
+    return {
+        member.key: member.value.value if isinstance(member.value, JsonScalar) else None
+        for member in entry.members
+    }
 
 
-def _get_text(entry: JsonObject, key: str) -> str:
-    value = _get_value(entry, key)
+def _get_text(values: dict[str, object], key: str) -> str:
+    value = values.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _box(entry: JsonObject) -> Rectangle | None:
+def _box(values: dict[str, object]) -> Rectangle | None:
     numbers: list[float] = []
     for key in ("x", "y", "width", "height"):
-        value = _get_value(entry, key)
+        value = values.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
             return None
         numbers.append(value)

@@ -229,13 +229,13 @@ class Engine:
         except OSError:
             return b""
 
-    def view(self, name: str) -> FileView:
-        """Reads and parses a note, canvas or base by name."""
+    def view(self, name: str, *, parsed: bool = True) -> FileView:
+        """Reads a note, canvas or base by name, and parses it unless the caller needs only its text."""
         path = self.find(name)
         content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
         record_read(self.root.folder, path)
         decoded = decode(content.data)
-        note = parse_file(path, decoded.text)
+        note = parse_file(path, decoded.text) if parsed else Note()
         if decoded.problems:
             note = replace(note, problems=decoded.problems + note.problems)
         return FileView(path, decoded.text, note, content.hash, content.signature.mtime_ns / 1e9)

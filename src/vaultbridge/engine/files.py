@@ -66,12 +66,12 @@ def make_link(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
 
 
 def view_canvas(engine: Engine, name: str) -> FileView:
-    """Reads a canvas. Its name may leave out `.canvas`. Raises NoteNotFound, AmbiguousName, or
+    """Reads the text of a canvas. Its name may leave out `.canvas`. Raises NoteNotFound, AmbiguousName, or
     InvalidArgument for a file of another kind."""
     path = engine.find(name if name.lower().endswith(".canvas") else f"{name}.canvas")
     if not path.lower().endswith(".canvas"):
         raise InvalidArgument(f"{path} is not a canvas.", argument="name", hint="Name a .canvas file.")
-    return engine.view(path)
+    return engine.view(path, parsed=False)
 
 
 def edit_canvas(
