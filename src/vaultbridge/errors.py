@@ -226,6 +226,12 @@ JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What `msgspec.json.decode` raises: not JSON or not of the expected type, not UTF-8, nested too deeply."""
 
 
+def explain_validation_error(error: BaseException) -> InvalidArgument:
+    """The error for a caller, from msgspec's text: what is wrong, and which argument."""
+    message, _, place = str(error).partition(" - at `$")
+    return InvalidArgument(f"{message}.", argument=place.rstrip("`").lstrip("."))
+
+
 def describe_json_error(error: BaseException) -> str:
     """The error in words, for a person."""
     if isinstance(error, RecursionError):

@@ -24,7 +24,7 @@ from support.editor import TOKEN, Bridge, running
 from support.serve import Served
 from vaultbridge.editor.hub import DEFAULT_TIMING
 from vaultbridge.editor.model import Mention, Point, Selection
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_lock_folders, make_lock
 from vaultbridge.vault.paths import vault_path
 
 pytestmark = [
@@ -76,7 +76,7 @@ class Stage:
         self, port: int = 0, *, environ: Mapping[str, str] = MappingProxyType({})
     ) -> AsyncIterator[Bridge]:
         async with running(self.vault, timing=DEFAULT_TIMING, port=port) as bridge:
-            locks = LockFiles(lock_folders(environ, self.home))
+            locks = LockFiles(list_lock_folders(environ, self.home))
             locks.write(make_lock(bridge.port, TOKEN, [self.vault]))
             bridge.hub.state.join("person", "test")
             yield bridge

@@ -15,10 +15,10 @@ def snapshot(metrics: Metrics, **values: object) -> object:
 def test_a_snapshot_holds_what_was_counted_and_does_not_change_afterwards() -> None:
     metrics = Metrics()
     metrics.messages_sent += 3
-    metrics.error("connection-lost")
+    metrics.count_error("connection-lost")
     taken = snapshot(metrics, queue_messages=2)
     metrics.messages_sent += 1
-    metrics.error("connection-lost")
+    metrics.count_error("connection-lost")
     assert taken.messages_sent == 3 and taken.errors == {"connection-lost": 1} and taken.queue_messages == 2
 
 
@@ -26,17 +26,17 @@ def test_the_error_rate_is_errors_for_each_message() -> None:
     metrics = Metrics()
     assert snapshot(metrics).error_rate == 0.0
     metrics.messages_sent, metrics.messages_received = 6, 4
-    metrics.error("a")
-    metrics.error("b")
+    metrics.count_error("a")
+    metrics.count_error("b")
     assert snapshot(metrics).error_rate == 0.2
 
 
 def test_latency_has_count_mean_extremes_and_cumulative_buckets() -> None:
     metrics = Metrics()
-    assert metrics.latency().count == 0 and metrics.latency().mean == 0.0
+    assert metrics.make_latency().count == 0 and metrics.make_latency().mean == 0.0
     for seconds in (0.001, 0.004, 0.2, 99.0):
-        metrics.answered(seconds)
-    latency = metrics.latency()
+        metrics.count_answer(seconds)
+    latency = metrics.make_latency()
     assert latency.count == 4 and latency.shortest == 0.001 and latency.longest == 99.0
     assert abs(latency.mean - 99.205 / 4) < 1e-9
     expected = tuple(sum(s <= bound for s in (0.001, 0.004, 0.2, 99.0)) for bound in LATENCY_BUCKETS)
@@ -46,8 +46,8 @@ def test_latency_has_count_mean_extremes_and_cumulative_buckets() -> None:
 def test_the_prometheus_text_is_well_formed_and_complete() -> None:
     metrics = Metrics()
     metrics.messages_sent, metrics.bytes_received, metrics.reconnects = 2, 50, 1
-    metrics.error("connection-lost")
-    metrics.answered(0.002)
+    metrics.count_error("connection-lost")
+    metrics.count_answer(0.002)
     text = render_prometheus(snapshot(metrics, queue_messages=7))
     assert text.endswith("\n")
     sample = re.compile(r"[a-z_]+(\{[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+")

@@ -17,7 +17,7 @@ from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import (
     Session,
     find_newest_common,
-    no_common_version,
+    make_no_common_version,
     read_supported_versions,
     read_versions,
 )
@@ -160,7 +160,7 @@ def test_any_list_of_versions_from_a_server_is_read(value: Any) -> None:
     )
     common = find_newest_common(offered, tuple(VERSIONS))
     assert common is None or common in offered
-    text = no_common_version(offered, HANDSHAKE_VERSIONS).message
+    text = make_no_common_version(offered, HANDSHAKE_VERSIONS).message
     assert len(text) < 1000 and "\n" not in text
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from vaultbridge.client.transport import ENDINGS, MOVES, Event, Lifecycle, State
+from vaultbridge.client.transport import ENDINGS, MOVES, Lifecycle, LifecycleEvent, State
 
 
 def test_the_five_states_have_the_names_users_see() -> None:
@@ -22,7 +22,7 @@ def test_every_state_can_be_closed_except_one_that_is_closing() -> None:
 
 def test_a_move_that_is_not_in_the_table_is_refused() -> None:
     for state in State:
-        for event in get_args(Event):
+        for event in get_args(LifecycleEvent):
             life = Lifecycle()
             life.state = state
             if (state, event) in MOVES:
@@ -37,14 +37,14 @@ def test_a_move_that_is_not_in_the_table_is_refused() -> None:
 @pytest.mark.parametrize(
     "events", [["start", "opened", "lost", "spent"], ["close", "closed"], ["start", "close", "closed"]]
 )
-def test_after_its_end_nothing_moves_a_transport(events: list[Event]) -> None:
+def test_after_its_end_nothing_moves_a_transport(events: list[LifecycleEvent]) -> None:
     life = Lifecycle()
     for event in events:
         assert not life.ended
         life.move(event)
     assert life.ended
     assert life.state is State.DISCONNECTED
-    for event in get_args(Event):
+    for event in get_args(LifecycleEvent):
         assert not life.allows(event)
         with pytest.raises(KeyError):
             life.move(event)

@@ -116,7 +116,7 @@ async def test_a_connect_without_an_end_times_out() -> None:
 @virtually
 async def test_start_may_not_be_called_twice_or_after_the_end() -> None:
     async with User(World()) as user:
-        with pytest.raises(TransportClosed, match="started already"):
+        with pytest.raises(TransportClosed, match="already been started"):
             await user.transport.start()
     with pytest.raises(TransportClosed, match="has ended"):
         await user.transport.start()

@@ -10,7 +10,7 @@ import pytest
 from server.conftest import Serving
 from vaultbridge.cli import serve as serve_command
 from vaultbridge.protocols.bridge_v1 import stdio_bridge as bridge
-from vaultbridge.protocols.bridge_v1.routes import BODY_SECONDS, openapi
+from vaultbridge.protocols.bridge_v1.routes import BODY_SECONDS, describe_api
 from vaultbridge.server.serve import IDLE_SECONDS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,7 +30,7 @@ async def test_the_plugin_of_the_document_is_loaded_and_works(serving: Serving) 
 
 
 def test_every_status_and_path_of_the_description_is_in_the_document() -> None:
-    for path, item in openapi()["paths"].items():
+    for path, item in describe_api()["paths"].items():
         assert f"{path}`" in HTTP
         for operation in item.values():
             for status in operation["responses"]:

@@ -16,7 +16,7 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.vault.scope import Scope
 
@@ -100,7 +100,7 @@ async def vault_wire(
         made.append(VaultProvider(engines, settings, **options))
         return made[0]
 
-    server = McpServer(offer_for(settings, vaults=len(folders)), make)
+    server = McpServer(make_offer(settings, vaults=len(folders)), make)
     wire = VaultWire(mcp_dialect(server), version=version, call_seconds=call_seconds)
     wire.capabilities = capabilities or {}
     try:

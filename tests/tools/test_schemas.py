@@ -63,7 +63,7 @@ async def test_every_version_lists_typed_schemas_within_the_bytes(tmp_path: Path
         assert [found for one in answer["tools"] for found in problems(one["inputSchema"])] == []
         whole = {"jsonrpc": "2.0", "id": 1, "result": answer}
         assert len(msgspec.json.encode(whole)) <= ANSWER_BYTES
-        over_bridge = msgspec.json.decode((await BridgeV1(wire.server).listing()).body)
+        over_bridge = msgspec.json.decode((await BridgeV1(wire.server).list_tools()).body)
         assert [found for one in over_bridge["tools"] for found in problems(one["inputSchema"])] == []
 
 

@@ -95,7 +95,7 @@ class _StoreProposals:
         if asked.action == "reject":
             result = self._decider.reject(number, by="terminal", reason=asked.reason)
         else:
-            files = [choice.decision() for choice in asked.files]
+            files = [choice.to_decision() for choice in asked.files]
             result = self._decider.accept(
                 number, by="terminal", seen=asked.hash, files=files, reason=asked.reason
             )

@@ -96,9 +96,9 @@ class NotRenewed(TransportError):
     reason = "not-renewed"
 
     def __init__(self, request: dict[str, Any], why: str) -> None:
-        what = (request.get("params") or {}).get("uri") or request["method"]
+        subject = (request.get("params") or {}).get("uri") or request["method"]
         super().__init__(
-            f"The server did not renew {what}: {why}.", hint="Ask for it again, or do without it."
+            f"The server did not renew {subject}: {why}.", hint="Ask for it again, or do without it."
         )
         self.request = request
 
@@ -142,6 +142,8 @@ NAMED_MESSAGES = 5
 
 def name_messages(messages: tuple[dict[str, Any], ...]) -> str:
     """The methods (or ids) of the first few messages, for an error's text."""
-    names = [str(m.get("method") or f"answer {m.get('id')!r}") for m in messages[:NAMED_MESSAGES]]
+    names = [
+        str(message.get("method") or f"answer {message.get('id')!r}") for message in messages[:NAMED_MESSAGES]
+    ]
     more = len(messages) - len(names)
     return ", ".join(names) + (f" and {more} more" if more > 0 else "") if names else "no longer held"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 import msgspec
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, read_lock, scanned_folders
+from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, list_scanned_folders, read_lock
 from vaultbridge.system import is_process_alive
 
 
@@ -31,16 +31,18 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     Without `workspace`, the only running server is taken even if its folder does not match. Raises
     ConnectFailed.
     """
-    folders = [Path(folder)] if folder is not None else scanned_folders(os.environ, Path.home())
-    locks = {lock.port: lock for place in folders for lock in _list_living(place)}
+    folders = [Path(folder)] if folder is not None else list_scanned_folders(os.environ, Path.home())
+    locks = {lock.port: lock for scanned in folders for lock in _list_living(scanned)}
     if not locks:
         raise ConnectFailed(
             "No Claude Code IDE server is running: there is no lock file of a living process."
         )
     here = Path(workspace or Path.cwd()).resolve()
-    fitting = [(depth, lock.written, lock) for lock in locks.values() if (depth := _depth(lock, here)) >= 0]
-    if fitting:
-        return max(fitting, key=lambda found: found[:2])[2]
+    candidates = [
+        (depth, lock.written, lock) for lock in locks.values() if (depth := _find_depth(lock, here)) >= 0
+    ]
+    if candidates:
+        return max(candidates, key=lambda candidate: candidate[:2])[2]
     if workspace is None and len(locks) == 1:
         return next(iter(locks.values()))
     names = ", ".join(sorted(f"{lock.name or 'unnamed'} on port {lock.port}" for lock in locks.values()))
@@ -57,10 +59,12 @@ def _list_living(folder: Path) -> Iterator[RunningIdeServer]:
         try:
             written = file.stat().st_mtime
         except OSError:
-            continue  # removed meanwhile
+            continue  # It has been removed in the meantime.
         yield RunningIdeServer(port, lock.auth_token, lock.workspace_folders, lock.ide_name, written)
 
 
-def _depth(lock: RunningIdeServer, here: PurePath) -> int:
+def _find_depth(lock: RunningIdeServer, here: PurePath) -> int:
     """How deep the closest folder of `lock` that contains `here` is; -1 when none does."""
-    return max((len(PurePath(f).parts) for f in lock.folders if here.is_relative_to(f)), default=-1)
+    return max(
+        (len(PurePath(folder).parts) for folder in lock.folders if here.is_relative_to(folder)), default=-1
+    )

@@ -67,17 +67,17 @@ class Metrics:
         self._shortest = float("inf")
         self._buckets = [0] * (len(LATENCY_BUCKETS) + 1)
 
-    def error(self, reason: str) -> None:
+    def count_error(self, reason: str) -> None:
         self.errors[reason] = self.errors.get(reason, 0) + 1
 
-    def answered(self, seconds: float) -> None:
+    def count_answer(self, seconds: float) -> None:
         self._count += 1
         self._total += seconds
         self._shortest = min(self._shortest, seconds)
         self._longest = max(self._longest, seconds)
         self._buckets[bisect_left(LATENCY_BUCKETS, seconds)] += 1
 
-    def latency(self) -> Latency:
+    def make_latency(self) -> Latency:
         if not self._count:
             return Latency()
         running, cumulative = 0, []
@@ -101,7 +101,7 @@ class Metrics:
             queue_bytes=queue_bytes,
             in_flight=in_flight,
             state=state,
-            latency=self.latency(),
+            latency=self.make_latency(),
         )
 
 
@@ -112,37 +112,37 @@ def render_prometheus(snapshot: MetricsSnapshot) -> str:
     """Render the snapshot in Prometheus' text exposition format, version 0.0.4."""
     lines: list[str] = []
 
-    def metric(name: str, kind: str, text: str, samples: list[tuple[str, float]]) -> None:
+    def add_metric(name: str, kind: str, text: str, samples: list[tuple[str, float]]) -> None:
         lines.append(f"# HELP {PREFIX}{name} {text}")
         lines.append(f"# TYPE {PREFIX}{name} {kind}")
-        lines.extend(f"{PREFIX}{name}{labels} {_number(value)}" for labels, value in samples)
+        lines.extend(f"{PREFIX}{name}{labels} {_render_number(value)}" for labels, value in samples)
 
     s = snapshot
     sent, received = '{direction="sent"}', '{direction="received"}'
-    passed: list[tuple[str, float]] = [(sent, s.messages_sent), (received, s.messages_received)]
-    metric("messages_total", "counter", "Messages that passed.", passed)
-    passed = [(sent, s.bytes_sent), (received, s.bytes_received)]
-    metric("bytes_total", "counter", "Bytes of messages that passed.", passed)
+    counts: list[tuple[str, float]] = [(sent, s.messages_sent), (received, s.messages_received)]
+    add_metric("messages_total", "counter", "Messages that passed.", counts)
+    counts = [(sent, s.bytes_sent), (received, s.bytes_received)]
+    add_metric("bytes_total", "counter", "Bytes of messages that passed.", counts)
     failed: list[tuple[str, float]] = [(f'{{reason="{why}"}}', n) for why, n in sorted(s.errors.items())]
-    metric("errors_total", "counter", "Errors by reason.", failed)
-    metric("connects_total", "counter", "Connections opened.", [("", s.connects)])
-    metric("reconnects_total", "counter", "Connections opened again after a loss.", [("", s.reconnects)])
-    metric("queue_messages", "gauge", "Messages waiting for a connection.", [("", s.queue_messages)])
-    metric("queue_bytes", "gauge", "Bytes waiting for a connection.", [("", s.queue_bytes)])
-    metric("in_flight_requests", "gauge", "Requests without an answer.", [("", s.in_flight)])
-    metric("connected", "gauge", "1 while connected.", [("", 1 if s.state == "connected" else 0)])
-    lines.extend(_histogram(s.latency))
+    add_metric("errors_total", "counter", "Errors by reason.", failed)
+    add_metric("connects_total", "counter", "Connections opened.", [("", s.connects)])
+    add_metric("reconnects_total", "counter", "Connections opened again after a loss.", [("", s.reconnects)])
+    add_metric("queue_messages", "gauge", "Messages waiting for a connection.", [("", s.queue_messages)])
+    add_metric("queue_bytes", "gauge", "Bytes waiting for a connection.", [("", s.queue_bytes)])
+    add_metric("in_flight_requests", "gauge", "Requests without an answer.", [("", s.in_flight)])
+    add_metric("connected", "gauge", "1 while connected.", [("", 1 if s.state == "connected" else 0)])
+    lines.extend(_render_histogram(s.latency))
     return "\n".join(lines) + "\n"
 
 
-def _histogram(latency: Latency) -> list[str]:
+def _render_histogram(latency: Latency) -> list[str]:
     name = f"{PREFIX}request_seconds"
     rows = [f"# HELP {name} Time from sending a request to its answer.", f"# TYPE {name} histogram"]
     bounds = [*(str(bound) for bound in LATENCY_BUCKETS), "+Inf"]
     for bound, count in zip(bounds, [*latency.buckets, latency.count], strict=True):
         rows.append(f'{name}_bucket{{le="{bound}"}} {count}')
-    return [*rows, f"{name}_sum {_number(latency.total)}", f"{name}_count {latency.count}"]
+    return [*rows, f"{name}_sum {_render_number(latency.total)}", f"{name}_count {latency.count}"]
 
 
-def _number(value: float) -> str:
+def _render_number(value: float) -> str:
     return str(value) if isinstance(value, int) else repr(float(value))

@@ -135,8 +135,8 @@ class StdioPlugin(_Plugin[StdioTransport]):
         _convert(config, _StdioConfig, self.name)
 
     def make(self, config: Mapping[str, Any]) -> StdioTransport:
-        c = _convert(config, _StdioConfig, self.name)
-        return StdioTransport([c.command, *c.args], env=c.env, cwd=c.cwd)
+        settings = _convert(config, _StdioConfig, self.name)
+        return StdioTransport([settings.command, *settings.args], env=settings.env, cwd=settings.cwd)
 
 
 class _HttpConfig(msgspec.Struct, forbid_unknown_fields=True):
@@ -153,8 +153,8 @@ class HttpPlugin(_Plugin[StreamableHttpTransport]):
         self.make(config)
 
     def make(self, config: Mapping[str, Any]) -> StreamableHttpTransport:
-        c = _convert(config, _HttpConfig, self.name)
-        return StreamableHttpTransport(c.url, headers=c.headers)
+        settings = _convert(config, _HttpConfig, self.name)
+        return StreamableHttpTransport(settings.url, headers=settings.headers)
 
 
 C = TypeVar("C")
@@ -296,7 +296,7 @@ _KEYS: Final = frozenset({"command", "args", "env", "cwd", "url", "headers", "ty
 
 def _expand(name: str, value: Any) -> Any:
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _expand_variable(name, found), value)
+        return _VARIABLE.sub(lambda match: _expand_variable(name, match), value)
     if isinstance(value, dict):
         return {key: _expand(name, inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -304,8 +304,8 @@ def _expand(name: str, value: Any) -> Any:
     return value
 
 
-def _expand_variable(name: str, found: re.Match[str]) -> str:
-    variable, default = found.groups()
+def _expand_variable(name: str, match: re.Match[str]) -> str:
+    variable, default = match.groups()
     value = os.environ.get(variable, default)
     if value is None:
         raise InvalidArgument(f"The server {name!r} needs the environment variable {variable}.")

@@ -40,7 +40,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
         ("prompt", client.list_prompts, "prompts", "name"),
     ]
     capabilities = _read_capabilities(client)
-    found: list[Primitive] = []
+    primitives: list[Primitive] = []
     for kind, fetch, member, key in listings:
         capability = "resources" if kind == "template" else f"{kind}s"
         if capabilities is not None and capabilities.get(capability) is None:
@@ -50,7 +50,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
             if not isinstance(name, str):
                 text = f"The server's list of {member} holds an entry without a {key}."
                 raise RpcError(INTERNAL_ERROR, text)
-            found.append(
+            primitives.append(
                 Primitive(
                     kind,
                     name,
@@ -59,7 +59,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
                     entry,
                 )
             )
-    return found
+    return primitives
 
 
 def _read_capabilities(client: Any) -> dict[str, Any] | None:

@@ -19,25 +19,36 @@ from typing import Any, Final
 
 from vaultbridge import __version__
 from vaultbridge.client.errors import RpcError
-from vaultbridge.client.http.wire import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
-from vaultbridge.client.messages import Message, MessageKind, RequestId, classify, make_error_answer
+from vaultbridge.client.messages import (
+    CONNECTION_LOST,
+    Message,
+    MessageKind,
+    RequestId,
+    classify,
+    make_error_answer,
+)
 from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
-from vaultbridge.jsonrpc.messages import METHOD_NOT_FOUND
+from vaultbridge.jsonrpc.messages import (
+    HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+)
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.mcp.versions import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
     HANDSHAKE_VERSIONS,
     MODERN_VERSIONS,
+    SERVER_INFO_KEY,
     SUPPORTED_NEWEST_FIRST,
+    VERSION_KEY,
     VERSIONS,
 )
 
-HEADER_MISMATCH: Final = -32020
-MISSING_CAPABILITY: Final = -32021
-UNSUPPORTED_VERSION: Final = -32022
-
-MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
+MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 """Errors that only servers from 2026-07-28 on give."""
 
 NAMED_VERSIONS: Final = 10
@@ -58,10 +69,10 @@ def find_newest_common(offered: tuple[str, ...], spoken: tuple[str, ...]) -> str
     return next((name for name in SUPPORTED_NEWEST_FIRST if name in offered and name in spoken), None)
 
 
-def no_common_version(offered: tuple[str, ...], spoken: tuple[str, ...]) -> RpcError:
+def make_no_common_version(offered: tuple[str, ...], spoken: tuple[str, ...]) -> RpcError:
     theirs = ", ".join(repr(name)[1:-1][:40] for name in offered[:NAMED_VERSIONS])
-    said = f"The server speaks MCP {theirs}" if theirs else "The server named no version of MCP"
-    return RpcError(UNSUPPORTED_VERSION, f"{said}; this client speaks {', '.join(spoken)}.")
+    opening = f"The server speaks MCP {theirs}" if theirs else "The server named no version of MCP"
+    return RpcError(UNSUPPORTED_VERSION, f"{opening}; this client speaks {', '.join(spoken)}.")
 
 
 PROBE_SECONDS: Final = 5.0
@@ -73,8 +84,6 @@ COURTESY_SECONDS: Final = 1.0
 
 FOREVER: Final = float("inf")
 """For a request that is answered only when it ends, such as `subscriptions/listen`."""
-
-SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 
 class Session:
@@ -159,7 +168,7 @@ class Session:
             refused.add(version)
             version = find_newest_common(offered, left)
             if version is None:
-                raise no_common_version(offered, spoken)
+                raise make_no_common_version(offered, spoken)
         await self._initialize(version or self._wanted)
 
     async def _discover(self, version: str) -> tuple[str, ...] | None:
@@ -185,7 +194,7 @@ class Session:
         supported = read_versions(result.get("supportedVersions"))
         if version not in supported:
             if not supported and self._wanted != "auto":
-                raise no_common_version((), (version,))
+                raise make_no_common_version((), (version,))
             return supported
         meta = result.get("_meta")
         named = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
@@ -209,12 +218,12 @@ class Session:
             if not named or other == version:
                 raise
             if other is None:
-                raise no_common_version(named, spoken) from None
+                raise make_no_common_version(named, spoken) from None
             result = await self._ask_to_initialize(other)
         answered = result.get("protocolVersion")
         if answered not in HANDSHAKE_VERSIONS:
             offered = (answered,) if isinstance(answered, str) and answered else ()
-            raise no_common_version(offered, HANDSHAKE_VERSIONS)
+            raise make_no_common_version(offered, HANDSHAKE_VERSIONS)
         self.protocol_version = str(answered)
         self._store_server_info(result, result.get("serverInfo"))
         await self.notify("notifications/initialized")
@@ -239,7 +248,7 @@ class Session:
         self._waiting[request_id] = waiter
         seconds = self._timeout if timeout is None else timeout
         message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
-        full = self._with_meta(params)
+        full = self._add_meta(params)
         if full:
             message["params"] = full
         try:
@@ -324,13 +333,13 @@ class Session:
     async def _request_page(self, method: str, cursor: str | None) -> dict[str, Any]:
         return await self.request(method, {"cursor": cursor} if cursor else None)
 
-    def _with_meta(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _add_meta(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
         if not self.is_modern:
             return params
         meta = {
             VERSION_KEY: self.protocol_version,
-            CLIENT_INFO_KEY: self._client,
-            CLIENT_CAPABILITIES_KEY: {},
+            CLIENT_KEY: self._client,
+            CAPABILITIES_KEY: {},
         }
         return {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
 
@@ -358,19 +367,21 @@ class Session:
         with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
 
-    def _fail_waiting(self, also: Callable[[], object] | None) -> None:
+    def _fail_waiting(self, then: Callable[[], object] | None) -> None:
         for request_id, waiter in self._waiting.items():
             if not waiter.done():
                 text = "The connection closed before the answer came."
-                waiter.set_result(make_error_answer(request_id, -32000, text))
-        if also is not None:
-            also()
+                waiter.set_result(make_error_answer(request_id, CONNECTION_LOST, text))
+        if then is not None:
+            then()
 
 
 def _require_complete(result: dict[str, Any]) -> dict[str, Any]:
     """Refuse a result that asks for input, because nobody can answer in this session."""
     if result.get("resultType") == "input_required":
         raise RpcError(
-            -32021, "The server asks for input that this client cannot give.", result.get("inputRequests")
+            MISSING_CLIENT_CAPABILITY,
+            "The server asks for input that this client cannot give.",
+            result.get("inputRequests"),
         )
     return result

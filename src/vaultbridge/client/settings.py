@@ -139,19 +139,19 @@ class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         check_url(self.url)
         check_protocols(self.protocols)
         if not 0 <= self.reconnect_attempts <= ATTEMPTS_MOST:
-            raise _wrong("reconnect_attempts", f"from 0 to {ATTEMPTS_MOST}", self.reconnect_attempts)
+            raise _make_error("reconnect_attempts", f"from 0 to {ATTEMPTS_MOST}", self.reconnect_attempts)
         if not 0 <= self.jitter <= 1:
-            raise _wrong("jitter", "a number from 0 to 1", self.jitter)
+            raise _make_error("jitter", "a number from 0 to 1", self.jitter)
         for name in ("reconnect_delay", "reconnect_longest", "stable_after"):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise _wrong(name, "a number of seconds, 0 or more", getattr(self, name))
+                raise _make_error(name, "a number of seconds, 0 or more", getattr(self, name))
         for name in ("connect_timeout", "request_timeout", "close_timeout", "heartbeat", "heartbeat_timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise _wrong(name, "a number of seconds above 0", value)
+                raise _make_error(name, "a number of seconds above 0", value)
         for name in ("max_message_bytes", "max_queue_messages", "max_queue_bytes", "max_in_flight"):
             if getattr(self, name) < 1:
-                raise _wrong(name, "1 or more", getattr(self, name))
+                raise _make_error(name, "1 or more", getattr(self, name))
         if self.ssl_context is not None and self.ca_file is not None:
             raise InvalidArgument("ssl_context and ca_file exclude each other.", argument="ca_file")
         check_headers(self.headers)
@@ -185,7 +185,7 @@ def read_settings(config: Mapping[str, Any]) -> WebSocketSettings:
             raise InvalidArgument(f"{name} is given twice, once as {key}.", argument=key)
         if key == "reconnectDelay":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise _wrong(key, "a number of milliseconds", value)
+                raise _make_error(key, "a number of milliseconds", value)
             value = value / 1000
         values[name] = value
     return make_settings(values.pop("url"), values)
@@ -217,7 +217,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not _is_token(name):
             raise InvalidArgument(f"{name!r} cannot name a header.", argument="headers")
-        if any(c in value for c in "\r\n\0"):
+        if any(char in value for char in "\r\n\0"):
             # The value may be a token, so it is not shown.
             raise InvalidArgument(f"The header {name!r} holds a line break.", argument="headers")
 
@@ -232,11 +232,11 @@ def check_protocols(protocols: tuple[str, ...]) -> None:
 
 
 def _is_token(text: str) -> bool:
-    return bool(text) and all("!" <= c <= "~" and c not in _SEPARATORS for c in text)
+    return bool(text) and all("!" <= char <= "~" and char not in _SEPARATORS for char in text)
 
 
 _SEPARATORS: Final = frozenset('()<>@,;:\\"/[]?={} \t')
 
 
-def _wrong(name: str, wanted: str, value: object) -> InvalidArgument:
-    return InvalidArgument(f"{name} must be {wanted}, got {value!r}.", argument=name)
+def _make_error(name: str, expected: str, value: object) -> InvalidArgument:
+    return InvalidArgument(f"{name} must be {expected}, got {value!r}.", argument=name)

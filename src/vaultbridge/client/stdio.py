@@ -37,11 +37,9 @@ STDERR_LINES: Final = 20
 STDERR_LINE_BYTES: Final = 8 * KIB
 """A longer line of stderr is cut, because only people read it."""
 
-
 LINE_FACTOR: Final = 4
 """A line may be this many times longer than the largest message before we stop reading it. Up to there it is
 read to find out which request it answers, so that only that request fails."""
-
 
 KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 """The signal that no process can ignore; Windows has only SIGTERM."""
@@ -86,7 +84,7 @@ class StdioTransport(Callbacks):
     async def start(self) -> None:
         """Start the process. Raises ConnectFailed when it cannot be started."""
         if not self._life.allows("start"):
-            raise TransportClosed("This transport has been started already.")
+            raise TransportClosed("This transport has already been started.")
         self._move("start")
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -254,7 +252,7 @@ class StdioTransport(Callbacks):
                 await self._deliver(failed)
             return
         if sent_at is not None:
-            self._metrics.answered(asyncio.get_running_loop().time() - sent_at)
+            self._metrics.count_answer(asyncio.get_running_loop().time() - sent_at)
         await self._deliver(message)
 
     async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
@@ -263,7 +261,7 @@ class StdioTransport(Callbacks):
             try:
                 line = await process.stderr.readline()
             except ValueError:
-                continue  # longer than anyone reads: dropped
+                continue  # Too long for anyone to read, so it is dropped.
             if not line:
                 return
             text = line[:STDERR_LINE_BYTES].decode("utf-8", "replace").rstrip()

@@ -30,7 +30,7 @@ class TracedTransport:
         inner.on_error = self._error
         inner.on_state = self._state
         if hasattr(inner, "on_stderr"):
-            inner.on_stderr = lambda line: self._line("|", line)
+            inner.on_stderr = lambda line: self._write_line("|", line)
 
     @property
     def state(self) -> State:
@@ -51,32 +51,32 @@ class TracedTransport:
         await self._inner.close()
 
     async def send(self, message: object) -> None:
-        self._line("→", _encode(message))
+        self._write_line("→", _encode(message))
         await self._inner.send(message)
 
     async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
         return await self._inner.is_alive(patience)
 
     def _message(self, message: Message) -> Awaitable[None] | None:
-        self._line("←", _encode(message))
+        self._write_line("←", _encode(message))
         return self.on_message(message) if self.on_message is not None else None
 
     def _error(self, error: Exception) -> None:
-        self._line("!", str(error))
+        self._write_line("!", str(error))
         if self.on_error is not None:
             self.on_error(error)
 
     def _state(self, state: State) -> None:
-        self._line("·", state.value)
+        self._write_line("·", state.value)
         if self.on_state is not None:
             self.on_state(state)
 
     def _close(self) -> None:
-        self._line("·", "closed")
+        self._write_line("·", "closed")
         if self.on_close is not None:
             self.on_close()
 
-    def _line(self, mark: str, text: str) -> None:
+    def _write_line(self, mark: str, text: str) -> None:
         self._write(f"{(self._clock() - self._started) * 1000:9.1f} ms {mark} {text}")
 
 

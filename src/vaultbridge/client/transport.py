@@ -43,9 +43,9 @@ class State(enum.StrEnum):
     DISCONNECTING = "disconnecting"
 
 
-Event = Literal["start", "opened", "failed", "lost", "spent", "close", "closed"]
+LifecycleEvent = Literal["start", "opened", "failed", "lost", "spent", "close", "closed"]
 
-MOVES: Final[dict[tuple[State, Event], State]] = {
+MOVES: Final[dict[tuple[State, LifecycleEvent], State]] = {
     (State.DISCONNECTED, "start"): State.CONNECTING,
     (State.DISCONNECTED, "close"): State.DISCONNECTING,
     (State.CONNECTING, "opened"): State.CONNECTED,
@@ -60,7 +60,7 @@ MOVES: Final[dict[tuple[State, Event], State]] = {
 }
 """`start` may be called again after it failed. Running out of attempts and `close()` are final."""
 
-ENDINGS: Final[frozenset[Event]] = frozenset({"spent", "closed"})
+ENDINGS: Final[frozenset[LifecycleEvent]] = frozenset({"spent", "closed"})
 
 
 class Lifecycle:
@@ -72,10 +72,10 @@ class Lifecycle:
         self.state = State.DISCONNECTED
         self.ended = False
 
-    def allows(self, event: Event) -> bool:
+    def allows(self, event: LifecycleEvent) -> bool:
         return not self.ended and (self.state, event) in MOVES
 
-    def move(self, event: Event) -> State:
+    def move(self, event: LifecycleEvent) -> State:
         if self.ended:
             raise KeyError((self.state, event))
         self.state = MOVES[self.state, event]
@@ -156,13 +156,13 @@ class Callbacks:
     ) -> None:
         await self._streams.__aexit__(kind, error, trace)
 
-    def _move(self, event: Event) -> None:
+    def _move(self, event: LifecycleEvent) -> None:
         state = self._life.move(event)
         if self.on_state is not None and not self._silent:
             self._guard(self.on_state, state)
 
     def _report(self, error: Exception) -> None:
-        self._metrics.error(error.reason if isinstance(error, VaultbridgeError) else "callback")
+        self._metrics.count_error(error.reason if isinstance(error, VaultbridgeError) else "callback")
         if self._silent:
             return
         if self.on_error is None:
@@ -238,10 +238,10 @@ class PendingRequests:
         UnknownAnswer."""
         if kind in (MessageKind.REQUEST, MessageKind.NOTIFICATION) or message["id"] is None:
             return None
-        found = self._open.pop(message["id"], None)
-        if found is None:
+        request = self._open.pop(message["id"], None)
+        if request is None:
             raise UnknownAnswer(f"An answer matches no open request (id {shorten(message['id'])}).")
-        return found[1]
+        return request[1]
 
     def forget(self, request_id: RequestId) -> None:
         """Drop a request that was refused after all; its caller gets an exception instead of an answer."""
@@ -249,12 +249,12 @@ class PendingRequests:
 
     def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:
         """Make the answer of a request that the server will not answer; None when it has been answered."""
-        found = self._open.pop(request_id, None)
-        if found is None:
+        request = self._open.pop(request_id, None)
+        if request is None:
             return None
         reason = "connection-lost" if sent else "not-sent"
         return make_error_answer(
-            request_id, CONNECTION_LOST, f"{why} ({found[0]}).", reason=reason, sent=sent
+            request_id, CONNECTION_LOST, f"{why} ({request[0]}).", reason=reason, sent=sent
         )
 
     def fail_all(self, why: str) -> list[Message]:

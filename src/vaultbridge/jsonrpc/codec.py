@@ -57,7 +57,7 @@ def decode(data: bytes) -> Message | Batch | Malformed:
         return _read_message(value)
     if isinstance(value, list):
         return _read_batch(value)
-    return _make_invalid(None, f"a message is a JSON object, not {_name_type(value)}")
+    return _make_invalid(None, f"a message is a JSON object, not {name_json_type(value)}")
 
 
 def encode(message: Message) -> bytes:
@@ -105,7 +105,7 @@ def _read_batch(members: list[Any]) -> Batch | Malformed:
         tuple(
             _read_message(member)
             if isinstance(member, dict)
-            else _make_invalid(None, f"a message is a JSON object, not {_name_type(member)}")
+            else _make_invalid(None, f"a message is a JSON object, not {name_json_type(member)}")
             for member in members
         )
     )
@@ -144,10 +144,10 @@ def _read_answer(
 def _read_call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Message | Malformed:
     method = value["method"]
     if not isinstance(method, str):
-        return _make_invalid(known_id, f'"method" must be a string, not {_name_type(method)}')
+        return _make_invalid(known_id, f'"method" must be a string, not {name_json_type(method)}')
     params = value.get("params")
     if id_ is not msgspec.UNSET and known_id is None:
-        return _make_invalid(None, f'"id" must be a string or a number, not {_name_type(id_)}')
+        return _make_invalid(None, f'"id" must be a string or a number, not {name_json_type(id_)}')
     if params is None or params == []:
         # An empty array has no positional parameters either, and PHP writes an empty object this way.
         params = {}
@@ -158,7 +158,7 @@ def _read_call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> M
                 return Notification(method, {})
             error = ErrorObject(INVALID_PARAMS, 'Invalid params: "params" must be an object, not an array')
             return Malformed(known_id, error)
-        return _make_invalid(known_id, f'"params" must be an object, not {_name_type(params)}')
+        return _make_invalid(known_id, f'"params" must be an object, not {name_json_type(params)}')
     if known_id is None:
         return Notification(method, params)
     return Request(known_id, method, params)
@@ -166,7 +166,7 @@ def _read_call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> M
 
 def _read_error(error: Any, known_id: RequestId | None) -> ErrorResponse | MalformedAnswer:
     if not isinstance(error, dict):
-        return _make_invalid_answer(known_id, f'"error" must be an object, not {_name_type(error)}')
+        return _make_invalid_answer(known_id, f'"error" must be an object, not {name_json_type(error)}')
     code, message = error.get("code"), error.get("message")
     if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
         return _make_invalid_answer(known_id, '"error" needs an integer "code" and a string "message"')
@@ -177,7 +177,7 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
-def _name_type(value: Any) -> str:
+def name_json_type(value: Any) -> str:
     """The type of a JSON value in words, for an error message."""
     match value:
         case None:

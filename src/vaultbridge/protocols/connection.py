@@ -79,7 +79,7 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
 
 
 OPENING: Final = frozenset({"initialize", "server/discover", "tools/list", "ping"})
-"""The requests with which a session opens. A transport that must start fast begins to record after them."""
+"""The requests with which a session opens. A transport that must start fast records only what follows."""
 
 MAX_RUNNING: Final = 64
 """Requests of one connection that run at once. A model calls a handful of tools in parallel; more would only
@@ -138,9 +138,9 @@ class Connection:
         self._running: dict[RequestId, asyncio.Task[None]] = {}
         self._waiting: deque[tuple[Request, Handler, int]] = deque()
         self._background: set[asyncio.Future[None]] = set()
-        self._asked: dict[RequestId, asyncio.Future[Any]] = {}
-        self._room = asyncio.Event()
-        self._room.set()
+        self._sent_requests: dict[RequestId, asyncio.Future[Any]] = {}
+        self._may_read = asyncio.Event()
+        self._may_read.set()
         self._idle = asyncio.Event()
         self._idle.set()
         self.ending = asyncio.Event()
@@ -177,7 +177,7 @@ class Connection:
         Requests without a time limit (a listening stream, a question to a person) end at once: nothing can
         answer them now. The others get `seconds`, or DRAIN_SECONDS.
         """
-        self._session_ending()
+        self._end_input()
         try:
             async with asyncio.timeout(DRAIN_SECONDS if seconds is None else seconds):
                 await self._idle.wait()
@@ -187,14 +187,14 @@ class Connection:
         await self.close()
 
     async def close(self) -> None:
-        """Cancel everything and send no more answers. May be called twice."""
+        """Cancel everything and send no more answers. May be called more than once."""
         if self._closed:
             return
         self._closed = True
         self.ending.set()
         self._waiting.clear()
-        self._room.set()
-        for future in self._asked.values():
+        self._may_read.set()
+        for future in self._sent_requests.values():
             if not future.done():
                 future.set_exception(PeerDisconnected())
         tasks = [*self._running.values(), *self._background]
@@ -237,7 +237,7 @@ class Connection:
             raise PeerDisconnected
         id_ = self._session.request(method, params, related=related)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[id_] = future
+        self._sent_requests[id_] = future
         if self._client is not None:
             data = self._session.last_outgoing()
             self._client.record_message("out", "request", method, len(data), data)
@@ -252,7 +252,7 @@ class Connection:
             self._withdraw(id_, "no longer needed", related)
             raise
         finally:
-            self._asked.pop(id_, None)
+            self._sent_requests.pop(id_, None)
 
     def spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -269,8 +269,8 @@ class Connection:
 
     async def _take(self, events: list[Event], size: int) -> None:
         if self._flush():
-            # The session has answered unreadable messages itself. If the peer does not read its answers,
-            # these must wait as requests do, or they would pile up.
+            # The session has answered unreadable messages itself. If the peer does not read these answers,
+            # its next messages must wait, or the answers would pile up.
             await self._sink.drain()
         for event in events:
             match event:
@@ -278,21 +278,21 @@ class Connection:
                     await self._accept(request, size)
                 case NotificationReceived(notification):
                     if self._client is not None:
-                        self._note_arrival(self._client, notification, size)
+                        self._record_notification(self._client, notification, size)
                     try:
                         self.dialect.handle_notification(notification)
                     except Exception:
                         log.exception("notification %s failed", notification.method)
                 case AnswerReceived(id_, outcome):
-                    self._answered(id_, outcome)
+                    self._take_answer(id_, outcome)
                 case CancelReceived(id_, reason):
                     log.debug("request %r cancelled: %s", id_, reason)
-                    self._cancelled(id_)
+                    self._cancel_request(id_)
                 case Ignored(why):
                     log.debug("ignored %s", why)
         self._flush()
 
-    def _note_arrival(self, client: SeenClient, notification: Notification, size: int) -> None:
+    def _record_notification(self, client: SeenClient, notification: Notification, size: int) -> None:
         data = codec.encode(notification) if client.activity.json_wanted else b""
         client.record_message("in", "notification", notification.method, size, data)
         if notification.method == "ide_connected" and isinstance(pid := notification.params.get("pid"), int):
@@ -303,7 +303,7 @@ class Connection:
             return
         # The handler is looked up now and not when it runs, because the phase in which a request arrives
         # decides whether it is allowed.
-        handler = self._handler(request)
+        handler = self._find_handler(request)
         if request.method in self.dialect.in_order:
             await self._answer(request, handler, size)
             return
@@ -313,22 +313,22 @@ class Connection:
             return
         self._waiting.append((request, handler, size))
         if len(self._waiting) >= MAX_WAITING:
-            self._room.clear()
-            await self._room.wait()
+            self._may_read.clear()
+            await self._may_read.wait()
 
-    def _handler(self, request: Request) -> Handler:
+    def _find_handler(self, request: Request) -> Handler:
         try:
             handler = self.dialect.find_handler(request)
             if self._attach is not None and request.method not in OPENING:
                 self.attach_client()
             if self._client is not None and self._client.must_refuse(request.method):
-                return _raiser(AssistantPaused())
+                return _make_raiser(AssistantPaused())
             return handler
         except RpcError as refusal:
-            return _raiser(refusal)
+            return _make_raiser(refusal)
         except Exception:
             log.exception("no handler for %s could be found", request.method)
-            return _raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
+            return _make_raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
 
     def _start(self, request: Request, handler: Handler, size: int) -> None:
         task = asyncio.get_running_loop().create_task(self._run(request, handler, size))
@@ -353,7 +353,7 @@ class Connection:
             if self._session.is_in_flight(request.id):
                 self._start(request, handler, size)
         if len(self._waiting) < MAX_WAITING:
-            self._room.set()
+            self._may_read.set()
         if not self._running and not self._waiting:
             self._idle.set()
 
@@ -367,7 +367,7 @@ class Connection:
                 client.activity.keep_json(record, "json_in", codec.encode(request))
         started = time.perf_counter()
         try:
-            outcome = await self._outcome(call, handler)
+            outcome = await self._run_handler(call, handler)
         except asyncio.CancelledError:
             # If the peer cancelled the request, the session has forgotten it, and a new request may already
             # use its id.
@@ -392,12 +392,12 @@ class Connection:
                 outcome = failures.INTERNAL
                 self._session.fail(request.id, outcome)
         if record is not None:
-            error = call.error or _failure(outcome)
+            error = call.error or _find_failure(outcome)
             record.client.finish(record, error, self._session.last_outgoing())
         self._flush()
         await self._sink.drain()
 
-    async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
+    async def _run_handler(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
         try:
             return HandlerResult(await self._time_limits.run(call, handler, limit))
@@ -410,7 +410,7 @@ class Connection:
                 log.exception("%s failed", call.method)
             return self.dialect.render_failure(error, call)
 
-    def _cancelled(self, id_: RequestId) -> None:
+    def _cancel_request(self, id_: RequestId) -> None:
         task = self._running.pop(id_, None)
         if task is not None:
             task.cancel()
@@ -419,8 +419,8 @@ class Connection:
             return
         self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
 
-    def _answered(self, id_: RequestId, outcome: Response | ErrorResponse) -> None:
-        future = self._asked.get(id_)
+    def _take_answer(self, id_: RequestId, outcome: Response | ErrorResponse) -> None:
+        future = self._sent_requests.get(id_)
         if future is None or future.done():
             return
         if isinstance(outcome, Response):
@@ -433,11 +433,11 @@ class Connection:
             self._session.withdraw(id_, reason, related=related)
             self._flush()
 
-    def _session_ending(self) -> None:
+    def _end_input(self) -> None:
         """Nothing more will be read, so no request of ours will be answered."""
         self.ending.set()
         self.dialect.input_ended()
-        for future in self._asked.values():
+        for future in self._sent_requests.values():
             if not future.done():
                 future.set_exception(PeerDisconnected())
 
@@ -454,7 +454,7 @@ class Connection:
         return bool(items)
 
 
-def _failure(outcome: ErrorObject | HandlerResult) -> str:
+def _find_failure(outcome: ErrorObject | HandlerResult) -> str:
     """Return the error code of a failure that came as a result, not as an exception, as a plugin's tool may
     report one."""
     if isinstance(outcome, ErrorObject):
@@ -462,7 +462,7 @@ def _failure(outcome: ErrorObject | HandlerResult) -> str:
     return "FAILED" if isinstance(outcome.result, dict) and outcome.result.get("isError") is True else ""
 
 
-def _raiser(error: RpcError | AssistantPaused) -> Handler:
+def _make_raiser(error: RpcError | AssistantPaused) -> Handler:
     async def fail(call: Call) -> None:
         raise error
 

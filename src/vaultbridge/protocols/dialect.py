@@ -7,16 +7,16 @@ a time limit, and sends what it returns:
     async def read_file(call: Call) -> str:
         return await read_text(call.params["path"])
 
-    def my_dialect(peer: Peer) -> Dialect:
+    def make_dialect(peer: Peer) -> Dialect:
         return MethodTable({"readFile": read_file}, {"ide_connected": on_connected})
 
 A result is any JSON value, including a bare string. To answer with an exact JSON-RPC error, raise
 `jsonrpc.messages.RpcError`; a `VaultbridgeError` becomes its application error (`failures`); anything else is
 logged with its traceback and answered with "Internal error". No method names are in this module.
 
-A call is cancelled when it takes too long (`TimeLimits`), except that a handler that waits for a person calls
-`call.lift_time_limit()` first. Nearly all calls end long before, so what matters is how little a limit costs
-them.
+A call is cancelled when it takes too long (`TimeLimits`); a handler that waits for a person first calls
+`call.lift_time_limit()`. Nearly all calls end long before their limit, so a limit must cost them as little as
+possible.
 
 It also describes calls for the log: by method and tool, never by arguments or results, which contain the text
 of notes. Names come from the peer, so only a string that looks like one is repeated.
@@ -48,21 +48,21 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
 """Method and tool names; anything else that a peer sends is logged as `?`."""
 
 CLIENT_NAME_CHARS: Final = 60
-"""How much of the name that a client gives itself is repeated."""
+"""The most characters of a client's name for itself that are logged."""
 
 
 def describe_call(method: str, params: Params) -> str:
     """`tools/call obsidian_read_note`, `resources/list`."""
     if method != "tools/call":
-        return _plain(method)
-    return f"{_plain(method)} {_plain(params.get('name'))}"
+        return _make_loggable(method)
+    return f"{_make_loggable(method)} {_make_loggable(params.get('name'))}"
 
 
 def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
     """`answered`, `failed (isError)`, `failed (-32602)`, `failed (-32001 NOTE_NOT_FOUND)`."""
     if isinstance(outcome, ErrorObject):
         word = outcome.data.get("errorCode") if isinstance(outcome.data, dict) else None
-        return f"failed ({outcome.code}{f' {_plain(word)}' if word else ''})"
+        return f"failed ({outcome.code}{f' {_make_loggable(word)}' if word else ''})"
     result = outcome.result
     return "failed (isError)" if isinstance(result, dict) and result.get("isError") is True else "answered"
 
@@ -88,7 +88,7 @@ def describe_client(info: Any) -> str:
     return "".join(char for char in text[:CLIENT_NAME_CHARS] if char.isprintable()) or "without a name"
 
 
-def _plain(name: object) -> str:
+def _make_loggable(name: object) -> str:
     return name if isinstance(name, str) and _NAME.fullmatch(name) else "?"
 
 
@@ -164,7 +164,7 @@ class Call:
         return self.request.params
 
     def notify(self, method: str, params: Params) -> None:
-        """A notification that belongs to this request."""
+        """Send a notification that belongs to this request."""
         self.peer.notify(method, params, related=self.id)
 
     async def ask(self, method: str, params: Params) -> Any:
@@ -226,9 +226,9 @@ class TimeLimits:
 
     def _set_timer(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
         self.close()
-        self._timer = loop.call_at(when, self._look, loop)
+        self._timer = loop.call_at(when, self._cancel_expired, loop)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _cancel_expired(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
         now = loop.time()
         for call in self._calls:
@@ -236,9 +236,9 @@ class TimeLimits:
                 call.expired = True
                 assert call.task is not None
                 call.task.cancel()
-        left = [call.expires for call in self._calls if call.expires is not None and not call.expired]
-        if left:
-            self._set_timer(loop, min(left))
+        remaining = [call.expires for call in self._calls if call.expires is not None and not call.expired]
+        if remaining:
+            self._set_timer(loop, min(remaining))
 
 
 class HandlerResult:
@@ -304,7 +304,7 @@ class MethodTable:
     def find_handler(self, request: Request) -> Handler:
         handler = self._requests.get(request.method)
         if handler is None:
-            raise method_not_found(request.method)
+            raise make_method_not_found(request.method)
         return handler
 
     def handle_notification(self, notification: Notification) -> None:
@@ -325,5 +325,5 @@ class MethodTable:
         pass
 
 
-def method_not_found(method: str) -> RpcError:
+def make_method_not_found(method: str) -> RpcError:
     return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")

@@ -1,8 +1,8 @@
 """Turns any exception into a JSON-RPC error. `to_error` is the only place that does so, for all protocols.
 
-Seed 004 gives seven application codes, -32000 to -32006; `data.errorCode` repeats each as a word, because
-other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text; the
-connection writes its traceback to the log. MCP adapts the error to the client's version in `mcp/failures.py`.
+The stdio contract defines seven application codes, -32000 to -32006; `data.errorCode` repeats each as a word,
+because other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text;
+the connection logs its traceback. MCP adapts the error to the client's version in `mcp/failures.py`.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ def to_error(error: Exception) -> ErrorObject:
         case RpcError():
             return error.error
         case InvalidArgument():
-            return ErrorObject(INVALID_PARAMS, _name_argument(error), error_data(error))
+            return ErrorObject(INVALID_PARAMS, _name_argument(error), render_error_data(error))
         case VaultbridgeError():
-            return ErrorObject(APPLICATION_CODES[error.code], str(error), error_data(error))
+            return ErrorObject(APPLICATION_CODES[error.code], str(error), render_error_data(error))
         case PeerError() | PeerDisconnected():
             return ErrorObject(APPLICATION_CODES["SERVER_ERROR"], str(error), {"errorCode": "SERVER_ERROR"})
         case _:
             return INTERNAL
 
 
-def parse_error(what: str) -> ErrorResponse:
+def make_parse_error(reason: str) -> ErrorResponse:
     """The answer to bytes that are not a message; there is no id to reply to."""
-    return ErrorResponse(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+    return ErrorResponse(None, ErrorObject(PARSE_ERROR, f"Parse error: {reason}"))
 
 
-def error_data(error: VaultbridgeError) -> dict[str, Any]:
+def render_error_data(error: VaultbridgeError) -> dict[str, Any]:
     """The fields of an error for programs: the same in an error's `data` and in a failed tool's result."""
     data: dict[str, Any] = {"errorCode": error.code, "reason": error.reason}
     if error.hint:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
-from vaultbridge.protocols.http.guard import LOOPBACK, requested_host
+from vaultbridge.protocols.http.guard import LOOPBACK, find_host
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 from vaultbridge.web.api.routes import PageGrant
 from vaultbridge.web.api.view import TokenFacts
@@ -174,7 +174,7 @@ def _is_our_page(request: web.Request) -> bool:
     """Whether the headers say that the request comes from a page of this server. Pages cannot set these
     headers, and the Host has been checked before."""
     scheme = "https" if request.secure else "http"
-    own = f"{scheme}://{requested_host(request)}".lower()
+    own = f"{scheme}://{find_host(request)}".lower()
     origins = [origin.lower() for origin in request.headers.getall("Origin", [])]
     return origins == [own] and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
 

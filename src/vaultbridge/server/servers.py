@@ -22,7 +22,7 @@ from vaultbridge.engine import Engine
 from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
 from vaultbridge.review.policy import Review, ReviewRules, find_strictest
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
@@ -139,7 +139,7 @@ class Servers:
                 if scope is not None:
                     scope.update(*self._make_scopes(vault, scoped.token))
             settings = self._make_settings(scoped.scopes, scoped.token)
-            scoped.server.offer = offer_for(settings, vaults=len(scoped.scopes))
+            scoped.server.offer = make_offer(settings, vaults=len(scoped.scopes))
             if scoped.provider is not None:
                 scoped.provider.limit(read_only=settings.read_only)
 
@@ -174,7 +174,7 @@ class Servers:
             )
             return scoped.provider
 
-        offer = offer_for(self._make_settings(scopes, token), vaults=len(wanted))
+        offer = make_offer(self._make_settings(scopes, token), vaults=len(wanted))
         server = McpServer(offer, make, tool_errors=self._config.tools.errors)
         scoped = _ScopedServer(token, server, engines, scopes)
         return scoped

@@ -28,7 +28,7 @@ from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.stdio import serve_stdio
-from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, make_offer
 from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_vaults
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def make_server(
         live.on_scope = apply_scope
         return provider
 
-    offer = partial(offer_for, vaults=len(plan.vaults), name=plan.name)
+    offer = partial(make_offer, vaults=len(plan.vaults), name=plan.name)
     server = McpServer(offer(plan.settings), make, tool_errors=plan.tool_errors)
     return server
 

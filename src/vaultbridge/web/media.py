@@ -28,7 +28,7 @@ from aiohttp import ETag, web
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.guard import HostGuard, find_host
 from vaultbridge.vault.file_types import media_kind, media_type
 from vaultbridge.vault.read import content_hash
 from vaultbridge.web.page import BASE, HEADERS
@@ -94,7 +94,7 @@ class MediaLinks:
 
     def add_routes(self, app: web.Application, *, guard: HostGuard) -> None:
         async def answer(request: web.Request) -> web.StreamResponse:
-            refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
+            refusal = guard.find_refusal(find_host(request), request.headers.get("Origin"))
             if refusal is not None:
                 return _make_text_response(403, refusal)
             ticket = self._tickets.get(request.match_info["ticket"])

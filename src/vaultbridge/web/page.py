@@ -33,7 +33,7 @@ from aiohttp import ETag, web
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.guard import HostGuard, find_host
 from vaultbridge.protocols.http.request import BodyRefused, close_if_body_unread, defer_continue, read_body
 
 BASE: Final = "/page"
@@ -130,7 +130,7 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> HttpHandler:
     files = load_static_files()
 
     async def answer(request: web.Request, name: str) -> web.StreamResponse:
-        refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
+        refusal = guard.find_refusal(find_host(request), request.headers.get("Origin"))
         if refusal is not None:
             return _text(403, refusal)
         file = files.get(name)
@@ -219,7 +219,7 @@ class LinkCodes:
         app.router.add_post(f"{BASE}/code", exchange, expect_handler=defer_continue)
 
     async def _exchange(self, request: web.Request, guard: HostGuard) -> web.Response:
-        refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
+        refusal = guard.find_refusal(find_host(request), request.headers.get("Origin"))
         if refusal is not None:
             return _refuse(403, "FORBIDDEN", refusal)
         try:

@@ -47,12 +47,12 @@ def answer(status: int, body: Any) -> Callable[[web.Request], Awaitable[web.Stre
 async def test_tools_are_the_same_object_until_they_change() -> None:
     async with running() as bridge:
         client = BridgeClient(bridge.url)
-        first = await client.tools()
+        first = await client.fetch_tools()
         assert first.tools[0].name == "read_note"
-        assert await client.tools() is first
+        assert await client.fetch_tools() is first
         bridge.provider.tools.pop()
         bridge.provider.announce()
-        second = await client.tools()
+        second = await client.fetch_tools()
         assert second.hash != first.hash
 
 
@@ -83,14 +83,14 @@ async def test_a_server_without_etag_and_hash_is_compared_by_its_list() -> None:
     listed = {"tools": [{"name": "a"}, {"name": "b", "description": 3, "inputSchema": []}]}
     async with other_server(answer(200, listed)) as url:
         client = BridgeClient(url)
-        first = await client.tools()
+        first = await client.fetch_tools()
         assert [(tool.name, tool.description, tool.input_schema) for tool in first.tools] == [
             ("a", "", {"type": "object"}),
             ("b", "", {"type": "object"}),
         ]
-        assert await client.tools() is first
+        assert await client.fetch_tools() is first
         listed["tools"].append({"name": "c"})
-        assert len((await client.tools()).tools) == 3
+        assert len((await client.fetch_tools()).tools) == 3
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_every_failure_is_a_clear_error(
     async with other_server(answer(status, body)) as url:
         client = BridgeClient(url)
         with pytest.raises(kind, match=says):
-            await client.tools()
+            await client.fetch_tools()
         with pytest.raises(kind, match=says):
             await client.call("x", {})
 
@@ -151,7 +151,7 @@ async def test_a_schema_without_a_type_is_taken_for_an_object() -> None:
     schemas: list[Any] = [{}, {"properties": {"a": {}}}, {"type": ["object", "null"]}, {"type": "object"}]
     listed = {"tools": [{"name": f"t{at}", "inputSchema": schema} for at, schema in enumerate(schemas)]}
     async with other_server(answer(200, listed)) as url:
-        found = await BridgeClient(url).tools()
+        found = await BridgeClient(url).fetch_tools()
         assert [tool.input_schema for tool in found.tools] == [
             {"type": "object"},
             {"type": "object", "properties": {"a": {}}},
@@ -164,7 +164,7 @@ async def test_the_specifications_base_url_works_like_the_servers_address() -> N
     async with running() as bridge:
         for url in (bridge.url, f"{bridge.url}/", f"{bridge.url}/bridge/v1", f"{bridge.url}/bridge/v1/"):
             client = BridgeClient(url)
-            assert (await client.tools()).tools
+            assert (await client.fetch_tools()).tools
             assert str(client.address) == bridge.url
 
 
@@ -176,8 +176,8 @@ async def test_a_server_may_be_below_a_path() -> None:
         return web.json_response({"tools": []})
 
     async with other_server(handle) as url:
-        await BridgeClient(f"{url}/vaults/one/").tools()
-        await BridgeClient(f"{url}/vaults/two/bridge/v1").tools()
+        await BridgeClient(f"{url}/vaults/one/").fetch_tools()
+        await BridgeClient(f"{url}/vaults/two/bridge/v1").fetch_tools()
     assert seen == ["/vaults/one/bridge/v1/tools", "/vaults/two/bridge/v1/tools"]
 
 
@@ -190,7 +190,7 @@ async def test_an_uncompressed_answer_is_requested() -> None:
         return web.json_response({"tools": []})
 
     async with other_server(handle) as url:
-        await BridgeClient(url).tools()
+        await BridgeClient(url).fetch_tools()
     assert seen == ["identity"]
 
 
@@ -211,7 +211,7 @@ async def test_the_key_goes_with_every_request_and_is_never_left_out() -> None:
         client = BridgeClient(url, key="k-1")
         for _ in range(2):
             with pytest.raises(PermissionDenied, match="rejects the API key"):
-                await client.tools()
+                await client.fetch_tools()
         with pytest.raises(PermissionDenied):
             await client.call("x", {})
         assert seen == ["Bearer k-1"] * 3
@@ -231,7 +231,7 @@ async def test_a_redirect_gets_no_key() -> None:
 
         async with other_server(redirect) as url:
             with pytest.raises(EngineFailure, match="not followed"):
-                await BridgeClient(url, key="k").tools()
+                await BridgeClient(url, key="k").fetch_tools()
     assert caught == []
 
 

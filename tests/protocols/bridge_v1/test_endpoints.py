@@ -12,9 +12,9 @@ from vaultbridge import __version__
 from vaultbridge.errors import VaultNotFound
 from vaultbridge.protocols.bridge_v1.endpoints import (
     BridgeV1,
-    health,
+    hash_tools,
     parse_arguments,
-    tools_hash,
+    render_health,
 )
 from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer, Provider
@@ -27,11 +27,11 @@ async def called(bridge: BridgeV1, name: str, **arguments: Any) -> Any:
 
 
 def test_health_names_the_build_and_the_protocol() -> None:
-    assert json.loads(health()) == {"status": "ok", "version": __version__, "protocolVersion": "1"}
+    assert json.loads(render_health()) == {"status": "ok", "version": __version__, "protocolVersion": "1"}
 
 
 async def test_tools_are_listed_by_their_bare_names_with_a_hash_of_the_list() -> None:
-    listing = await BridgeV1(server_of(SampleProvider())).listing()
+    listing = await BridgeV1(server_of(SampleProvider())).list_tools()
     body = json.loads(listing.body)
     assert list(body) == ["tools", "hash"]
     assert body["tools"][0] == {
@@ -43,18 +43,18 @@ async def test_tools_are_listed_by_their_bare_names_with_a_hash_of_the_list() ->
             "required": ["path"],
         },
     }
-    assert body["hash"] == listing.hash == tools_hash(body["tools"])
+    assert body["hash"] == listing.hash == hash_tools(body["tools"])
     assert listing.etag == f'"{listing.hash}"'
 
 
 async def test_the_list_is_built_once_for_each_set_of_tools() -> None:
     provider = SampleProvider()
     bridge = BridgeV1(server_of(provider))
-    first = await bridge.listing()
-    assert await bridge.listing() is first
+    first = await bridge.list_tools()
+    assert await bridge.list_tools() is first
     provider.tools.pop()
     provider.announce()
-    second = await bridge.listing()
+    second = await bridge.list_tools()
     assert second.hash != first.hash
     assert "odd name/é" not in second.names
 
@@ -63,7 +63,7 @@ async def test_the_first_of_two_tools_with_the_same_bare_name_is_listed() -> Non
     provider = SampleProvider()
     provider.tools.append(ToolInfo(name="read_note", description="other", input_schema={"type": "object"}))
     bridge = BridgeV1(server_of(provider))
-    body = json.loads((await bridge.listing()).body)
+    body = json.loads((await bridge.list_tools()).body)
     assert [tool["description"] for tool in body["tools"] if tool["name"] == "read_note"] == [
         "Read a note by path"
     ]
@@ -200,7 +200,7 @@ async def test_without_a_vault_the_list_fails_with_a_reason_and_no_secret() -> N
         raise VaultNotFound("No vault named 'x'.")
 
     with pytest.raises(HttpFailure) as caught:
-        await BridgeV1(McpServer(Offer(), make)).listing()
+        await BridgeV1(McpServer(Offer(), make)).list_tools()
     assert caught.value.status == 500
     assert json.loads(caught.value.body()) == {
         "error": "Internal server error",

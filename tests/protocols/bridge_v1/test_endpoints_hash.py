@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.protocols.bridge_v1.endpoints import stringify, tools_hash
+from vaultbridge.protocols.bridge_v1.endpoints import hash_tools, stringify
 
 RECIPE = """
 const { createHash } = require("node:crypto");
@@ -87,7 +87,7 @@ TRICKY = [
 def test_the_hash_is_the_one_javascript_computes_for_the_same_list() -> None:
     for tools, (hash_, text) in zip(TRICKY, by_javascript(TRICKY), strict=True):
         assert stringify(tools) == text
-        assert tools_hash(tools) == hash_
+        assert hash_tools(tools) == hash_
 
 
 JSON = st.recursive(
@@ -105,7 +105,7 @@ TOOLS = st.lists(st.builds(tool, st.text(), JSON, st.text()), max_size=4, unique
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(TOOLS, min_size=30, max_size=30))
 def test_the_hash_agrees_for_any_list(lists: list[list[dict[str, Any]]]) -> None:
-    assert [(tools_hash(tools), stringify(tools)) for tools in lists] == by_javascript(lists)
+    assert [(hash_tools(tools), stringify(tools)) for tools in lists] == by_javascript(lists)
 
 
 def test_a_known_list_has_a_known_hash() -> None:
@@ -113,19 +113,19 @@ def test_a_known_list_has_a_known_hash() -> None:
     tools = [tool("read_note", {"type": "object", "required": ["path"]}, "Read")]
     text = '[{"description":"Read","inputSchema":{"required":["path"],"type":"object"},"name":"read_note"}]'
     assert stringify(tools) == text
-    assert tools_hash(tools) == "a950c05b9fff4563042c6a05b28493065f95e5ef61cf9e4762e1d2535f90b3c3"
+    assert hash_tools(tools) == "a950c05b9fff4563042c6a05b28493065f95e5ef61cf9e4762e1d2535f90b3c3"
 
 
 def test_order_of_tools_and_keys_does_not_matter_but_order_in_arrays_does() -> None:
     one = [tool("a", {"x": 1, "y": [1, 2]}), tool("b")]
     other = [tool("b"), {"inputSchema": {"y": [1, 2], "x": 1}, "description": "", "name": "a"}]
-    assert tools_hash(one) == tools_hash(other)
-    assert tools_hash(one) != tools_hash([tool("a", {"x": 1, "y": [2, 1]}), tool("b")])
+    assert hash_tools(one) == hash_tools(other)
+    assert hash_tools(one) != hash_tools([tool("a", {"x": 1, "y": [2, 1]}), tool("b")])
 
 
 def test_only_name_description_and_schema_count() -> None:
-    assert tools_hash([{**tool("a"), "title": "A"}]) == tools_hash([tool("a")])
-    assert tools_hash([tool("a", description="x")]) != tools_hash([tool("a")])
+    assert hash_tools([{**tool("a"), "title": "A"}]) == hash_tools([tool("a")])
+    assert hash_tools([tool("a", description="x")]) != hash_tools([tool("a")])
 
 
 def test_a_value_that_is_not_json_is_refused() -> None:

@@ -13,7 +13,7 @@ from support.bridge import BOUND, SampleProvider, running
 from support.ports import held_port
 from support.wire import Wire
 from vaultbridge.protocols.bridge_v1.client import BridgeClient
-from vaultbridge.protocols.bridge_v1.stdio_bridge import STATUS_TOOL, BridgeProvider, mcp_names
+from vaultbridge.protocols.bridge_v1.stdio_bridge import STATUS_TOOL, BridgeProvider, make_mcp_names
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
@@ -199,10 +199,10 @@ async def test_a_removed_tool_is_reported_and_the_list_follows() -> None:
     ],
 )
 def test_names_become_acceptable_to_models(given: list[str], made: list[str]) -> None:
-    found = mcp_names(given)
+    found = make_mcp_names(given)
     assert sorted(found) == sorted(made)
     assert sorted(found.values()) == sorted(given)
 
 
 def test_a_name_that_is_listed_twice_is_one_tool() -> None:
-    assert mcp_names(["a b", "c", "a b", "c"]) == {"c": "c", "a_b": "a b"}
+    assert make_mcp_names(["a b", "c", "a b", "c"]) == {"c": "c", "a_b": "a b"}

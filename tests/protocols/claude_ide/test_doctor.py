@@ -13,7 +13,7 @@ import pytest
 from support.editor import TOKEN, Bridge, running
 from support.ports import held_port
 from vaultbridge.protocols.claude_ide.doctor import Check, diagnose
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_lock_folders, make_lock
 
 
 class Patient:
@@ -22,7 +22,7 @@ class Patient:
         self.home = home
         self.vault = vault
         self.environ: dict[str, str] = {}
-        (self.lock,) = LockFiles(lock_folders({}, home)).write(make_lock(bridge.port, TOKEN, [vault]))
+        (self.lock,) = LockFiles(list_lock_folders({}, home)).write(make_lock(bridge.port, TOKEN, [vault]))
 
     def change(self, **fields: object) -> None:
         self.lock.write_text(json.dumps({**json.loads(self.lock.read_text()), **fields}))

@@ -15,10 +15,10 @@ import pytest
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
     list_lock_files,
-    lock_folders,
+    list_lock_folders,
+    list_scanned_folders,
     make_lock,
     read_lock,
-    scanned_folders,
 )
 
 TOKEN = "7d9a4f10-6a9c-4d0e-9a51-2f53d5a7c111"
@@ -73,7 +73,7 @@ def test_every_release_finds_the_bridge_exactly_once(
     if xdg:
         (tmp_path / "xdg" / "claude").mkdir(parents=True)
         environ["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
-    LockFiles(lock_folders(environ, home)).write(make_lock(4000, TOKEN, [vault]))
+    LockFiles(list_lock_folders(environ, home)).write(make_lock(4000, TOKEN, [vault]))
     scanned = HABITS[release](home, environ.get("CLAUDE_CONFIG_DIR", ""), environ.get("XDG_CONFIG_HOME", ""))
     found = [place for place in scanned if (place / "ide" / "4000.lock").exists()]
     # The first release did not know the variable, and is the only one that misses a lock there.
@@ -87,13 +87,13 @@ def test_the_releases_are_in_the_documents_table() -> None:
 
 def test_the_folder_in_the_home_is_used_when_none_is_configured(home: Path) -> None:
     """Seed 001, Lock File System, 3."""
-    assert lock_folders({}, home) == (home / ".claude" / "ide",)
+    assert list_lock_folders({}, home) == (home / ".claude" / "ide",)
 
 
 def test_the_configured_folder_alone_is_used_when_there_is_one(home: Path, tmp_path: Path) -> None:
     """Seed 001, Lock File System, 1. A second lock would make the newest client list the bridge twice."""
     (home / ".config" / "claude").mkdir(parents=True)
-    folders = lock_folders({"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, home)
+    folders = list_lock_folders({"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, home)
     assert folders == (tmp_path / "conf" / "ide",)
 
 
@@ -102,29 +102,29 @@ def test_dead_locks_are_swept_wherever_a_client_looks(home: Path, tmp_path: Path
     left = home / ".claude" / "ide" / "4000.lock"
     left.parent.mkdir(parents=True)
     left.write_text(json.dumps({"pid": dead_pid}))
-    files = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
+    files = LockFiles(list_lock_folders(environ, home), swept=list_scanned_folders(environ, home))
     assert files.sweep() == (left,)
 
 
 def test_the_xdg_folder_is_used_when_its_claude_folder_exists(home: Path, tmp_path: Path) -> None:
     """Seed 001, Lock File System, 2."""
     (tmp_path / "xdg" / "claude").mkdir(parents=True)
-    folders = lock_folders({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, home)
+    folders = list_lock_folders({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, home)
     assert folders == (home / ".claude" / "ide", tmp_path / "xdg" / "claude" / "ide")
     (home / ".config" / "claude").mkdir(parents=True)
-    assert lock_folders({}, home)[1] == home / ".config" / "claude" / "ide"
+    assert list_lock_folders({}, home)[1] == home / ".config" / "claude" / "ide"
 
 
 def test_an_absent_xdg_folder_is_not_created(home: Path, tmp_path: Path) -> None:
-    assert len(lock_folders({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, home)) == 1
+    assert len(list_lock_folders({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, home)) == 1
 
 
 def test_one_real_folder_is_used_once(home: Path) -> None:
     (home / ".claude").mkdir()
     (home / "link").symlink_to(home / ".claude")
     environ = {"CLAUDE_CONFIG_DIR": str(home / "link")}
-    assert lock_folders(environ, home) == (home / "link" / "ide",)
-    assert scanned_folders(environ, home) == (home / "link" / "ide",)
+    assert list_lock_folders(environ, home) == (home / "link" / "ide",)
+    assert list_scanned_folders(environ, home) == (home / "link" / "ide",)
 
 
 # content
@@ -132,7 +132,7 @@ def test_one_real_folder_is_used_once(home: Path) -> None:
 
 def test_the_lock_has_the_seeds_fields(home: Path, vault: Path) -> None:
     """Seed 000, Lock File Format."""
-    (written,) = LockFiles(lock_folders({}, home)).write(make_lock(54321, TOKEN, [vault]))
+    (written,) = LockFiles(list_lock_folders({}, home)).write(make_lock(54321, TOKEN, [vault]))
     assert written == home / ".claude" / "ide" / "54321.lock"
     assert json.loads(written.read_text()) == {
         "pid": os.getpid(),
@@ -158,7 +158,7 @@ def test_the_name_can_be_chosen(vault: Path) -> None:
 
 def test_folder_and_file_are_private(home: Path, vault: Path) -> None:
     """Seed 000, Authentication Flow 2: mode 600."""
-    (written,) = LockFiles(lock_folders({}, home)).write(make_lock(4000, TOKEN, [vault]))
+    (written,) = LockFiles(list_lock_folders({}, home)).write(make_lock(4000, TOKEN, [vault]))
     assert mode(written) == 0o600
     assert mode(written.parent) == 0o700
 
@@ -173,21 +173,21 @@ def test_a_wide_folder_is_narrowed(home: Path, vault: Path) -> None:
 
 def test_nothing_but_the_lock_is_left_in_the_folder(home: Path, vault: Path) -> None:
     """It is written beside and moved into place, so that no client reads half of it."""
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     files.write(make_lock(4000, TOKEN, [vault]))
     files.write(make_lock(4000, TOKEN, [vault]))
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4000.lock"]
 
 
 def test_it_is_rewritten_when_the_vaults_change(home: Path, vault: Path, tmp_path: Path) -> None:
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     files.write(make_lock(4000, TOKEN, [vault]))
     (written,) = files.write(make_lock(4000, TOKEN, [vault, tmp_path]))
     assert json.loads(written.read_text())["workspaceFolders"] == [str(vault), str(tmp_path)]
 
 
 def test_a_lock_under_the_old_port_goes_when_the_port_changes(home: Path, vault: Path) -> None:
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     files.write(make_lock(4000, TOKEN, [vault]))
     files.write(make_lock(4001, TOKEN, [vault]))
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4001.lock"]
@@ -214,7 +214,7 @@ def test_a_file_in_the_way_of_a_folder_does_not_stop_the_others(home: Path, vaul
 
 def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path) -> None:
     (home / ".config" / "claude").mkdir(parents=True)
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     written = files.write(make_lock(4000, TOKEN, [vault]))
     assert len(written) == 2
     files.remove()
@@ -222,7 +222,7 @@ def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path) -> None:
 
 
 def test_a_lock_that_another_wrote_over_ours_stays(home: Path, vault: Path) -> None:
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     (written,) = files.write(make_lock(4000, TOKEN, [vault]))
     written.write_text(json.dumps({"pid": os.getppid(), "ideName": "Other"}))
     files.remove()
@@ -230,7 +230,7 @@ def test_a_lock_that_another_wrote_over_ours_stays(home: Path, vault: Path) -> N
 
 
 def test_locks_of_dead_processes_are_swept(home: Path, vault: Path, dead_pid: int) -> None:
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     (written,) = files.write(make_lock(4000, TOKEN, [vault], pid=dead_pid))
     assert files.sweep() == (written,)
     assert not written.exists()
@@ -272,11 +272,11 @@ def test_only_files_named_by_a_port_are_read(home: Path, dead_pid: int) -> None:
 def test_a_lock_left_by_a_killed_process_is_stale_until_it_is_rewritten(
     home: Path, vault: Path, dead_pid: int
 ) -> None:
-    files = LockFiles(lock_folders({}, home))
+    files = LockFiles(list_lock_folders({}, home))
     (written,) = files.write(make_lock(4000, TOKEN, [vault], pid=dead_pid))
     left = read_lock(written)
     assert left is not None and left.is_stale
-    again = LockFiles(lock_folders({}, home))
+    again = LockFiles(list_lock_folders({}, home))
     again.write(make_lock(4000, TOKEN, [vault]))
     lock = read_lock(written)
     assert lock is not None and not lock.is_stale

@@ -20,7 +20,7 @@ from vaultbridge.protocols.editor.endpoint_file import (
     Endpoint,
     find_running,
     load_endpoint,
-    new_token,
+    make_token,
     save_endpoint,
 )
 
@@ -114,7 +114,7 @@ async def test_a_second_bridge_of_the_same_vault_keeps_the_first_ones_endpoint(s
 def test_when_the_saved_port_is_taken_another_is_used_and_the_token_stays(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        token, busy = new_token(), taken.getsockname()[1]
+        token, busy = make_token(), taken.getsockname()[1]
         save_endpoint(stage.cache, Endpoint(port=busy, token=token))
         presence = stage.claim(port=0)
     try:

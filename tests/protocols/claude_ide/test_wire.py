@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.protocols.claude_ide.wire import language_id, quote_path
+from vaultbridge.protocols.claude_ide.wire import find_language_id, quote_path
 from vaultbridge.vault.paths import vault_path
 
 
@@ -31,6 +31,6 @@ def test_only_paths_that_need_it_are_quoted(
 
 
 def test_languages() -> None:
-    assert language_id(vault_path("A.MD")) == "markdown"
-    assert language_id(vault_path("A.base")) == "yaml"
-    assert language_id(vault_path("A.png")) == "plaintext"
+    assert find_language_id(vault_path("A.MD")) == "markdown"
+    assert find_language_id(vault_path("A.base")) == "yaml"
+    assert find_language_id(vault_path("A.png")) == "plaintext"

@@ -16,8 +16,8 @@ from vaultbridge.protocols.editor.endpoint_file import (
     find_running,
     list_running,
     load_endpoint,
+    make_token,
     mark_stopped,
-    new_token,
     remove_guest_endpoint,
     save_endpoint,
     save_guest_endpoint,
@@ -101,13 +101,13 @@ def test_the_end_of_another_process_changes_nothing(tmp_path: Path) -> None:
 
 def test_tokens_are_random_uuids_of_version_4() -> None:
     """Seed 000, Authentication Flow 1."""
-    tokens = {new_token() for _ in range(100)}
+    tokens = {make_token() for _ in range(100)}
     assert len(tokens) == 100
     assert all(uuid.UUID(token).version == 4 for token in tokens)
 
 
 def alive(port: int, vault: str = "/vault") -> Endpoint:
-    return Endpoint(port=port, token=new_token(), pid=os.getpid(), vault=vault)
+    return Endpoint(port=port, token=make_token(), pid=os.getpid(), vault=vault)
 
 
 def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:

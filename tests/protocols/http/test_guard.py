@@ -13,7 +13,7 @@ from vaultbridge.protocols.http.guard import HostGuard, explain_bad_host, explai
     "host", ["localhost", "localhost:3000", "127.0.0.1:3000", "[::1]:3000", "[::1]", "LocalHost:1"]
 )
 def test_loopback_hosts_pass(host: str) -> None:
-    assert HostGuard().refusal(host, None) is None
+    assert HostGuard().find_refusal(host, None) is None
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_loopback_hosts_pass(host: str) -> None:
 )
 def test_other_hosts_are_refused(host: str | None) -> None:
     """DNS rebinding: the name in the browser's address bar comes as Host."""
-    assert HostGuard().refusal(host, None) is not None
+    assert HostGuard().find_refusal(host, None) is not None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_other_hosts_are_refused(host: str | None) -> None:
     ],
 )
 def test_pages_of_this_machine_and_apps_pass(origin: str) -> None:
-    assert HostGuard().refusal("localhost", origin) is None
+    assert HostGuard().find_refusal("localhost", origin) is None
 
 
 @pytest.mark.parametrize(
@@ -69,29 +69,29 @@ def test_pages_of_this_machine_and_apps_pass(origin: str) -> None:
 )
 def test_foreign_pages_are_refused(origin: str) -> None:
     guard = HostGuard()
-    assert guard.refusal("localhost", origin) is not None
-    assert guard.cors_headers(origin) == {}
+    assert guard.find_refusal("localhost", origin) is not None
+    assert guard.make_cors_headers(origin) == {}
 
 
 def test_further_hosts_and_origins_can_be_named() -> None:
     guard = HostGuard(hosts=["notes.lan"], origins=["https://page.example/"])
-    assert guard.refusal("notes.lan:3000", "https://notes.lan:3000") is None
-    assert guard.refusal("notes.lan", "https://page.example") is None
-    assert guard.refusal("page.example", None) is not None
+    assert guard.find_refusal("notes.lan:3000", "https://notes.lan:3000") is None
+    assert guard.find_refusal("notes.lan", "https://page.example") is None
+    assert guard.find_refusal("page.example", None) is not None
 
 
 def test_the_origin_rule_can_be_turned_off_but_not_the_host_rule() -> None:
     guard = HostGuard(any_origin=True)
-    assert guard.refusal("localhost", "http://evil.example") is None
-    assert guard.refusal("evil.example", "http://evil.example") is not None
+    assert guard.find_refusal("localhost", "http://evil.example") is None
+    assert guard.find_refusal("evil.example", "http://evil.example") is not None
 
 
 def test_an_allowed_page_may_read_the_answer_and_only_it() -> None:
-    headers = HostGuard().cors_headers("http://localhost:5173")
+    headers = HostGuard().make_cors_headers("http://localhost:5173")
     assert headers["Access-Control-Allow-Origin"] == "http://localhost:5173"
     assert headers["Vary"] == "Origin"
     assert "Mcp-Session-Id" in headers["Access-Control-Expose-Headers"]
-    assert HostGuard().cors_headers(None) == {}
+    assert HostGuard().make_cors_headers(None) == {}
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_a_host_is_a_known_name_with_or_without_a_port_and_nothing_else(
     fits = bare.lower() in ("localhost", "127.0.0.1", "[::1]") and (
         bare == host or (len(port) <= 5 and int(port or 0) <= 65535)
     )
-    assert (HostGuard().refusal(host, None) is None) == fits
+    assert (HostGuard().find_refusal(host, None) is None) == fits
     assert HostGuard().allows_origin(f"http://{host}") == fits
 
 
 def test_a_refusal_names_the_option_that_would_allow_it() -> None:
     guard = HostGuard()
-    assert "--allow-host" in str(guard.refusal("evil.example", None))
-    assert "--allow-origin" in str(guard.refusal("localhost", "https://evil.example"))
+    assert "--allow-host" in str(guard.find_refusal("evil.example", None))
+    assert "--allow-origin" in str(guard.find_refusal("localhost", "https://evil.example"))

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from vaultbridge.protocols.mcp.vault import listing as vault_listing
-from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_tool_list, tool_info
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, make_tool_info, render_tool_list
 from vaultbridge.tools.standard import standard_catalog
 
 PROFILES = ("full", "core", "read-only")
@@ -30,12 +30,12 @@ def test_each_way_to_look_at_the_tools_is_at_hand(
     profile: str, read_only: bool, vaults: tuple[str, ...]
 ) -> None:
     asked = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
-    assert load_tool_list(profile, read_only=read_only, vaults=vaults) == tuple(map(tool_info, asked))  # type: ignore[arg-type]
+    assert load_tool_list(profile, read_only=read_only, vaults=vaults) == tuple(map(make_tool_info, asked))  # type: ignore[arg-type]
 
 
 def test_nothing_is_added_to_what_the_catalog_writes() -> None:
     """A model pays for each byte."""
     for tool in standard_catalog().list_tools():
-        assert msgspec.to_builtins(tool_info(tool)) == {
+        assert msgspec.to_builtins(make_tool_info(tool)) == {
             key: value for key, value in tool.wire().items() if value is not None
         }

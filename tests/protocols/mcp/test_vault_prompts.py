@@ -26,13 +26,13 @@ def said(result: PromptResult) -> str:
 
 
 def names(prompts: Prompts) -> set[str]:
-    return {info.name for info in prompts.infos()} - OWN
+    return {info.name for info in prompts.list_infos()} - OWN
 
 
 def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
     prompts = Prompts(engines)
-    found = {info.name: info for info in prompts.infos()}
+    found = {info.name: info for info in prompts.list_infos()}
     assert names(prompts) == {"plan_a_night", "report_to_the_council"}
     plan = found["plan_a_night"]
     assert plan.title == "Plan a night"
@@ -93,7 +93,7 @@ def test_names_that_collide_are_numbered(tmp_path: Path) -> None:
 def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"Prompts/P{n:03}.md": "x" for n in range(PROMPT_NOTES + 5)}
     engines = engines_of(tmp_path, small_vault(tmp_path, files))
-    infos = Prompts(engines).infos()
+    infos = Prompts(engines).list_infos()
     assert len(infos) == PROMPT_NOTES + len(OWN)
     assert paginate_prompts(infos, "").items == tuple(infos)
     engines.close()
@@ -136,7 +136,7 @@ def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> Non
 
 def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
-    assert {info.name for info in Prompts(engines, read_only=True).infos()} & OWN == OWN - {"tidy_inbox"}
+    assert {info.name for info in Prompts(engines, read_only=True).list_infos()} & OWN == OWN - {"tidy_inbox"}
     engines.close()
 
 
@@ -144,7 +144,7 @@ def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
     one, two = small_vault(tmp_path, {"A.md": "in one"}, "One"), small_vault(tmp_path, {"A.md": "2"}, "Two")
     engines = engines_of(tmp_path, one, two)
     prompts = Prompts(engines)
-    info = next(info for info in prompts.infos() if info.name == "summarize_note")
+    info = next(info for info in prompts.list_infos() if info.name == "summarize_note")
     assert [argument.name for argument in info.arguments] == ["note", "focus", "vault"]
     with pytest.raises(InvalidArgument, match="vault is missing"):
         prompts.get("summarize_note", {"note": "A"})
@@ -158,7 +158,7 @@ def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
 
 def test_a_vault_that_is_missing_leaves_the_built_in_prompts(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, tmp_path / "missing")
-    assert {info.name for info in Prompts(engines).infos()} == OWN
+    assert {info.name for info in Prompts(engines).list_infos()} == OWN
 
 
 def test_the_built_in_prompts_name_only_tools_that_exist() -> None:

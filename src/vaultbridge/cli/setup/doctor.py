@@ -374,9 +374,9 @@ def _check_port() -> Iterator[Finding]:
 def _check_dead_locks(args: argparse.Namespace) -> Iterator[Finding]:
     """Look for lock files of processes that have ended, which mislead Claude Code; --fix removes them."""
     from vaultbridge.protocols.claude_ide.doctor import check_dead_locks
-    from vaultbridge.protocols.claude_ide.lock_files import LockFiles, scanned_folders
+    from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_scanned_folders
 
-    folders = scanned_folders(os.environ, Path.home())
+    folders = list_scanned_folders(os.environ, Path.home())
     check = check_dead_locks(folders)
     if check.status == "good":
         return

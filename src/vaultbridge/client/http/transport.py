@@ -121,7 +121,7 @@ class StreamableHttpTransport(Callbacks):
         import aiohttp
 
         if not self._life.allows("start"):
-            raise TransportClosed("This transport has been started already.")
+            raise TransportClosed("This transport has already been started.")
         self._move("start")
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=POSTS + 8, ssl=self._ssl or True),
@@ -145,7 +145,7 @@ class StreamableHttpTransport(Callbacks):
                 if len(self._posts) >= POSTS:
                     self._requests.forget(value["id"])
                     raise QueueFull(f"{POSTS} requests have no answer yet.", hint="Wait for an answer.")
-                self._note_request(value)
+                self._prepare_request(value)
                 task = self._spawn(self._post_request(value, data))
                 self._posts[value["id"]] = task
             else:
@@ -200,7 +200,7 @@ class StreamableHttpTransport(Callbacks):
             async with asyncio.timeout(CLOSE_SECONDS), http.delete(self.url, headers=self._common_headers()):
                 pass
 
-    def _note_request(self, message: Message) -> None:
+    def _prepare_request(self, message: Message) -> None:
         if message["method"] == "initialize":
             # 2025-11-25, Session Management: a new session starts without the id of a lost one.
             self._initialize_id, self._version, self.session_id = message["id"], None, None
@@ -235,8 +235,8 @@ class StreamableHttpTransport(Callbacks):
         try:
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 if response.status >= 400:
-                    what = message.get("method", "an answer")
-                    raise ConnectionLost(f"The server refused {what!r}: {format_status(response)}.")
+                    subject = message.get("method", "an answer")
+                    raise ConnectionLost(f"The server refused {subject!r}: {format_status(response)}.")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise ConnectFailed(f"Cannot post to {self._host()}: {describe_cause(error)}.") from None
         if message.get("method") == "notifications/initialized" and self.session_id is not None:
@@ -394,7 +394,7 @@ class StreamableHttpTransport(Callbacks):
             self._report(error)
             return
         if sent_at is not None:
-            self._metrics.answered(asyncio.get_running_loop().time() - sent_at)
+            self._metrics.count_answer(asyncio.get_running_loop().time() - sent_at)
             result = message.get("result")
             if message["id"] == self._initialize_id and isinstance(result, dict):
                 self._version = str(result.get("protocolVersion"))

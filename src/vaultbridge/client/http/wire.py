@@ -15,10 +15,7 @@ import msgspec
 
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.messages import Message, shorten
-
-VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
-CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
-CLIENT_CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+from vaultbridge.protocols.mcp.versions import VERSION_KEY
 
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 SESSION_HEADER: Final = "Mcp-Session-Id"
@@ -103,7 +100,7 @@ def check_tools(result: Any) -> CheckedTools:
     for tool in tools:
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str):
-            good.append(tool)  # the code that lists the tools reports this better
+            good.append(tool)  # The code that lists the tools reports this better.
             continue
         try:
             marked[name] = read_marks(tool.get("inputSchema"))
@@ -115,7 +112,7 @@ def check_tools(result: Any) -> CheckedTools:
 
 def read_marks(schema: Any) -> Marked:
     """Read the marked arguments of one tool. Raises ValueError, which names the rule that a mark breaks."""
-    found: Marked = {}
+    marks: Marked = {}
     seen: set[str] = set()
     # Each schema with its path of `properties`, or None where no argument may be marked.
     waiting: list[tuple[Any, tuple[str, ...] | None]] = [(schema, ())]
@@ -130,14 +127,14 @@ def read_marks(schema: Any) -> Marked:
             if mark.lower() in seen:
                 raise ValueError(f"two arguments share the {MARK} {mark!r}")
             seen.add(mark.lower())
-            found[path] = mark
+            marks[path] = mark
         waiting.extend(_iterate_schemas(part, path))
-    return found
+    return marks
 
 
 def _read_mark(part: dict[str, Any], argument: str) -> str:
     mark, kind = part[MARK], part.get("type")
-    kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
+    kinds = [name for name in kind if name != "null"] if isinstance(kind, list) else [kind]
     if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
         raise ValueError(f"the {MARK} of {argument!r} is not the name of a header: {shorten(mark)}")
     if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in MARKABLE:
@@ -203,12 +200,12 @@ class EventReader:
         held_cr = text.endswith(b"\r")
         lines = (text[:-1] if held_cr else text).replace(b"\r", b"\n").split(b"\n")
         self._rest = lines.pop() + (b"\r" if held_cr else b"")
-        events = [event for line in lines if (event := self._line(line)) is not None]
+        events = [event for line in lines if (event := self._read_line(line)) is not None]
         if self._held + len(self._rest) > self._max_bytes:
             raise InvalidMessage(f"An event exceeded the limit of {self._max_bytes} bytes.")
         return events
 
-    def _line(self, line: bytes) -> ServerSentEvent | None:
+    def _read_line(self, line: bytes) -> ServerSentEvent | None:
         if not line:
             return self._dispatch()
         self._held += len(line)

@@ -123,9 +123,9 @@ class AiohttpConnection:
                 with contextlib.suppress(ConnectionError, RuntimeError, OSError):
                     await self._ws.pong(frame.data)
                 continue
-            raise self._ending(frame)
+            raise self._explain_end(frame)
 
-    def _ending(self, frame: aiohttp.WSMessage) -> ConnectionLost:
+    def _explain_end(self, frame: aiohttp.WSMessage) -> ConnectionLost:
         code = self._ws.close_code
         if frame.type is self._types.ERROR:
             return ConnectionLost(f"WebSocket error: {_describe_cause(frame.data)}.", close_code=code)

@@ -65,7 +65,7 @@ class Connector:
         self._handshake = outbox.handshake
         self._inbox = inbox
         self._report = report
-        self._delays = self._fresh_delays()
+        self._delays = self._make_delays()
 
     async def open(self) -> WebSocketConnection:
         """Try once. Raises ConnectFailed or TimedOut; if cancelled, nothing stays open."""
@@ -86,7 +86,7 @@ class Connector:
         `held_for` is how long the lost connection had lasted: after a stable one the attempts start afresh.
         """
         if held_for >= self._settings.stable_after:
-            self._delays = self._fresh_delays()
+            self._delays = self._make_delays()
         for delay in self._delays:
             if delay:
                 await asyncio.sleep(delay)
@@ -132,13 +132,13 @@ class Connector:
         except TimeoutError:
             raise TimedOut(f"The server did not initialize the session again within {seconds:g} s.") from None
 
-    def _fresh_delays(self) -> Iterator[float]:
-        s = self._settings
+    def _make_delays(self) -> Iterator[float]:
+        settings = self._settings
         return backoff_delays(
-            s.reconnect_attempts,
-            s.reconnect_delay,
-            longest=s.reconnect_longest,
-            jitter=s.jitter,
+            settings.reconnect_attempts,
+            settings.reconnect_delay,
+            longest=settings.reconnect_longest,
+            jitter=settings.jitter,
             random=self._random,
         )
 

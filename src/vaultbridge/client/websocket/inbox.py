@@ -181,14 +181,14 @@ class Inbox:
                 self._report(refusal)
             return False
         elif request_id is not None:  # null: the server could not read the id of the request it refuses
-            found = self._outbox.answer(request_id)
-            if found is None:
+            request = self._outbox.answer(request_id)
+            if request is None:
                 if not self._deadlines.was_given_up(request_id):
                     self._report(
                         UnknownAnswer(f"An answer matches no open request (id {shorten(request_id)}).")
                     )
                 return False
-            self._metrics.answered(self.last_received - found.at)
+            self._metrics.count_answer(self.last_received - request.at)
             self._outbox.handshake.note_received(kind, message)
         return True
 

@@ -104,7 +104,7 @@ class Outbox:
                 await self._send_exclusively(connection, self._transmit(connection, filed, now))
             finally:
                 if self.queue:
-                    self._wake.set()  # messages queued meanwhile wait for the writer
+                    self._wake.set()  # Messages that were queued meanwhile wait for the writer.
         else:
             self.queue.check_room(len(item.data))
             self.queue.push(self._store(compact(item), handed=False))
@@ -158,13 +158,13 @@ class Outbox:
 
     def answer(self, request_id: RequestId) -> AwaitingAnswer | None:
         """Close and return the request that an answer belongs to; None if unknown."""
-        found, confirmed = self.unacknowledged.answer(request_id)
-        if found is not None:
+        request, confirmed = self.unacknowledged.answer(request_id)
+        if request is not None:
             if self._file is not None:
-                self._remove_rows([found.item, *confirmed])
+                self._remove_rows([request.item, *confirmed])
             if self.queue:
                 self._wake.set()  # the writer may wait for a slot
-        return found
+        return request
 
     def give_up(self, request_id: RequestId) -> tuple[QueuedMessage, bool] | None:
         """Remove an open request, without informing the server. Returns it and whether it was sent."""
@@ -172,12 +172,12 @@ class Outbox:
         if waiting is not None:
             self._remove_rows([waiting])
             return waiting, False
-        found = self.unacknowledged.take(request_id)
-        if found is None:
+        request = self.unacknowledged.take(request_id)
+        if request is None:
             return None
-        self._remove_rows([found.item])
+        self._remove_rows([request.item])
         self._wake.set()
-        return found.item, True
+        return request.item, True
 
     def confirm(self, sequence: int) -> None:
         confirmed = self.unacknowledged.confirm(sequence)
@@ -190,7 +190,7 @@ class Outbox:
         self._restored_items.clear()
         self._empty.set()
         self._remove_rows(
-            i for i in items if not (requests_kept if i.kind is MessageKind.REQUEST else others_kept)
+            item for item in items if not (requests_kept if item.kind is MessageKind.REQUEST else others_kept)
         )
         return items
 

@@ -72,7 +72,7 @@ class WebSocketTransport(Callbacks):
         self._connected_at = 0.0
         self._cut_because: ConnectionLost | None = None
         self._dialing: asyncio.Task[WebSocketConnection] | None = None
-        self._beating: asyncio.Task[None] | None = None
+        self._heartbeat: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -127,8 +127,8 @@ class WebSocketTransport(Callbacks):
     async def start(self) -> None:
         """Connect. Raises ConnectFailed or TimedOut, and then does not retry in the background."""
         if not self._life.allows("start"):
-            what = "has ended" if self._life.ended else "is started already"
-            raise TransportClosed(f"This transport {what}.")
+            state = "has ended" if self._life.ended else "has already been started"
+            raise TransportClosed(f"This transport {state}.")
         left = self._outbox.take_left_over()
         if left:
             self._report(MessagesUnconfirmed(decode_messages(left)))
@@ -252,7 +252,7 @@ class WebSocketTransport(Callbacks):
         self._connected_at = self._inbox.last_received = asyncio.get_running_loop().time()
         self._metrics.connects += 1
         if self.settings.heartbeat is not None:
-            self._beating = asyncio.create_task(self._watch_silence(connection, self.settings.heartbeat))
+            self._heartbeat = asyncio.create_task(self._watch_silence(connection, self.settings.heartbeat))
         # The state first, then the queue: what a callback sends now is still queued behind what is waiting.
         self._move("opened")
         self._outbox.attach(connection)
@@ -269,8 +269,8 @@ class WebSocketTransport(Callbacks):
     async def _drop(self, connection: WebSocketConnection, lost: ConnectionLost) -> None:
         """Report everything that failed with a lost connection, at once."""
         connection.abort()
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
         unconfirmed, orphans = self._outbox.detach()
         failures = report_lost_connection("Connection lost", unconfirmed, orphans)
         self._undelivered.extend(failures.answers)
@@ -328,12 +328,16 @@ class WebSocketTransport(Callbacks):
     async def _stop_tasks(self) -> None:
         """Cancel the background tasks, except the current one."""
         me = asyncio.current_task()
-        mine = [t for t in (*self._tasks, self._dialing, self._beating) if t is not None and t is not me]
-        for task in mine:
+        tasks = [
+            task
+            for task in (*self._tasks, self._dialing, self._heartbeat)
+            if task is not None and task is not me
+        ]
+        for task in tasks:
             task.cancel()
-        if mine:
+        if tasks:
             # With a timeout: the user's callback may refuse to be cancelled.
-            await asyncio.wait(mine, timeout=self.settings.close_timeout)
+            await asyncio.wait(tasks, timeout=self.settings.close_timeout)
 
     async def _close_connection(self, connection: WebSocketConnection) -> bool:
         try:

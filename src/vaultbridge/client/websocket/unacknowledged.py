@@ -43,7 +43,6 @@ are kept, and ten bytes per 512 messages cost nothing."""
 IN_FLIGHT: Final = 10_000
 """The most open requests; further ones wait in the queue, which is bounded itself."""
 
-
 CANCELLED: Final = 4096
 """How many cancelled requests are remembered in case an answer still arrives; MCP allows a server to give
 none. A late answer to an older one is reported as unknown, at worst."""
@@ -135,8 +134,12 @@ class Unacknowledged:
     def answer(self, request_id: RequestId) -> tuple[AwaitingAnswer | None, tuple[QueuedMessage, ...]]:
         """Return the request that an answer closes (None if unknown) and the messages it proves to have
         arrived."""
-        found = self.take(request_id)
-        return (found, ()) if found is None or not self._others else (found, self.confirm(found.sequence))
+        request = self.take(request_id)
+        return (
+            (request, ())
+            if request is None or not self._others
+            else (request, self.confirm(request.sequence))
+        )
 
     def confirm(self, sequence: int) -> tuple[QueuedMessage, ...]:
         """Record that everything up to `sequence` has arrived. Returns the messages without an answer among

@@ -44,7 +44,7 @@ class RemoteResult(msgspec.Struct, frozen=True):
 
 
 class BridgeClient:
-    """`key` is sent as a bearer token with every request, whatever the server answers."""
+    """`key` is sent as a bearer token with every request, whether the server demands it or not."""
 
     def __init__(
         self, url: str, *, key: str = "", call_seconds: float = CALL_SECONDS, plain_http: bool = False
@@ -73,7 +73,7 @@ class BridgeClient:
         self._known: RemoteTools | None = None
         self._etag = ""
 
-    async def tools(self) -> RemoteTools:
+    async def fetch_tools(self) -> RemoteTools:
         """The current tools; the same object as before while nothing has changed. Raises EngineFailure,
         TimedOut, PermissionDenied."""
         headers = {**self._headers, **({"If-None-Match": self._etag} if self._etag and self._known else {})}
@@ -83,11 +83,11 @@ class BridgeClient:
         if answer.status == 304 and self._known is not None:
             return self._known
         if answer.status != 200:
-            raise self._failure(answer)
-        found = self._read_tools(answer)
+            raise self._make_failure(answer)
+        tools = self._read_tools(answer)
         self._etag = answer.headers.get("etag", "")
-        if self._known is None or found.hash != self._known.hash:
-            self._known = found
+        if self._known is None or tools.hash != self._known.hash:
+            self._known = tools
         return self._known
 
     async def call(self, name: str, arguments: dict[str, Any]) -> RemoteResult:
@@ -102,31 +102,31 @@ class BridgeClient:
             body=msgspec.json.encode({"arguments": arguments}),
             seconds=self.call_seconds,
         )
-        if answer.status == 404 and self._word(answer, "error") == "Tool not found":
+        if answer.status == 404 and self._read_text(answer, "error") == "Tool not found":
             raise NoteNotFound(name, what="tool")
         if answer.status != 200:
-            raise self._failure(answer)
-        form = self._json(answer)
+            raise self._make_failure(answer)
+        form = self._read_object(answer)
         content, success = form.get("content"), form.get("success")
         if not isinstance(success, bool) or not isinstance(content, list) or not all(map(_is_block, content)):
-            raise self._strange(answer)
+            raise self._make_unreadable(answer)
         return RemoteResult(tuple(content), not success or form.get("isError") is True)
 
     def _read_tools(self, answer: HttpAnswer) -> RemoteTools:
-        form = self._json(answer)
+        form = self._read_object(answer)
         listed = form.get("tools")
         if not isinstance(listed, list):
-            raise self._strange(answer)
+            raise self._make_unreadable(answer)
         tools = []
         for tool in listed:
             if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or not tool["name"]:
-                raise self._strange(answer)
-            about = tool.get("description")
+                raise self._make_unreadable(answer)
+            description = tool.get("description")
             tools.append(
                 RemoteTool(
                     tool["name"],
-                    about if isinstance(about, str) else "",
-                    _object_schema(tool.get("inputSchema")),
+                    description if isinstance(description, str) else "",
+                    _complete_schema(tool.get("inputSchema")),
                 )
             )
         hash_ = form.get("hash")
@@ -136,42 +136,46 @@ class BridgeClient:
             hash_ = hashlib.sha256(answer.body).hexdigest()
         return RemoteTools(hash_, tuple(tools))
 
-    def _json(self, answer: HttpAnswer) -> dict[str, Any]:
+    def _read_object(self, answer: HttpAnswer) -> dict[str, Any]:
         try:
             form = _decode(answer.body)
         except (ValueError, RecursionError):
-            raise self._strange(answer) from None
+            raise self._make_unreadable(answer) from None
         if not isinstance(form, dict):
-            raise self._strange(answer)
+            raise self._make_unreadable(answer)
         return form
 
-    def _strange(self, answer: HttpAnswer) -> EngineFailure:
+    def _make_unreadable(self, answer: HttpAnswer) -> EngineFailure:
         return EngineFailure(
             f"{self.address} does not speak Bridge v1: its answer (status {answer.status}) cannot be read.",
             hint="Is another program listening on that port?",
         )
 
-    def _failure(self, answer: HttpAnswer) -> EngineFailure | PermissionDenied:
-        said = ". ".join(
-            word.rstrip(".") for key in ("error", "message", "details") if (word := self._word(answer, key))
+    def _make_failure(self, answer: HttpAnswer) -> EngineFailure | PermissionDenied:
+        text = ". ".join(
+            word.rstrip(".")
+            for key in ("error", "message", "details")
+            if (word := self._read_text(answer, key))
         )
-        what = f"{self.address} answered {answer.status}{f': {said}' if said else ''}."
+        message = f"{self.address} answered {answer.status}{f': {text}' if text else ''}."
         if answer.status in (401, 403):
-            given = "Authorization" in self._headers
+            has_key = "Authorization" in self._headers
             hint = (
-                "It rejects the API key." if given else "Set OBSIDIAN_MCP_API_KEY to a token of that server."
+                "It rejects the API key."
+                if has_key
+                else "Set OBSIDIAN_MCP_API_KEY to a token of that server."
             )
-            return PermissionDenied(what, hint=hint, status=answer.status)
+            return PermissionDenied(message, hint=hint, status=answer.status)
         if 300 <= answer.status < 400:
-            return EngineFailure(what, hint="Redirects are not followed: use the real address.")
+            return EngineFailure(message, hint="Redirects are not followed: use the real address.")
         hints = {404: "Is another program listening on that port?", 413: "Send less at once."}
         return EngineFailure(
-            what,
+            message,
             hint=hints.get(answer.status, "The server is running but failed; its own log may say why."),
             status=answer.status,
         )
 
-    def _word(self, answer: HttpAnswer, key: str) -> str:
+    def _read_text(self, answer: HttpAnswer, key: str) -> str:
         try:
             form = msgspec.json.decode(answer.body)
         except JSON_ERRORS:
@@ -193,10 +197,10 @@ def _decode(body: bytes) -> Any:
         return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
-def _object_schema(given: Any) -> dict[str, Any]:
+def _complete_schema(schema: Any) -> dict[str, Any]:
     """MCP requires that a tool's schema says `"type": "object"`; a client may refuse a whole list because of
     one that does not."""
-    return {**given, "type": "object"} if isinstance(given, dict) else {"type": "object"}
+    return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
 
 
 def _is_block(value: Any) -> bool:

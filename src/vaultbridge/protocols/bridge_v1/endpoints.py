@@ -1,7 +1,7 @@
 """The three endpoints of Bridge v1 on top of any MCP server, independent of an HTTP library.
 
     bridge = BridgeV1(server)
-    listing = await bridge.listing()                # GET /tools: bytes, hash, names
+    listing = await bridge.list_tools()                # GET /tools: bytes, hash, names
     body = await bridge.call("read_note", body)     # POST /tools/read_note/call
 
 What MCP lists as `obsidian_read_note` is `read_note` here. A failed tool is an ordinary answer with
@@ -28,13 +28,14 @@ from typing import Any, Final, Literal, NoReturn
 import msgspec
 
 from vaultbridge import __version__
-from vaultbridge.activity.clients import PAUSED, SeenClient
+from vaultbridge.activity.clients import PAUSED, PREFIX, SeenClient
 from vaultbridge.activity.records import CURRENT
 from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
+from vaultbridge.jsonrpc.codec import name_json_type
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LoggingLevel, ToolInfo, ToolResult
 
 ARRAY_INDEX_LIMIT: Final = 2**32 - 1
 """ECMAScript: a key that is a whole number below this is an array index, and an object lists those first."""
@@ -43,7 +44,7 @@ _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def tools_hash(tools: Iterable[Mapping[str, Any]]) -> str:
+def hash_tools(tools: Iterable[Mapping[str, Any]]) -> str:
     """`tools` as `GET /tools` lists them."""
     hashed = [
         {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool} for tool in tools
@@ -58,13 +59,15 @@ def stringify(value: Any) -> str:
         case None | True | False:
             return {None: "null", True: "true", False: "false"}[value]
         case str():
-            return _string(value)
+            return _render_string(value)
         case int() | float():
-            return _number(value)
+            return _render_number(value)
         case list() | tuple():
             return f"[{','.join(map(stringify, value))}]"
         case dict():
-            members = (f"{_string(key)}:{stringify(value[key])}" for key in sorted(value, key=_key_order))
+            members = (
+                f"{_render_string(key)}:{stringify(value[key])}" for key in sorted(value, key=_key_order)
+            )
             return f"{{{','.join(members)}}}"
         case _:
             raise TypeError(f"{type(value).__name__} is not a JSON value")
@@ -82,12 +85,12 @@ def _code_units(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def _string(text: str) -> str:
+def _render_string(text: str) -> str:
     # Python escapes exactly what ECMAScript does, except for lone surrogates.
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def _number(value: float) -> str:
+def _render_number(value: float) -> str:
     """ECMAScript's Number::toString of the double that JSON.parse would return."""
     try:
         number = float(value)
@@ -129,8 +132,6 @@ CALL: Final = "tools/call"
 BODY_BYTES: Final = MIB
 """The specification: "Max body size: 1 MiB", counted in bytes."""
 
-MCP_PREFIX: Final = "obsidian_"
-
 ANSWER_SECONDS: Final = 5.0
 """How long before its time limit, which the specification fixes, a call that waits for a person is
 answered."""
@@ -163,34 +164,35 @@ class BridgeV1:
         self._listed: dict[str, ToolInfo] | None = None
         self._listing: Listing | None = None
 
-    async def listing(self) -> Listing:
-        """Computed once for each set of tools. Raises HttpFailure 500 when the tools are not available."""
+    async def list_tools(self) -> Listing:
+        """The listing, made once for each set of tools. Raises HttpFailure 500 if the tools are not
+        available."""
         try:
             tools = await self._server.tools()
         except VaultbridgeError as error:
             raise HttpFailure(500, INTERNAL, "The tools are not available.", details=str(error)) from error
         # The server returns the same object until its tools change.
         if self._listing is None or tools is not self._listed:
-            self._listing = _listing(tools)
+            self._listing = _make_listing(tools)
             self._listed = tools
         return self._listing
 
     async def only_reads(self, name: str) -> bool:
         """Whether this tool says that it changes nothing. Raises HttpFailure as `listing` does."""
-        listing = await self.listing()
+        listing = await self.list_tools()
         tool = (self._listed or {}).get(listing.names.get(name, ""))
         return tool is not None and tool.annotations is not None and bool(tool.annotations.read_only_hint)
 
     async def call(self, name: str, body: bytes, client: SeenClient | None = None) -> bytes:
         """The answer's body, for a successful call and a failed tool alike; `client` records it. Raises
         HttpFailure."""
-        names = (await self.listing()).names
+        names = (await self.list_tools()).names
         known = names.get(name)
         if known is None and await (await self._server.provider()).withholds(name):
             known = name
         if known is None:
-            what = f"There is no tool named {name!r}."
-            raise HttpFailure(404, "Tool not found", what, details=await self._nearest(name, names))
+            message = f"There is no tool named {name!r}."
+            raise HttpFailure(404, "Tool not found", message, details=await self._suggest(name, names))
         arguments = parse_arguments(body)
         if client is None:
             return (await self._run(name, known, arguments))[0]
@@ -225,7 +227,7 @@ class BridgeV1:
             return _encode_failure(f"{name} failed inside the server; its log says why."), "INTERNAL"
         return _encode_result(result), "FAILED" if result.is_error else ""
 
-    async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
+    async def _suggest(self, name: str, names: Mapping[str, str]) -> str:
         """A suggestion: the name may be MCP's, another server's, or mistyped."""
         if len(name) > SUGGESTION_CHARS:
             return ""
@@ -238,7 +240,7 @@ class BridgeV1:
         )
 
 
-def health() -> bytes:
+def render_health() -> bytes:
     return msgspec.json.encode({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})
 
 
@@ -248,41 +250,34 @@ def parse_arguments(body: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
     except msgspec.DecodeError as error:
-        _invalid("The body is not valid JSON.", _mistake(body) or str(error))
+        _refuse("The body is not valid JSON.", _explain_mistake(body) or str(error))
     except UnicodeDecodeError:
-        _invalid("The body is not valid JSON.", "It is not UTF-8.")
+        _refuse("The body is not valid JSON.", "It is not UTF-8.")
     except RecursionError:
-        _invalid("The body cannot be read.", "Its arrays and objects are nested too deeply.")
+        _refuse("The body cannot be read.", "Its arrays and objects are nested too deeply.")
     if not isinstance(value, dict):
-        _invalid("The body must be a JSON object.", f"It is {_kind(value)}.")
+        _refuse("The body must be a JSON object.", f"It is {name_json_type(value)}.")
     if "arguments" not in value:
-        _invalid("The body must have an `arguments` field.", 'Without arguments: {"arguments": {}}')
+        _refuse("The body must have an `arguments` field.", 'Without arguments: {"arguments": {}}')
     arguments = value["arguments"]
     if not isinstance(arguments, dict):
-        _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
+        _refuse("`arguments` must be an object.", f"It is {name_json_type(arguments)}.")
     return arguments
 
 
-def _mistake(body: bytes) -> str:
+def _explain_mistake(body: bytes) -> str:
     """A better message than the decoder's for what people send by mistake."""
     return "" if body.removeprefix(codecs.BOM_UTF8).strip() else "It is empty."
 
 
-def _invalid(message: str, details: str) -> NoReturn:
+def _refuse(message: str, details: str) -> NoReturn:
     raise HttpFailure(400, "Invalid request body", message, details=details)
 
 
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    kinds = {bool: "a boolean", str: "a string", list: "an array"}
-    return kinds.get(type(value), "a number")
-
-
-def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
+def _make_listing(tools: Mapping[str, ToolInfo]) -> Listing:
     names: dict[str, str] = {}
     for name in tools:
-        names.setdefault(name.removeprefix(MCP_PREFIX), name)
+        names.setdefault(name.removeprefix(PREFIX), name)
     listed = [
         {
             "name": bare,
@@ -291,7 +286,7 @@ def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
         }
         for bare, name in names.items()
     ]
-    digest = tools_hash(listed)
+    digest = hash_tools(listed)
     return Listing(msgspec.json.encode({"tools": listed, "hash": digest}), digest, names)
 
 
@@ -329,7 +324,7 @@ class _PlainContext:
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
 
-    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
+    def log(self, level: LoggingLevel, data: Any, logger: str = "") -> None:
         pass
 
     def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:

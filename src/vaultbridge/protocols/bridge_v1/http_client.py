@@ -44,8 +44,6 @@ _ADDRESS: Final = re.compile(
     re.IGNORECASE,
 )
 
-LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-
 
 class _TooLarge(Exception):
     pass
@@ -67,6 +65,8 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def is_loopback(self) -> bool:
+        from vaultbridge.protocols.http.guard import LOOPBACK
+
         return self.host in LOOPBACK
 
     @property
@@ -89,17 +89,17 @@ def parse_address(url: str) -> Address:
             argument="url",
             hint="Write other letters as %C3%A9 in a path, and as xn--… in a host name.",
         )
-    found = _ADDRESS.fullmatch(url)
-    port = int(found["port"] or 0) if found else 0
-    if found is None or port > 65535:
+    parts = _ADDRESS.fullmatch(url)
+    port = int(parts["port"] or 0) if parts else 0
+    if parts is None or port > 65535:
         raise InvalidArgument(
             f"{url[:100]!r} is not the address of a server.",
             argument="url",
             hint="An address looks like http://127.0.0.1:3000.",
         )
-    secure = found["scheme"].lower() == "https"
-    host = found["host"].strip("[]").lower()
-    return Address(secure, host, port or (443 if secure else 80), (found["path"] or "").rstrip("/"))
+    secure = parts["scheme"].lower() == "https"
+    host = parts["host"].strip("[]").lower()
+    return Address(secure, host, port or (443 if secure else 80), (parts["path"] or "").rstrip("/"))
 
 
 async def send_request(
@@ -116,7 +116,7 @@ async def send_request(
     """Send one request and read its whole answer. Raises EngineFailure when there is no usable one, TimedOut
     after `seconds`. With `certificate`, the SHA-256 of one in hexadecimal, the server must present exactly
     that certificate, whoever signed it."""
-    doubt = "" if method in ("GET", "HEAD") else OUTCOME_UNKNOWN
+    hint = "" if method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     try:
         async with asyncio.timeout(seconds):
             pinned = _pinning_context() if certificate else None
@@ -126,17 +126,19 @@ async def send_request(
                     _check_certificate(to, writer, certificate)
                 writer.write(_encode_head(to, method, path, headers, len(body)) + body)
                 # We do not drain, because a server may refuse a large body before it has read all of it.
-                return await _answer(reader, method)
+                return await _read_answer(reader, method)
             except _TooLarge:
                 raise EngineFailure(
                     f"{to} sent an answer of more than {ANSWER_BYTES} bytes.", hint="Ask for less at once."
                 ) from None
             except (OSError, EOFError, ValueError) as error:
-                raise EngineFailure(f"{to} broke off its answer: {_reason(error)}.", hint=doubt) from error
+                raise EngineFailure(
+                    f"{to} broke off its answer: {_describe_reason(error)}.", hint=hint
+                ) from error
             finally:
                 writer.transport.abort()
     except TimeoutError:
-        raise TimedOut(f"{to} did not answer within {seconds:g} s.", hint=doubt) from None
+        raise TimedOut(f"{to} did not answer within {seconds:g} s.", hint=hint) from None
 
 
 async def _connect(
@@ -151,7 +153,7 @@ async def _connect(
         raise TimedOut(f"{to} could not be reached within {seconds:g} s.") from None
     except (OSError, UnicodeError) as error:
         hint = TRUST_HINT if getattr(error, "verify_message", "") else ""
-        raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.", hint=hint) from error
+        raise EngineFailure(f"{to} cannot be reached: {_describe_reason(error)}.", hint=hint) from error
 
 
 @cache
@@ -181,10 +183,10 @@ def _check_certificate(to: Address, writer: asyncio.StreamWriter, certificate: s
     data = tls.getpeercert(binary_form=True) if tls is not None else None
     shown = hashlib.sha256(data or b"").hexdigest()
     if not hmac.compare_digest(shown, certificate.lower()):
-        raise EngineFailure(f"{to} shows another certificate than the one that was expected.")
+        raise EngineFailure(f"{to} does not show the expected certificate.")
 
 
-def _reason(error: Exception) -> str:
+def _describe_reason(error: Exception) -> str:
     """Return the reason in words that contain no path."""
     # This comes first, because a failed verification is a ValueError too.
     verify = getattr(error, "verify_message", "")
@@ -211,35 +213,37 @@ def _encode_head(to: Address, method: str, path: str, headers: Mapping[str, str]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-async def _answer(reader: asyncio.StreamReader, method: str) -> HttpAnswer:
-    status, headers = await _answer_head(reader)
+async def _read_answer(reader: asyncio.StreamReader, method: str) -> HttpAnswer:
+    status, headers = await _read_head(reader)
     while 100 <= status < 200:
-        status, headers = await _answer_head(reader)
+        status, headers = await _read_head(reader)
     if method == "HEAD" or status in (204, 304):
         return HttpAnswer(status, headers, b"")
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        return HttpAnswer(status, headers, await _chunks(reader))
+        return HttpAnswer(status, headers, await _read_chunks(reader))
     if "content-length" in headers:
-        return HttpAnswer(status, headers, await reader.readexactly(_bounded(int(headers["content-length"]))))
-    return HttpAnswer(status, headers, await _rest(reader))
+        return HttpAnswer(
+            status, headers, await reader.readexactly(_check_size(int(headers["content-length"])))
+        )
+    return HttpAnswer(status, headers, await _read_rest(reader))
 
 
-async def _answer_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
-    first = (await _line(reader)).split(" ", 2)
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    first = (await _read_line(reader)).split(" ", 2)
     if len(first) < 2 or not first[0].startswith("HTTP/1.") or not first[1].isdigit():
         raise ValueError("no status line")
     headers: dict[str, str] = {}
     total = 0
-    while line := await _line(reader):
+    while line := await _read_line(reader):
         total += len(line)
-        name, found, value = line.partition(":")
-        if not found or total > HEADER_BYTES:
+        name, colon, value = line.partition(":")
+        if not colon or total > HEADER_BYTES:
             raise ValueError("no header")
         headers[name.strip().lower()] = value.strip()
     return int(first[1]), headers
 
 
-async def _line(reader: asyncio.StreamReader) -> str:
+async def _read_line(reader: asyncio.StreamReader) -> str:
     # `readline` turns a line beyond the limit into a ValueError.
     line = await reader.readline()
     if not line.endswith(b"\n"):
@@ -247,26 +251,26 @@ async def _line(reader: asyncio.StreamReader) -> str:
     return line.rstrip(b"\r\n").decode("latin-1")
 
 
-async def _chunks(reader: asyncio.StreamReader) -> bytes:
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
-    while size := int((await _line(reader)).partition(";")[0], 16):
-        _bounded(len(body) + size)
+    while size := int((await _read_line(reader)).partition(";")[0], 16):
+        _check_size(len(body) + size)
         body += await reader.readexactly(size)
         await reader.readexactly(2)
-    while await _line(reader):
+    while await _read_line(reader):
         pass
     return bytes(body)
 
 
-async def _rest(reader: asyncio.StreamReader) -> bytes:
+async def _read_rest(reader: asyncio.StreamReader) -> bytes:
     body = bytearray()
     while chunk := await reader.read(HEADER_BYTES):
         body += chunk
-        _bounded(len(body))
+        _check_size(len(body))
     return bytes(body)
 
 
-def _bounded(size: int) -> int:
+def _check_size(size: int) -> int:
     if not 0 <= size <= ANSWER_BYTES:
         raise _TooLarge
     return size

@@ -29,10 +29,10 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
     BODY_BYTES,
     PROTOCOL_VERSION,
     BridgeV1,
-    health,
+    render_health,
 )
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, to_response
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.guard import HostGuard, find_host
 from vaultbridge.protocols.http.request import (
     BodyRefused,
     close_if_body_unread,
@@ -45,8 +45,8 @@ from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
 
 
-def openapi() -> dict[str, Any]:
-    """For OpenAPI 3.1. Paths are relative to `/bridge/v1`."""
+def describe_api() -> dict[str, Any]:
+    """The OpenAPI 3.1 document. Paths are relative to `/bridge/v1`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -61,7 +61,10 @@ def openapi() -> dict[str, Any]:
                 "get": {
                     "operationId": "health",
                     "summary": "Whether the server is running, and which protocol version it speaks.",
-                    "responses": {"200": _answer("The server is running.", "Health"), **_failures("403")},
+                    "responses": {
+                        "200": _describe_answer("The server is running.", "Health"),
+                        **_describe_failures("403"),
+                    },
                 }
             },
             "/tools": {
@@ -78,14 +81,14 @@ def openapi() -> dict[str, Any]:
                     ],
                     "responses": {
                         "200": {
-                            **_answer("The tools.", "Tools"),
+                            **_describe_answer("The tools.", "Tools"),
                             "headers": {"ETag": {"schema": {"type": "string"}, "required": True}},
                         },
                         "304": {
                             "description": "Nothing has changed.",
                             "headers": {"ETag": {"schema": {"type": "string"}, "required": True}},
                         },
-                        **_failures("401", "403", "500"),
+                        **_describe_failures("401", "403", "500"),
                     },
                 }
             },
@@ -107,8 +110,8 @@ def openapi() -> dict[str, Any]:
                         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Call"}}},
                     },
                     "responses": {
-                        "200": _answer("What the tool answered.", "Result"),
-                        **_failures("400", "401", "403", "404", "408", "413", "500"),
+                        "200": _describe_answer("What the tool answered.", "Result"),
+                        **_describe_failures("400", "401", "403", "404", "408", "413", "500"),
                     },
                 }
             },
@@ -131,16 +134,18 @@ _REASONS = {
 }
 
 
-def _answer(description: str, schema: str) -> dict[str, Any]:
+def _describe_answer(description: str, schema: str) -> dict[str, Any]:
     reference = {"$ref": f"#/components/schemas/{schema}"}
     return {"description": description, "content": {"application/json": {"schema": reference}}}
 
 
-def _failures(*codes: str) -> dict[str, Any]:
-    return {code: _answer(_REASONS[code], "Failure") for code in codes}
+def _describe_failures(*codes: str) -> dict[str, Any]:
+    return {code: _describe_answer(_REASONS[code], "Failure") for code in codes}
 
 
-def _object(required: list[str], properties: dict[str, Any], *, closed: bool = True) -> dict[str, Any]:
+def _describe_object(
+    required: list[str], properties: dict[str, Any], *, closed: bool = True
+) -> dict[str, Any]:
     shape: dict[str, Any] = {"type": "object", "required": required, "properties": properties}
     return {**shape, "additionalProperties": False} if closed else shape
 
@@ -149,20 +154,20 @@ _TEXT = {"type": "string"}
 
 _CONTENT = {
     "description": "A content block of MCP, unchanged.",
-    **_object(["type"], {"type": _TEXT}, closed=False),
+    **_describe_object(["type"], {"type": _TEXT}, closed=False),
 }
 
 _SCHEMAS: dict[str, Any] = {
-    "Health": _object(
+    "Health": _describe_object(
         ["status", "version", "protocolVersion"],
         {"status": {"const": "ok"}, "version": _TEXT, "protocolVersion": {"const": PROTOCOL_VERSION}},
     ),
-    "Tools": _object(
+    "Tools": _describe_object(
         ["tools", "hash"],
         {
             "tools": {
                 "type": "array",
-                "items": _object(
+                "items": _describe_object(
                     ["name", "description", "inputSchema"],
                     {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
                 ),
@@ -170,18 +175,18 @@ _SCHEMAS: dict[str, Any] = {
             "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         },
     ),
-    "Call": _object(["arguments"], {"arguments": {"type": "object"}}, closed=False),
+    "Call": _describe_object(["arguments"], {"arguments": {"type": "object"}}, closed=False),
     "Content": _CONTENT,
     "Result": {
         "oneOf": [
-            _object(
+            _describe_object(
                 ["success", "content"],
                 {
                     "success": {"const": True},
                     "content": {"type": "array", "items": {"$ref": "#/components/schemas/Content"}},
                 },
             ),
-            _object(
+            _describe_object(
                 ["success", "content", "isError"],
                 {
                     "success": {"const": False},
@@ -191,7 +196,7 @@ _SCHEMAS: dict[str, Any] = {
             ),
         ]
     },
-    "Failure": _object(["error", "message"], {"error": _TEXT, "message": _TEXT, "details": _TEXT}),
+    "Failure": _describe_object(["error", "message"], {"error": _TEXT, "message": _TEXT, "details": _TEXT}),
 }
 
 BASE: Final = "/bridge/v1"
@@ -260,7 +265,7 @@ class BridgeEndpoint:
         self._call_seconds = call_seconds
         self._body_seconds = body_seconds
         self._bridges: WeakKeyDictionary[McpServer, BridgeV1] = WeakKeyDictionary()
-        self._description = msgspec.json.encode(openapi())
+        self._description = msgspec.json.encode(describe_api())
 
     async def handle(self, request: web.Request) -> web.Response:
         response = await self._answer(request)
@@ -285,7 +290,7 @@ class BridgeEndpoint:
             return to_response(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
 
     def _check_caller(self, request: web.Request) -> None:
-        refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
+        refusal = self._guard.find_refusal(find_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
             refusal = (
                 "Pages of other sites may not use this server. Its owner can allow every site with "
@@ -328,7 +333,9 @@ class BridgeEndpoint:
             return await endpoint(request)
         allow = f"{method}, HEAD, OPTIONS" if method == "GET" else f"{method}, OPTIONS"
         if request.method == "OPTIONS":
-            return web.Response(status=204, headers={**CORS, **_preflight(request), "Allow": allow})
+            return web.Response(
+                status=204, headers={**CORS, **_make_preflight_headers(request), "Allow": allow}
+            )
         if (method, request.method) != ("GET", "HEAD"):
             raise HttpFailure(
                 405,
@@ -340,18 +347,18 @@ class BridgeEndpoint:
         return await endpoint(request)
 
     async def _health(self, request: web.Request) -> web.Response:
-        return _json(health())
+        return _make_json_response(render_health())
 
     async def _openapi(self, request: web.Request) -> web.Response:
-        return _json(self._description)
+        return _make_json_response(self._description)
 
     async def _tools(self, request: web.Request) -> web.Response:
         bridge, _ = await self._bridge(request)
-        listing = await bridge.listing()
+        listing = await bridge.list_tools()
         headers = {"ETag": listing.etag, "Cache-Control": "no-cache"}
         if _matches(request.headers.getall("If-None-Match", []), listing.etag):
             return web.Response(status=304, headers={**CORS, **headers})
-        return _json(listing.body, headers)
+        return _make_json_response(listing.body, headers)
 
     async def _call(self, name: str, request: web.Request) -> web.Response:
         bridge, principal = await self._bridge(request)
@@ -366,11 +373,11 @@ class BridgeEndpoint:
         body = await self._body(request)
         if not await bridge.only_reads(name):
             # A change is completed even if its caller has left.
-            return _json(await bridge.call(name, body, client))
+            return _make_json_response(await bridge.call(name, body, client))
         task = asyncio.current_task()
         assert task is not None
         with while_connected(request, task.cancel):
-            return _json(await bridge.call(name, body, client))
+            return _make_json_response(await bridge.call(name, body, client))
 
     async def _bridge(self, request: web.Request) -> tuple[BridgeV1, str]:
         grant = await self._authorize(request)
@@ -388,7 +395,7 @@ class BridgeEndpoint:
             ) from None
 
 
-def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
+def _make_json_response(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
     # This is a copy, because aiohttp would use and extend a dict of its own type itself.
     ready = _READY.copy()
     if headers:
@@ -405,15 +412,15 @@ def _not_found() -> HttpFailure:
     )
 
 
-def _preflight(request: web.Request) -> dict[str, str]:
-    asked = {
+def _make_preflight_headers(request: web.Request) -> dict[str, str]:
+    requested = {
         name.strip().lower() for name in request.headers.get("Access-Control-Request-Headers", "").split(",")
     }
-    also = [name for name in ALSO_ALLOWED if name.lower() in asked]
-    return {"Access-Control-Allow-Headers": ", ".join(["Content-Type", *also])} if also else {}
+    allowed = [name for name in ALSO_ALLOWED if name.lower() in requested]
+    return {"Access-Control-Allow-Headers": ", ".join(["Content-Type", *allowed])} if allowed else {}
 
 
-def _matches(given: list[str], etag: str) -> bool:
+def _matches(values: list[str], etag: str) -> bool:
     """If-None-Match compares weakly (RFC 9110 13.1.2). The list may span several header lines."""
-    tags = [tag.strip().removeprefix("W/") for line in given for tag in line.split(",")]
+    tags = [tag.strip().removeprefix("W/") for line in values for tag in line.split(",")]
     return etag in tags or tags == ["*"]

@@ -36,7 +36,8 @@ FIRST_WAIT_SECONDS: Final = 0.25
 """The first wait after a failure; each further wait is twice as long."""
 
 LONGEST_WAIT_SECONDS: Final = 15.0
-"""The longest wait, so that nobody has to restart a client because Obsidian was closed over lunch."""
+"""The longest wait: the tools come back soon after Obsidian is started again, without restarting the
+client."""
 
 FIRST_LIST_SECONDS: Final = 1.5
 """How long the first list of tools waits for the server before it is answered without its tools."""
@@ -56,12 +57,12 @@ class BridgeProvider(EmptyProvider):
         self._poll_seconds = poll_seconds
         self._known: RemoteTools | None = None
         self._names: dict[str, str] = {}
-        self._listed: tuple[ToolInfo, ...] = (self._status_tool(),)
+        self._listed: tuple[ToolInfo, ...] = (self._make_status_tool(),)
         self._last_listed: tuple[ToolInfo, ...] | None = None
         """The list that was sent last. Before one has been sent, changes need not be announced."""
         self._problem: VaultbridgeError | None = None
-        self._tried = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._polled = asyncio.Event()
+        self._poll_now = asyncio.Event()
         self._listeners: list[Callable[[ProviderChange], None]] = []
         self._polling: asyncio.Task[None] | None = None
 
@@ -71,18 +72,18 @@ class BridgeProvider(EmptyProvider):
     async def list_tools(self) -> Sequence[ToolInfo]:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_LIST_SECONDS):
-                await self._tried.wait()
+                await self._polled.wait()
         self._last_listed = self._listed
         return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
         if name == STATUS_TOOL and STATUS_TOOL not in self._names:
-            return await self._status()
+            return await self._check_status()
         remote = self._names.get(name)
         if remote is None:
             if self.is_away:
-                self._hurry.set()
-                raise _with_hint(
+                self._poll_now.set()
+                raise _add_hint(
                     self._problem or EngineFailure(f"{self._client.address} has not answered yet.")
                 )
             raise NoteNotFound(name, what="tool")
@@ -90,13 +91,13 @@ class BridgeProvider(EmptyProvider):
             result = await self._client.call(remote, arguments)
         except NoteNotFound:
             # The tools have changed since the caller listed them.
-            self._hurry.set()
+            self._poll_now.set()
             raise
         except VaultbridgeError as error:
-            self._hurry.set()
-            raise _with_hint(error) from error
+            self._poll_now.set()
+            raise _add_hint(error) from error
         if self._problem is not None:
-            self._hurry.set()
+            self._poll_now.set()
         return ToolResult(
             # Blocks of unknown types pass through unchanged.
             tuple(cast(Content, block) for block in result.content),
@@ -119,23 +120,23 @@ class BridgeProvider(EmptyProvider):
     async def _poll(self) -> None:
         wait = FIRST_WAIT_SECONDS
         while True:
-            self._hurry.clear()
+            self._poll_now.clear()
             try:
-                self._take(await self._client.tools())
+                self._take(await self._client.fetch_tools())
             except VaultbridgeError as error:
-                self._away(error)
+                self._set_problem(error)
                 pause, wait = wait, min(wait * 2, LONGEST_WAIT_SECONDS)
             else:
                 if self._problem is not None:
                     log.info("%s can be reached again", self._client.address)
                 self._problem = None
                 pause, wait = self._poll_seconds, FIRST_WAIT_SECONDS
-            self._tried.set()
+            self._polled.set()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
-                    await self._hurry.wait()
+                    await self._poll_now.wait()
 
-    def _away(self, error: VaultbridgeError) -> None:
+    def _set_problem(self, error: VaultbridgeError) -> None:
         if self._problem is None:
             log.warning("%s", error)
         self._problem = error
@@ -144,7 +145,7 @@ class BridgeProvider(EmptyProvider):
         if tools is self._known:
             return
         self._known = tools
-        self._names = mcp_names([tool.name for tool in tools.tools])
+        self._names = make_mcp_names([tool.name for tool in tools.tools])
         remote = {tool.name: tool for tool in tools.tools}
         self._listed = tuple(
             ToolInfo(name=name, description=remote[own].description, input_schema=remote[own].input_schema)
@@ -155,7 +156,7 @@ class BridgeProvider(EmptyProvider):
             for listener in tuple(self._listeners):
                 listener(ToolsChanged())
 
-    def _status_tool(self) -> ToolInfo:
+    def _make_status_tool(self) -> ToolInfo:
         return ToolInfo(
             name=STATUS_TOOL,
             title="Bridge status",
@@ -165,13 +166,13 @@ class BridgeProvider(EmptyProvider):
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )
 
-    async def _status(self) -> ToolResult:
+    async def _check_status(self) -> ToolResult:
         """Ask now, without waiting for the next poll."""
         try:
-            tools = await self._client.tools()
+            tools = await self._client.fetch_tools()
         except VaultbridgeError as error:
-            self._away(error)
-            raise _with_hint(error) from error
+            self._set_problem(error)
+            raise _add_hint(error) from error
         self._take(tools)
         return ToolResult(
             (TextContent(text=f"{self._client.address} is running and has {len(tools.tools)} tools."),)
@@ -190,24 +191,24 @@ class UnlistedTools:
         return name == STATUS_TOOL or (self.provider is not None and self.provider.is_away)
 
 
-def mcp_names(names: Sequence[str]) -> dict[str, str]:
+def make_mcp_names(names: Sequence[str]) -> dict[str, str]:
     """Maps a name that MCP clients accept to each of the server's names; the same on every call.
 
     A server may name its tools as it likes; model APIs accept up to 64 letters, digits, `_` and `-`.
     """
-    found = {name: name for name in names if _NAME.fullmatch(name)}
+    by_mcp_name = {name: name for name in names if _NAME.fullmatch(name)}
     for name in dict.fromkeys(names):
-        if name in found:
+        if name in by_mcp_name:
             continue
         plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60].strip("_") or "tool"
         candidate, number = plain, 2
-        while candidate in found:
+        while candidate in by_mcp_name:
             candidate, number = f"{plain}_{number}", number + 1
-        found[candidate] = name
-    return found
+        by_mcp_name[candidate] = name
+    return by_mcp_name
 
 
-def _with_hint(error: VaultbridgeError) -> VaultbridgeError:
+def _add_hint(error: VaultbridgeError) -> VaultbridgeError:
     """The same error, with a hint about a server that cannot be reached."""
     if isinstance(error, EngineFailure) and not error.hint:
         return EngineFailure(

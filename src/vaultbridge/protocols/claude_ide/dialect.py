@@ -1,4 +1,5 @@
-"""The messages of Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools and notifications.
+"""The messages of Claude Code's IDE socket: MCP, the methods of the two specifications that we hold to (seed
+000 and seed 001), the IDE tools and the notifications.
 
     ide = ClaudeIde(view, hub, server)
     connection = Connection(ide.dialect(name), socket)      # one per client
@@ -97,7 +98,7 @@ class ClaudeIde:
         options = options or IdeOptions()
         self.view = view
         self.hub = hub
-        self.server = server or McpServer(Offer(resources=True, logging=False), _nothing)
+        self.server = server or McpServer(Offer(resources=True, logging=False), _make_empty_provider)
         self.options = options
         self.paths = IdePaths(view, relative=options.relative_paths)
         self.clock = clock
@@ -151,7 +152,7 @@ class _IdeDialect:
         self._record = record
         self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
         self._session = ide.hub.connect(record.name, self._notify)
-        self._asking = False
+        self._asking_folder = False
         self._methods: dict[str, Handler] = {
             "files/read": self._read_file,
             "readFile": self._read_file,
@@ -165,15 +166,15 @@ class _IdeDialect:
             "tools/list": self._list_tools,
         }
 
-    # Dialect
+    # `Dialect`.
 
     def find_handler(self, request: Request) -> Handler:
-        self._note("<", request.method)
+        self._record_message("<", request.method)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Parsed message: request %s from %s", request.method, self._record.name)
-        own = self._methods.get(request.method)
-        if own is not None:
-            return own
+        handler = self._methods.get(request.method)
+        if handler is not None:
+            return handler
         if request.method == "tools/call" and request.params.get("name") in TOOLS:
             return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
@@ -185,7 +186,7 @@ class _IdeDialect:
 
     def handle_notification(self, notification: Notification) -> None:
         method = notification.method
-        self._note("<", method)
+        self._record_message("<", method)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Parsed message: notification %s from %s", method, self._record.name)
         self._mcp.handle_notification(notification)
@@ -202,7 +203,7 @@ class _IdeDialect:
             return self._mcp.render_failure(error, call)
         # Seed 001 prescribes this code and this wording for a failed file operation.
         why = "File not found" if isinstance(error, NoteNotFound) else str(error)
-        return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.error_data(error))
+        return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.render_error_data(error))
 
     def time_limit(self, method: str, seconds: float) -> float | None:
         return self._mcp.time_limit(method, seconds)
@@ -222,16 +223,16 @@ class _IdeDialect:
         self._ide.remove_client(self._record.name)
         await self._mcp.close()
 
-    # notifications
+    # Notifications.
 
     def _notify(self, event: FeedEvent) -> None:
         if isinstance(event, Mention):
             folder = self._record.folder if self._ide.options.quote_mentions else ""
-            self._send(wire.AT_MENTIONED, wire.at_mentioned(event, self._ide.paths, client_folder=folder))
+            self._send(wire.AT_MENTIONED, wire.encode_mention(event, self._ide.paths, client_folder=folder))
             log.info("Sent at-mention to %s: %s", self._record.name, event.path)
         else:
             focus = None if isinstance(event, NoFocus) else event
-            self._send(wire.SELECTION_CHANGED, wire.selection_changed(focus, self._ide.paths))
+            self._send(wire.SELECTION_CHANGED, wire.encode_selection(focus, self._ide.paths))
 
     def _client_ready(self, *, ask: bool) -> None:
         """Activate the session: at once with one vault, with several once the client's vault is known."""
@@ -241,12 +242,12 @@ class _IdeDialect:
             self._peer.spawn(self._choose_vault())
 
     async def _choose_vault(self) -> None:
-        if self._asking:
-            return  # the handler of `initialized` has asked already, and chooses when the answer arrives
+        if self._asking_folder:
+            return  # An earlier notification has asked already, and chooses when the answer arrives.
         if not self._record.folder:
-            self._asking = True
+            self._asking_folder = True
             await self._ask_folder()
-            self._asking = False
+            self._asking_folder = False
         if not self._ide.others:
             return
         ide = self._ide.for_folder(self._record.folder) if self._record.folder else self._ide
@@ -259,7 +260,7 @@ class _IdeDialect:
         self._session.activate()
 
     def _send(self, method: str, params: dict[str, Any]) -> None:
-        self._note(">", method)
+        self._record_message(">", method)
         self._peer.notify(method, params)
 
     async def _ask_folder(self) -> None:
@@ -277,21 +278,21 @@ class _IdeDialect:
         if isinstance(uri, str) and uri.startswith("file://"):
             self._record.folder = unquote(urlsplit(uri).path)
 
-    # the seeds' methods
+    # The methods of seeds 000 and 001.
 
     async def _read_file(self, call: Call) -> str:
-        given = mcp_wire.read_string(call.params, "path")
-        ide = self._ide.for_path(given)
-        path = ide.paths.parse_lenient(given)
+        text = mcp_wire.read_string(call.params, "path")
+        ide = self._ide.for_path(text)
+        path = ide.paths.parse_lenient(text)
         content = await ide.view.read_text(path)
         if len(content) > SAFE_CHARS and len(msgspec.json.encode(content)) > ANSWER_BYTES:
             raise EngineFailure(f"{path} does not fit in one message of {ANSWER_BYTES} bytes.")
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
-        given = mcp_wire.read_string(call.params, "path")
-        ide = self._ide.for_path(given)
-        path = ide.paths.parse_for_write(given)
+        text = mcp_wire.read_string(call.params, "path")
+        ide = self._ide.for_path(text)
+        path = ide.paths.parse_for_write(text)
         actor = f"ide:{self._mcp.client.name or 'client'}"
         content = mcp_wire.read_string(call.params, "content")
         try:
@@ -320,7 +321,7 @@ class _IdeDialect:
         return None if focus is None else focus.path
 
     async def _selection(self, call: Call) -> dict[str, Any]:
-        return wire.workspace_selection(self._ide.hub.state.focus(), self._ide.paths)
+        return wire.encode_workspace_selection(self._ide.hub.state.focus(), self._ide.paths)
 
     async def _initialized(self, call: Call) -> dict[str, Any]:
         """Seed 000 lists `initialized` as a request: with an id, it is answered."""
@@ -331,7 +332,7 @@ class _IdeDialect:
     async def _no_resources(self, call: Call) -> dict[str, Any]:
         return {"resources": []}
 
-    # MCP, with the IDE's tools added
+    # MCP, with the IDE's tools added.
 
     async def _list_tools(self, call: Call) -> dict[str, Any]:
         listed: Awaitable[dict[str, Any]] = self._mcp.find_handler(call.request)(call)
@@ -343,12 +344,12 @@ class _IdeDialect:
 
     async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
         _, tool = TOOLS[call.params["name"]]
-        self._note("<", call.params["name"])
+        self._record_message("<", call.params["name"])
         arguments = mcp_wire.read_object(call.params, "arguments")
-        named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
-        ide = self._ide.for_path(path_from_uri(named))
+        file = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
+        ide = self._ide.for_path(path_from_uri(file))
         hubs = tuple(ide.hub for ide in self._ide.all)
-        asked = ToolCall(
+        tool_call = ToolCall(
             arguments,
             call,
             self._session,
@@ -359,14 +360,14 @@ class _IdeDialect:
             self._mcp.client.name,
             self._record.pid,
         )
-        blocks = await tool(asked)
+        blocks = await tool(tool_call)
         return {"content": [{"type": "text", "text": block} for block in blocks]}
 
-    def _note(self, direction: str, name: str) -> None:
+    def _record_message(self, direction: str, name: str) -> None:
         self._record.messages.append((self._ide.clock(), direction, name[:100]))
         if not self._record.software:
             self._record.software = self._mcp.client.name
 
 
-async def _nothing() -> Provider:
+async def _make_empty_provider() -> Provider:
     return EmptyProvider()

@@ -1,5 +1,4 @@
-"""Finds out why Claude Code does not connect: with seed 001's checklist, and checks learned from the real
-client.
+"""Finds out why Claude Code does not connect, by seed 001's checklist and by what the real client does.
 
 It reads lock files and tries the port as a client would, and changes nothing. Each check says what it found
 and what to do about it. No finding contains a secret.
@@ -21,8 +20,8 @@ from vaultbridge.protocols.claude_ide.lock_files import (
     TOKEN_HEADER,
     LockFile,
     list_lock_files,
+    list_scanned_folders,
     read_lock,
-    scanned_folders,
 )
 from vaultbridge.system import is_process_alive
 
@@ -50,27 +49,29 @@ def diagnose(
 ) -> list[Check]:
     """All checks for the bridge of `vault` on `port`, in the order a person should read them.
     `working_folder` is where Claude Code is started, when that is known."""
-    folders = scanned_folders(environ, home)
+    folders = list_scanned_folders(environ, home)
     files = [folder / f"{port}.lock" for folder in folders]
     locks = {file: read_lock(file) for file in files if file.exists()}
-    found = {file: lock for file, lock in locks.items() if lock is not None}
+    readable = {file: lock for file, lock in locks.items() if lock is not None}
     checks = [
-        _lock_exists(files[0], locks, scanned_folders(environ, home, older=False)),
-        *(_lock_content(file, lock, port, vault) for file, lock in found.items()),
-        *(_private(file) for file in found),
-        _listens(port),
-        _only_loopback(port),
-        _answers(port, next((lock.auth_token for lock in found.values()), "")),
+        _check_lock_exists(files[0], locks, list_scanned_folders(environ, home, older=False)),
+        *(_check_lock_content(file, lock, port, vault) for file, lock in readable.items()),
+        *(_check_privacy(file) for file in readable),
+        _check_listening(port),
+        _check_loopback_only(port),
+        _check_handshake(port, next((lock.auth_token for lock in readable.values()), "")),
         check_dead_locks(folders),
-        _only_match(folders, vault, port),
-        _environment(environ),
+        _check_only_match(folders, vault, port),
+        _check_environment(environ),
     ]
     if working_folder is not None:
-        checks.append(_working_folder(working_folder, vault))
+        checks.append(_check_working_folder(working_folder, vault))
     return checks
 
 
-def _lock_exists(expected: Path, locks: Mapping[Path, LockFile | None], scanned: Sequence[Path]) -> Check:
+def _check_lock_exists(
+    expected: Path, locks: Mapping[Path, LockFile | None], scanned: Sequence[Path]
+) -> Check:
     name = "lock file in the folder Claude Code scans"
     if not locks:
         found = f"{expected} is missing"
@@ -88,7 +89,7 @@ def _lock_exists(expected: Path, locks: Mapping[Path, LockFile | None], scanned:
     return Check(name, "good", f"found in {next(iter(locks)).parent}")
 
 
-def _lock_content(file: Path, lock: LockFile, port: int, vault: Path) -> Check:
+def _check_lock_content(file: Path, lock: LockFile, port: int, vault: Path) -> Check:
     name = f"content of {file.parent.parent.name}/{file.parent.name}/{file.name}"
     wrong = []
     if lock.transport != "ws":
@@ -111,7 +112,7 @@ def _lock_content(file: Path, lock: LockFile, port: int, vault: Path) -> Check:
     return Check(name, "good", "complete, and named by its port")
 
 
-def _private(file: Path) -> Check:
+def _check_privacy(file: Path) -> Check:
     name = f"privacy of {file.name}"
     if os.name != "posix":
         return Check(name, "unknown", "cannot be checked on this system")
@@ -124,7 +125,7 @@ def _private(file: Path) -> Check:
     return Check(name, "good", "file 600, folder 700")
 
 
-def _listens(port: int) -> Check:
+def _check_listening(port: int) -> Check:
     name = "server is listening"
     try:
         socket.create_connection(("127.0.0.1", port), CONNECT_SECONDS).close()
@@ -134,10 +135,10 @@ def _listens(port: int) -> Check:
     return Check(name, "good", f"127.0.0.1:{port} accepts connections")
 
 
-def _only_loopback(port: int) -> Check:
-    """Tries whether this machine's outer addresses accept connections too."""
+def _check_loopback_only(port: int) -> Check:
+    """Try whether this machine's other addresses accept connections too."""
     name = "bound to loopback only"
-    for address in _outer_addresses():
+    for address in _list_outer_addresses():
         try:
             socket.create_connection((address, port), CONNECT_SECONDS).close()
         except OSError:
@@ -147,7 +148,7 @@ def _only_loopback(port: int) -> Check:
     return Check(name, "good", "no outer address accepts")
 
 
-def _outer_addresses() -> list[str]:
+def _list_outer_addresses() -> list[str]:
     try:
         entries = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
     except OSError:
@@ -156,8 +157,8 @@ def _outer_addresses() -> list[str]:
     return sorted(address for address in addresses if not address.startswith("127."))
 
 
-def _answers(port: int, token: str) -> Check:
-    """Tries what seed 001 tries with curl: an upgrade, once without the token and once with it."""
+def _check_handshake(port: int, token: str) -> Check:
+    """Try what seed 001 tries with curl: an upgrade, once without the token and once with it."""
     name = "WebSocket handshake"
     try:
         without = _upgrade(port, "")
@@ -196,7 +197,7 @@ def _upgrade(port: int, token: str) -> int:
 
 def check_dead_locks(folders: Sequence[Path]) -> Check:
     name = "locks of dead processes"
-    dead = [file for file, lock in _all_locks(folders) if lock.is_stale]
+    dead = [file for file, lock in _read_all_locks(folders) if lock.is_stale]
     if dead:
         listed = ", ".join(str(file) for file in dead[:5])
         advice = "`vaultbridge doctor --fix` removes them, and so does the start of `vaultbridge serve`."
@@ -204,20 +205,20 @@ def check_dead_locks(folders: Sequence[Path]) -> Check:
     return Check(name, "good", "none")
 
 
-def _all_locks(folders: Sequence[Path]) -> list[tuple[Path, LockFile]]:
+def _read_all_locks(folders: Sequence[Path]) -> list[tuple[Path, LockFile]]:
     files = [file for folder in folders for file in list_lock_files(folder)]
     return [(file, lock) for file in files if (lock := read_lock(file)) is not None]
 
 
-def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
+def _check_only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
     """Claude Code connects by itself only when exactly one lock matches its working directory."""
     name = "no other editor claims the vault"
-    real = _norm(os.path.realpath(vault))
+    real = _normalize(os.path.realpath(vault))
     rivals = set()
-    for file, lock in _all_locks(folders):
+    for file, lock in _read_all_locks(folders):
         if file.stem == str(port) or lock.is_stale:
             continue
-        claimed = [_norm(folder) for folder in lock.workspace_folders]
+        claimed = [_normalize(folder) for folder in lock.workspace_folders]
         if any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in claimed):
             rivals.add(f"{lock.ide_name or 'an editor'} on port {file.stem}")
     if rivals:
@@ -226,7 +227,7 @@ def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
     return Check(name, "good", "this bridge is the only one")
 
 
-def _environment(environ: Mapping[str, str]) -> Check:
+def _check_environment(environ: Mapping[str, str]) -> Check:
     name = "environment"
     if environ.get("CLAUDE_CODE_SSE_PORT"):
         found = f"CLAUDE_CODE_SSE_PORT={environ['CLAUDE_CODE_SSE_PORT']} makes clients use that port alone"
@@ -239,14 +240,14 @@ def _environment(environ: Mapping[str, str]) -> Check:
     return Check(name, "good", where)
 
 
-def _working_folder(working: Path, vault: Path) -> Check:
+def _check_working_folder(working: Path, vault: Path) -> Check:
     name = "Claude Code's working directory"
-    here, real = _norm(os.path.realpath(working)), _norm(os.path.realpath(vault))
+    here, real = _normalize(os.path.realpath(working)), _normalize(os.path.realpath(vault))
     if here == real or here.startswith(real.rstrip("/") + "/"):
         return Check(name, "good", "inside the vault")
     advice = "Start Claude Code in the vault, or set CLAUDE_CODE_SSE_PORT to the bridge's port."
     return Check(name, "warning", "outside the vault: /ide does not list the bridge there", advice)
 
 
-def _norm(path: str) -> str:
+def _normalize(path: str) -> str:
     return unicodedata.normalize("NFC", path)

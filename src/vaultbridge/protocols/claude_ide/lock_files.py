@@ -80,7 +80,7 @@ def make_lock(
     )
 
 
-def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+def list_lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     """Where we write our lock, so that each client finds it exactly once.
 
     If the variable is set, it is `$CLAUDE_CONFIG_DIR/ide`: every release that supports the variable scans
@@ -88,17 +88,17 @@ def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     folder when its `claude` folder exists: the only releases that scan that one scan nothing else.
     """
     chosen = _read_config_folder(environ)
-    return _unique(
+    return _list_unique(
         [chosen] if chosen is not None else [home / ".claude" / "ide", *_list_xdg_folders(environ, home)]
     )
 
 
-def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
+def list_scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
     """Return every folder that the newest release scans and, with `older`, those that any release has
     scanned; ours first. A dead lock in any of them may mislead a client."""
     chosen = _read_config_folder(environ)
-    places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
-    return _unique([*places, *(_list_xdg_folders(environ, home) if older else ())])
+    folders = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
+    return _list_unique([*folders, *(_list_xdg_folders(environ, home) if older else ())])
 
 
 def _read_config_folder(environ: Mapping[str, str]) -> Path | None:
@@ -111,7 +111,7 @@ def _list_xdg_folders(environ: Mapping[str, str], home: Path) -> list[Path]:
     return [claude / "ide"] if claude.is_dir() else []
 
 
-def _unique(folders: Sequence[Path]) -> tuple[Path, ...]:
+def _list_unique(folders: Sequence[Path]) -> tuple[Path, ...]:
     """Each real folder once, by its first name."""
     unique: dict[str, Path] = {}
     for folder in folders:
@@ -121,7 +121,7 @@ def _unique(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 class LockFiles:
     """Our lock in each of `folders`. Call `write` again when something has changed, and `remove` at the end.
-    `sweep` also looks in the folders `swept`."""
+    `sweep` also removes dead locks from the folders `swept`."""
 
     def __init__(self, folders: Sequence[Path], *, swept: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
@@ -133,8 +133,8 @@ class LockFiles:
         return self._folders
 
     def write(self, lock: LockFile) -> tuple[Path, ...]:
-        """Write it to every folder and return the files written. A folder that cannot be written is logged
-        and skipped: the others still work. Our lock for an earlier port is removed."""
+        """Write the lock to every folder and return the files. A folder that cannot be written is logged and
+        skipped: the others still work. Our lock for an earlier port is removed."""
         if self._written is not None and self._written.port != lock.port:
             self.remove()
         self._written = lock
@@ -186,8 +186,8 @@ def list_lock_files(folder: Path) -> list[Path]:
 
 
 def read_lock(file: Path) -> LockFile | None:
-    """Any editor's lock; None if it cannot be read or is not a JSON object. A member of the wrong type counts
-    as missing."""
+    """Read any editor's lock; None if it cannot be read or is not a JSON object. A member of the wrong type
+    counts as missing."""
     data = read_private(file)
     try:
         value = None if data is None else msgspec.json.decode(data)

@@ -18,13 +18,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock, scanned_folders
+from vaultbridge.protocols.claude_ide.lock_files import (
+    LockFiles,
+    list_lock_folders,
+    list_scanned_folders,
+    make_lock,
+)
 from vaultbridge.protocols.claude_ide.server import open_socket
 from vaultbridge.protocols.editor.endpoint_file import (
     Endpoint,
     load_endpoint,
+    make_token,
     mark_stopped,
-    new_token,
     remove_guest_endpoint,
     save_endpoint,
     save_guest_endpoint,
@@ -76,13 +81,12 @@ class Presence:
     @property
     def link(self) -> str:
         """The address for people."""
-        return self._endpoint(None).link
+        return self._make_endpoint(None).link
 
     @property
     def fits_claude_code(self) -> bool:
-        """Claude Code dials ws://127.0.0.1, and nothing else."""
-        dialled = ("127.0.0.1", "0.0.0.0")
-        return self.socket.getsockname()[0] in dialled and not self._certificate
+        """Whether Claude Code can connect: it dials ws://127.0.0.1 and nothing else."""
+        return self.socket.getsockname()[0] in ("127.0.0.1", "0.0.0.0") and not self._certificate
 
     @classmethod
     def claim(
@@ -101,19 +105,19 @@ class Presence:
         """Open the port and save it. `cache` is the vault's cache folder. A requested `port` is taken or the
         call fails (0: any free one); otherwise the saved one, the default, or any free one, in this order.
         Raises EngineFailure."""
-        known = load_endpoint(cache)
-        remembered = [known.port] if known is not None else []
-        wanted = [*remembered, DEFAULT_PORT, 0] if port is None else [port]
+        endpoint = load_endpoint(cache)
+        saved = [endpoint.port] if endpoint is not None else []
+        ports = [*saved, DEFAULT_PORT, 0] if port is None else [port]
         if port == 0:
-            wanted = [*remembered, 0]
-        listening = open_socket(host, wanted)
-        token = known.token if known is not None else new_token()
-        locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
+            ports = [*saved, 0]
+        listening = open_socket(host, ports)
+        token = endpoint.token if endpoint is not None else make_token()
+        locks = LockFiles(list_lock_folders(environ, home), swept=list_scanned_folders(environ, home))
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
-        # Another bridge of this vault is running and keeps the file, because its clients reconnect there.
-        # Ours is found once that one has ended.
-        if known is None or known.port == presence.port or not is_process_alive(known.pid):
-            save_endpoint(cache, presence._endpoint(folders[0] if folders else None))
+        # If another bridge of this vault is running, it keeps the file, because its clients reconnect there.
+        # Ours is then named in the second file, which counts once that bridge has ended.
+        if endpoint is None or endpoint.port == presence.port or not is_process_alive(endpoint.pid):
+            save_endpoint(cache, presence._make_endpoint(folders[0] if folders else None))
         elif folders:
             presence.add_vault(cache, folders[0])
         return presence
@@ -125,7 +129,7 @@ class Presence:
 
     def add_vault(self, cache: Path, folder: Path) -> None:
         """Serve another vault too, so that commands that name it find this bridge. Raises EngineFailure."""
-        save_guest_endpoint(cache, self._endpoint(folder))
+        save_guest_endpoint(cache, self._make_endpoint(folder))
         self._guests.append(cache)
 
     def withdraw(self) -> None:
@@ -135,7 +139,7 @@ class Presence:
             remove_guest_endpoint(cache, os.getpid())
         mark_stopped(self._cache, os.getpid())
 
-    def _endpoint(self, folder: Path | None) -> Endpoint:
+    def _make_endpoint(self, folder: Path | None) -> Endpoint:
         return Endpoint(
             port=self.port,
             token=self.token,

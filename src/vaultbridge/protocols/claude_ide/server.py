@@ -1,7 +1,7 @@
 """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
 
-It connects endpoints, connections and dialects, and has the rules in which the two routes differ. The caller
-provides the aiohttp application; only `open_socket` opens a port.
+It connects endpoints, connections and dialects, and contains the rules in which the two routes differ. The
+caller provides the aiohttp application; only `open_socket` opens a port.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vaultbridge.jsonrpc.messages import Malformed
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.connection import Connection, cancel_and_wait
 from vaultbridge.protocols.dialect import Dialect, Peer
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.guard import HostGuard, find_host
 from vaultbridge.protocols.http.request import describe_peer
 from vaultbridge.protocols.websocket.endpoint import (
     PING_SECONDS,
@@ -74,7 +74,7 @@ class IdeServer:
     ) -> None:
         self._activity = activity
         self._call_seconds = call_seconds
-        judge = guard or HostGuard()
+        guard = guard or HostGuard()
         self._token = token
         self._ide_dialect = ide
         self._editor_dialect = editor
@@ -82,7 +82,7 @@ class IdeServer:
             EndpointRules(
                 name="claude",
                 check_origin=lambda request: (
-                    refuse_any_origin(request) or judge.host_refusal(requested_host(request))
+                    refuse_any_origin(request) or guard.find_host_refusal(find_host(request))
                 ),
                 token=token,
                 ping_seconds=ping_seconds,
@@ -92,8 +92,8 @@ class IdeServer:
         self.editor = WebSocketEndpoint(
             EndpointRules(
                 name="editor",
-                check_origin=lambda request: judge.refusal(
-                    requested_host(request), request.headers.get(hdrs.ORIGIN)
+                check_origin=lambda request: guard.find_refusal(
+                    find_host(request), request.headers.get(hdrs.ORIGIN)
                 ),
                 is_authenticated=lambda request: has_valid_token(request, token),
                 protocols=(EDITOR_PROTOCOL,),
@@ -107,12 +107,12 @@ class IdeServer:
     def add_routes(self, app: web.Application, *, page: PageHandler | None = None) -> None:
         """`/` upgrades to the IDE socket; `page`, if there is one, answers any other GET of it."""
 
-        async def front(request: web.Request) -> web.StreamResponse:
+        async def answer(request: web.Request) -> web.StreamResponse:
             if page is not None and not is_upgrade(request):
                 return await page(request)
             return await self.ide.request_handler(request)
 
-        app.router.add_get("/", front)
+        app.router.add_get("/", answer)
         app.router.add_get("/editor", self.editor.request_handler)
 
     def start(self) -> None:
@@ -133,7 +133,7 @@ class IdeServer:
         if activity is not None:
             client = activity.join("ide", **describe_peer(request, "ide"))
         try:
-            await self._converse(socket, self._ide_dialect(socket.name), "ide", client)
+            await self._run_connection(socket, self._ide_dialect(socket.name), "ide", client)
         finally:
             if activity is not None and client is not None:
                 activity.leave(client)
@@ -142,22 +142,22 @@ class IdeServer:
         dialect = self._editor_dialect(
             socket.name, authenticated=socket.authenticated, on_authenticated=socket.authenticate
         )
-        await self._converse(socket, dialect, "editor")
+        await self._run_connection(socket, dialect, "editor")
 
-    async def _converse(
+    async def _run_connection(
         self,
         socket: WebSocket,
         dialect: Callable[[Peer], Dialect],
         principal: str,
         client: SeenClient | None = None,
     ) -> None:
-        """Run one connection until the peer leaves or the dialect ends it."""
+        """Run one connection until the peer disconnects or the dialect ends it."""
         connection = Connection(
             dialect, socket, principal=principal, call_seconds=self._call_seconds, client=client
         )
         if client is not None:
             client.end = connection.end
-        cancel_and_wait = asyncio.ensure_future(_close_when_ended(connection, socket))
+        closing = asyncio.ensure_future(_close_when_ended(connection, socket))
         try:
             bad = 0
             while (data := await socket.receive()) is not None:
@@ -168,7 +168,7 @@ class IdeServer:
                     await socket.close(1008, f"{bad} messages in a row were not JSON-RPC")
                     return
         finally:
-            cancel_and_wait.cancel()
+            closing.cancel()
             await connection.close()
 
 

@@ -40,7 +40,7 @@ class ToolCall(msgspec.Struct):
     contains the named file; `hubs` are those of all vaults."""
 
     arguments: dict[str, Any]
-    call: Call
+    rpc_call: Call
     session: AssistantSession
     hub: EditorHub
     hubs: tuple[EditorHub, ...]
@@ -85,46 +85,46 @@ Blocks = tuple[str, ...]
 Tool = Callable[[ToolCall], Awaitable[Blocks]]
 
 
-async def open_file(asked: ToolCall) -> Blocks:
-    path = asked.file()
-    text = await asked.view.read_text(path)
-    front = asked.flag("makeFrontmost", default=True)
+async def open_file(call: ToolCall) -> Blocks:
+    path = call.file()
+    text = await call.view.read_text(path)
+    front = call.flag("makeFrontmost", default=True)
     selection = _find_selection(
         text,
-        asked.optional_text("startText"),
-        asked.optional_text("endText"),
-        to_line_end=asked.flag("selectToEndOfLine", default=False),
+        call.optional_text("startText"),
+        call.optional_text("endText"),
+        to_line_end=call.flag("selectToEndOfLine", default=False),
     )
-    preview = asked.flag("preview", default=False)
+    preview = call.flag("preview", default=False)
     opened = [
         await editor.open_file(path, selection, preview=preview, front=front)
-        for editor in tuple(asked.hub.editors.values())
+        for editor in tuple(call.hub.editors.values())
     ]
     if not any(opened):
         raise ObsidianNotRunning(
             "No connected editor could open the file.",
             hint="Start Obsidian with the companion, or open the page.",
         )
-    absolute = asked.paths.absolute(path)
+    absolute = call.paths.absolute(path)
     if front:
         return (f"Opened file: {absolute}",)
     return _json(
         {
             "success": True,
             "filePath": absolute,
-            "languageId": wire.language_id(path),
+            "languageId": wire.find_language_id(path),
             "lineCount": Positions(text).line_count,
         }
     )
 
 
-async def open_diff(asked: ToolCall) -> Blocks:
+async def open_diff(call: ToolCall) -> Blocks:
     """Wait for a person's decision. The client writes the file itself after an acceptance."""
-    tab_name = asked.text("tab_name")
-    new_text = asked.text("new_file_contents")
-    asked.text("new_file_path")
-    path = asked.paths.parse(asked.text("old_file_path"), argument="old_file_path")
-    if not asked.view.visible(path):
+    tab_name = call.text("tab_name")
+    new_text = call.text("new_file_contents")
+    call.text("new_file_path")
+    path = call.paths.parse(call.text("old_file_path"), argument="old_file_path")
+    if not call.view.visible(path):
         raise NoteNotFound(path)
 
     limited = True
@@ -132,32 +132,32 @@ async def open_diff(asked: ToolCall) -> Blocks:
     async def read() -> str:
         nonlocal limited
         try:
-            text = await asked.view.read_text(path)
+            text = await call.view.read_text(path)
         except NoteNotFound:
             text = ""
         if limited:
             # From here on we wait for a person. The limit is lifted only at the first read: at a later one,
             # the call may be over.
             limited = False
-            asked.call.lift_time_limit()
+            call.rpc_call.lift_time_limit()
         # The client always sends LF and restores the file's line ends itself: without this, every line of a
         # CRLF note would look changed.
         return text.replace("\r\n", "\n")
 
-    record_proposal(asked.view.folder, path, "")
+    record_proposal(call.view.folder, path, "")
     try:
-        decision = await asked.hub.diffs.ask(
-            asked.session.name,
+        decision = await call.hub.diffs.ask(
+            call.session.name,
             tab_name,
             path,
             read,
             new_text,
-            software=asked.software,
-            pid=asked.pid,
-            journal=_NoteJournal(asked, path),
+            software=call.software,
+            pid=call.pid,
+            journal=_NoteJournal(call, path),
         )
     except ObsidianNotRunning:
-        log.info("No editor can show the diff of %s: left to the terminal of %s", path, asked.session.name)
+        log.info("No editor can show the diff of %s: left to the terminal of %s", path, call.session.name)
         raise
     if isinstance(decision, Accepted):
         return (wire.FILE_SAVED, decision.text)
@@ -167,9 +167,9 @@ async def open_diff(asked: ToolCall) -> Blocks:
 class _NoteJournal:
     """Records what the client writes after an accepted diff (`editor.diffs.NoteJournal`)."""
 
-    def __init__(self, asked: ToolCall, path: VaultPath) -> None:
-        self._view = asked.view
-        self._actor = asked.software or asked.session.name
+    def __init__(self, call: ToolCall, path: VaultPath) -> None:
+        self._view = call.view
+        self._actor = call.software or call.session.name
         self._path = path
         self._since = time.time()
 
@@ -185,86 +185,88 @@ class _NoteJournal:
         return await self._view.identify_writer(self._path, before, now, since=self._since)
 
 
-async def close_tab(asked: ToolCall) -> Blocks:
-    tab_name = asked.text("tab_name")
-    for hub in asked.hubs:
-        hub.diffs.close_tab(asked.session.name, tab_name)
+async def close_tab(call: ToolCall) -> Blocks:
+    tab_name = call.text("tab_name")
+    for hub in call.hubs:
+        hub.diffs.close_tab(call.session.name, tab_name)
     return (wire.TAB_CLOSED,)
 
 
-async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
+async def close_all_diff_tabs(call: ToolCall) -> Blocks:
     """Close all diffs. The client calls this with every submitted prompt, and then forgets the selection."""
-    count = sum(hub.diffs.close_all(asked.session.name) for hub in asked.hubs)
-    asked.session.prompt_submitted()
+    count = sum(hub.diffs.close_all(call.session.name) for hub in call.hubs)
+    call.session.prompt_submitted()
     return (f"CLOSED_{count}_DIFF_TABS",)
 
 
-async def get_diagnostics(asked: ToolCall) -> Blocks:
+async def get_diagnostics(call: ToolCall) -> Blocks:
     """Never fails: a file outside the vault, or one that cannot be read, has no diagnostics."""
-    uri = asked.optional_text("uri")
+    uri = call.optional_text("uri")
     try:
-        path = asked.paths.from_uri(uri, argument="uri") if uri else None
-        hidden = path is not None and not asked.view.visible(path)
+        path = call.paths.from_uri(uri, argument="uri") if uri else None
+        hidden = path is not None and not call.view.visible(path)
         # A hidden file is answered like a missing one: with no diagnostics.
-        found = [] if hidden else await asked.view.findings(path)
+        notes = [] if hidden else await call.view.findings(path)
     except VaultbridgeError:
         return _json([])
     if path is not None:
-        return _json([wire.diagnostics(item, uri) for item in found] or [{"uri": uri, "diagnostics": []}])
-    return _json([wire.diagnostics(item, asked.paths.raw_uri(item.path)) for item in found])
+        return _json(
+            [wire.encode_diagnostics(note, uri) for note in notes] or [{"uri": uri, "diagnostics": []}]
+        )
+    return _json([wire.encode_diagnostics(note, call.paths.raw_uri(note.path)) for note in notes])
 
 
-async def get_current_selection(asked: ToolCall) -> Blocks:
-    return _json(wire.current_selection(asked.hub.state.focus(), asked.paths, "No active editor found"))
+async def get_current_selection(call: ToolCall) -> Blocks:
+    return _json(wire.encode_current_selection(call.hub.state.focus(), call.paths, "No active editor found"))
 
 
-async def get_latest_selection(asked: ToolCall) -> Blocks:
-    return _json(wire.current_selection(asked.hub.state.latest(), asked.paths, "No selection available"))
+async def get_latest_selection(call: ToolCall) -> Blocks:
+    return _json(wire.encode_current_selection(call.hub.state.latest(), call.paths, "No selection available"))
 
 
-async def get_open_editors(asked: ToolCall) -> Blocks:
-    focus = asked.hub.state.focus()
+async def get_open_editors(call: ToolCall) -> Blocks:
+    focus = call.hub.state.focus()
     tabs = []
-    for number, file in enumerate(asked.hub.state.open_files()):
+    for number, file in enumerate(call.hub.state.open_files()):
         lines = file.lines
         if not lines and number < TABS_WITH_LINE_COUNTS:
-            lines = await _line_count(asked.view, file.path)
+            lines = await _count_lines(call.view, file.path)
         active = focus is not None and focus.path == file.path
-        tabs.append(wire.editor_tab(file, asked.paths, active=active, lines=lines))
+        tabs.append(wire.encode_tab(file, call.paths, active=active, lines=lines))
     return _json({"tabs": tabs})
 
 
-async def get_workspace_folders(asked: ToolCall) -> Blocks:
-    folder = asked.view.folder
-    entry = {"name": asked.view.name, "uri": folder.as_uri(), "path": str(folder)}
+async def get_workspace_folders(call: ToolCall) -> Blocks:
+    folder = call.view.folder
+    entry = {"name": call.view.name, "uri": folder.as_uri(), "path": str(folder)}
     return _json({"success": True, "folders": [entry], "rootPath": str(folder)})
 
 
-async def check_document_dirty(asked: ToolCall) -> Blocks:
-    path, is_open = asked.document()
-    absolute = asked.paths.absolute(path)
+async def check_document_dirty(call: ToolCall) -> Blocks:
+    path, is_open = call.document()
+    absolute = call.paths.absolute(path)
     if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
-    dirty = asked.hub.state.is_dirty(path)
+    dirty = call.hub.state.is_dirty(path)
     return _json({"success": True, "filePath": absolute, "isDirty": dirty, "isUntitled": False})
 
 
-async def save_document(asked: ToolCall) -> Blocks:
-    path, is_open = asked.document()
-    absolute = asked.paths.absolute(path)
+async def save_document(call: ToolCall) -> Blocks:
+    path, is_open = call.document()
+    absolute = call.paths.absolute(path)
     if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
-    saved = not asked.hub.state.is_dirty(path)
-    message = "Document was saved already" if saved else "Document saved successfully"
+    saved = not call.hub.state.is_dirty(path)
+    message = "Document was already saved" if saved else "Document saved successfully"
     if not saved:
-        for editor in tuple(asked.hub.editors.values()):
+        for editor in tuple(call.hub.editors.values()):
             saved = await editor.save_file(path) or saved
     if not saved:
         message = "No connected editor could save the document"
     return _json({"success": saved, "filePath": absolute, "saved": saved, "message": message})
 
 
-async def _line_count(view: VaultView, path: VaultPath) -> int:
+async def _count_lines(view: VaultView, path: VaultPath) -> int:
     try:
         return Positions(await view.read_text(path)).line_count
     except VaultbridgeError:
@@ -278,15 +280,15 @@ def _find_selection(text: str, start_text: str, end_text: str, *, to_line_end: b
     if "\r\n" in text:
         # The client sees every file with LF.
         start_text, end_text = (
-            wanted.replace("\r\n", "\n").replace("\n", "\r\n") for wanted in (start_text, end_text)
+            piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (start_text, end_text)
         )
     start = text.find(start_text)
     if start < 0:
         return None
     end = start + len(start_text)
     if end_text:
-        found = text.find(end_text, end)
-        end = end if found < 0 else found + len(end_text)
+        position = text.find(end_text, end)
+        end = end if position < 0 else position + len(end_text)
     positions = Positions(text)
     if to_line_end:
         end = positions.end_of_line(positions.line_of(end))

@@ -50,20 +50,20 @@ _SEVERITY: Final[dict[Severity, str]] = {
 _LANGUAGES: Final = {"md": "markdown", "canvas": "json", "base": "yaml", "json": "json", "html": "html"}
 
 
-def selection_changed(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
+def encode_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
     """Seed 000's shape. Without a focus, the same shape with empty values clears the client's display; a null
     anywhere would make the client drop the whole message."""
     if focus is None:
-        return {"text": "", "filePath": "", "fileUrl": "", "selection": _range(Selection())}
+        return {"text": "", "filePath": "", "fileUrl": "", "selection": _encode_range(Selection())}
     return {
         "text": focus.selection.text,
         "filePath": paths.for_client(focus.path),
         "fileUrl": paths.url(focus.path),
-        "selection": _range(focus.selection),
+        "selection": _encode_range(focus.selection),
     }
 
 
-def at_mentioned(mention: Mention, paths: IdePaths, *, client_folder: str = "") -> dict[str, Any]:
+def encode_mention(mention: Mention, paths: IdePaths, *, client_folder: str = "") -> dict[str, Any]:
     """Seed 000's shape: lines from 0 and inclusive, left out for a whole note.
 
     When the client's working folder is known, a path that the client would insert unquoted and then fail to
@@ -82,7 +82,7 @@ def at_mentioned(mention: Mention, paths: IdePaths, *, client_folder: str = "") 
 
 
 def quote_path(absolute: str, client_folder: str, first: int | None, last: int | None) -> str | None:
-    """The trick that makes Claude Code attach a note whose path contains a space.
+    """Quote a path that contains a space, so that Claude Code attaches the note.
 
     The client inserts `@` and the path relative to its folder, without quotes, and later reads the mention
     only up to the first space. It reads a quoted mention whole, so we put quotes into the path, after the
@@ -103,20 +103,20 @@ def quote_path(absolute: str, client_folder: str, first: int | None, last: int |
     return f'{client_folder.rstrip("/")}/"{below}{lines}"'
 
 
-def workspace_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
+def encode_workspace_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
     """Seed 000's `workspace/selection`: the selection and the cursor, which is at its end."""
-    shape = selection_changed(focus, paths)
+    shape = encode_selection(focus, paths)
     return {**shape, "cursor": shape["selection"]["end"]}
 
 
-def current_selection(focus: Focus | None, paths: IdePaths, otherwise: str) -> dict[str, Any]:
+def encode_current_selection(focus: Focus | None, paths: IdePaths, otherwise: str) -> dict[str, Any]:
     """`getCurrentSelection` and `getLatestSelection`."""
     if focus is None:
         return {"success": False, "message": otherwise}
-    return {"success": True, **selection_changed(focus, paths)}
+    return {"success": True, **encode_selection(focus, paths)}
 
 
-def editor_tab(file: OpenTab, paths: IdePaths, *, active: bool, lines: int) -> dict[str, Any]:
+def encode_tab(file: OpenTab, paths: IdePaths, *, active: bool, lines: int) -> dict[str, Any]:
     """One entry of `getOpenEditors`."""
     return {
         "uri": paths.url(file.path),
@@ -129,15 +129,15 @@ def editor_tab(file: OpenTab, paths: IdePaths, *, active: bool, lines: int) -> d
         "viewColumn": 1,
         "isGroupActive": True,
         "fileName": paths.absolute(file.path),
-        "languageId": language_id(file.path),
+        "languageId": find_language_id(file.path),
         "lineCount": lines,
         "isUntitled": False,
     }
 
 
-def diagnostics(found: NoteDiagnostics, uri: str) -> dict[str, Any]:
+def encode_diagnostics(note: NoteDiagnostics, uri: str) -> dict[str, Any]:
     """One note's entry of `getDiagnostics`."""
-    positions = Positions(found.text)
+    positions = Positions(note.text)
     return {
         "uri": uri,
         "diagnostics": [
@@ -145,34 +145,34 @@ def diagnostics(found: NoteDiagnostics, uri: str) -> dict[str, Any]:
                 "message": finding.message,
                 "severity": _SEVERITY[finding.severity],
                 "range": {
-                    "start": _place(*positions.to_lsp(finding.start)),
-                    "end": _place(*positions.to_lsp(finding.end)),
+                    "start": _encode_position(*positions.to_lsp(finding.start)),
+                    "end": _encode_position(*positions.to_lsp(finding.end)),
                 },
                 "source": SOURCE,
                 "code": finding.code,
             }
-            for finding in found.findings
+            for finding in note.findings
         ],
     }
 
 
-def language_id(path: VaultPath) -> str:
+def find_language_id(path: VaultPath) -> str:
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "plaintext")
 
 
-def _range(selection: Selection) -> dict[str, Any]:
+def _encode_range(selection: Selection) -> dict[str, Any]:
     return {
-        "start": _point(selection.start),
-        "end": _point(selection.end),
+        "start": _encode_point(selection.start),
+        "end": _encode_point(selection.end),
         "isEmpty": selection.is_empty,
     }
 
 
-def _point(point: Point) -> dict[str, int]:
-    return _place(point.line - 1, point.column)
+def _encode_point(point: Point) -> dict[str, int]:
+    return _encode_position(point.line - 1, point.column)
 
 
-def _place(line: int, character: int) -> dict[str, int]:
+def _encode_position(line: int, character: int) -> dict[str, int]:
     return {"line": line, "character": character}
 
 

@@ -56,7 +56,7 @@ class EditorClient:
         while True:
             answer = await self._receive(ANSWER_SECONDS)
             if answer.get("id") == id_ and "method" not in answer:
-                return _result(answer)
+                return _read_result(answer)
             self._notifications.append(answer)
 
     async def next_notification(self) -> dict[str, Any]:
@@ -84,25 +84,29 @@ class EditorClient:
 
 @asynccontextmanager
 async def connect(
-    where: Endpoint, *, app: str = "cli", proposals: bool = False
+    endpoint: Endpoint, *, app: str = "cli", proposals: bool = False
 ) -> AsyncIterator[EditorClient]:
-    """A connection to the bridge at `where`, after `hello`. With `proposals` we can show changes that wait
-    for a person."""
+    """Connect to the bridge at `endpoint` and send `hello`. `proposals` says that we can show changes that
+    wait for a person."""
     import aiohttp
 
     # The bridge has saved its own certificate in a file that only its owner can write. If this is exactly
     # that certificate, it does not matter who signed it or for which name.
-    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
+    trust = aiohttp.Fingerprint(bytes.fromhex(endpoint.certificate)) if endpoint.certificate else True
     try:
         async with (
             aiohttp.ClientSession() as session,
             session.ws_connect(
-                f"{where.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
+                f"{endpoint.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
             ) as socket,
         ):
             client = EditorClient(socket)
             await client.ask(
-                "hello", app=app, token=where.token, vault=where.vault, abilities={"proposals": proposals}
+                "hello",
+                app=app,
+                token=endpoint.token,
+                vault=endpoint.vault,
+                abilities={"proposals": proposals},
             )
             yield client
     except (aiohttp.ClientError, ConnectionError):
@@ -126,14 +130,14 @@ async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
 
 async def list_statuses(base: Path) -> list[dict[str, Any]]:
     """The status of every vault whose bridge answers on this machine, with its port."""
-    found = []
-    for known in list_running(base):
+    statuses = []
+    for endpoint in list_running(base):
         try:
-            async with connect(known) as client:
-                found.append({"port": known.port, **await client.ask("status")})
+            async with connect(endpoint) as client:
+                statuses.append({"port": endpoint.port, **await client.ask("status")})
         except (BridgeNotRunning, TimedOut, EngineFailure):
             continue
-    return found
+    return statuses
 
 
 async def control_assistants(
@@ -143,14 +147,14 @@ async def control_assistants(
     answers, and a refusal if there is one, because not every bridge has every assistant."""
     answers = []
     refusal: InvalidArgument | None = None
-    asked = set()
-    for known in list_running(base):
-        if (known.pid, known.port) in asked:
+    contacted = set()
+    for endpoint in list_running(base):
+        if (endpoint.pid, endpoint.port) in contacted:
             # A bridge of several vaults is listed once for each.
             continue
-        asked.add((known.pid, known.port))
+        contacted.add((endpoint.pid, endpoint.port))
         try:
-            async with connect(known) as client:
+            async with connect(endpoint) as client:
                 answers.append(await client.ask("controlAssistants", action=action, assistant=assistant))
         except InvalidArgument as error:
             refusal = error
@@ -159,7 +163,7 @@ async def control_assistants(
     return answers, refusal
 
 
-def _result(answer: dict[str, Any]) -> dict[str, Any]:
+def _read_result(answer: dict[str, Any]) -> dict[str, Any]:
     error = answer.get("error")
     if error is None:
         result: dict[str, Any] = answer["result"]

@@ -2,8 +2,8 @@
 -9`.
 
 Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a restarted
-bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. The
-command line reads in it where the bridge listens; only connecting shows whether it is really running.
+bridge must use the same ones. The file is in the vault's cache folder, readable only by its owner. It tells
+the command line where the bridge listens; only connecting shows whether it is really running.
 
 A vault that another vault's bridge serves too is its guest. A second file then names that bridge, so that the
 vault's own port and token stay unchanged.
@@ -30,7 +30,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """`pid` is the process that listens or listened last, 0 after a clean end. `vault` is the folder's real
     path, for status pages on this machine only. `host` is the address for programs of this machine.
     `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is the
-    server's name for people, if that is not the address."""
+    server's name for people, if it is not the address."""
 
     port: int
     token: str
@@ -50,19 +50,19 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def url(self) -> str:
         """The address for programs of this machine."""
-        return self._at(self.host)
+        return self._make_url(self.host)
 
     @property
     def link(self) -> str:
         """The address for people and their browsers, which compare a certificate with the name."""
-        return self._at(self.name or self.host)
+        return self._make_url(self.name or self.host)
 
-    def _at(self, host: str) -> str:
+    def _make_url(self, host: str) -> str:
         scheme = "https" if self.certificate else "http"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
-def new_token() -> str:
+def make_token() -> str:
     """A version 4 UUID: 122 bits from the system's secure source."""
     return str(uuid.uuid4())
 
@@ -73,7 +73,7 @@ def load_endpoint(folder: Path) -> Endpoint | None:
 
 
 def save_endpoint(folder: Path, endpoint: Endpoint) -> None:
-    """Raises EngineFailure when it cannot be written."""
+    """Save the endpoint. Raises EngineFailure when it cannot be written."""
     _write(folder / FILE_NAME, endpoint)
 
 
@@ -85,8 +85,8 @@ def save_guest_endpoint(folder: Path, endpoint: Endpoint) -> None:
 
 def remove_guest_endpoint(folder: Path, pid: int) -> None:
     """Record that the bridge of process `pid` has ended and no longer serves this vault."""
-    known = _read(folder / GUEST_FILE_NAME)
-    if known is not None and known.pid == pid:
+    endpoint = _read(folder / GUEST_FILE_NAME)
+    if endpoint is not None and endpoint.pid == pid:
         with contextlib.suppress(OSError):
             (folder / GUEST_FILE_NAME).unlink()
 
@@ -94,15 +94,17 @@ def remove_guest_endpoint(folder: Path, pid: int) -> None:
 def find_running(folder: Path) -> Endpoint | None:
     """The bridge that serves this vault now: its own or another vault's. None when neither process is
     alive."""
-    both = (load_endpoint(folder), _read(folder / GUEST_FILE_NAME))
-    return next((known for known in both if known is not None and is_process_alive(known.pid)), None)
+    endpoints = (load_endpoint(folder), _read(folder / GUEST_FILE_NAME))
+    return next(
+        (endpoint for endpoint in endpoints if endpoint is not None and is_process_alive(endpoint.pid)), None
+    )
 
 
 def mark_stopped(folder: Path, pid: int) -> None:
     """Record that the bridge of process `pid` has ended. Port and token stay for the next one."""
-    known = load_endpoint(folder)
-    if known is not None and known.pid == pid:
-        save_endpoint(folder, msgspec.structs.replace(known, pid=0))
+    endpoint = load_endpoint(folder)
+    if endpoint is not None and endpoint.pid == pid:
+        save_endpoint(folder, msgspec.structs.replace(endpoint, pid=0))
 
 
 def list_running(base: Path) -> Iterator[Endpoint]:
@@ -110,9 +112,9 @@ def list_running(base: Path) -> Iterator[Endpoint]:
     if not base.is_dir():
         return
     for folder in sorted(base.iterdir()):
-        known = find_running(folder)
-        if known is not None:
-            yield known
+        endpoint = find_running(folder)
+        if endpoint is not None:
+            yield endpoint
 
 
 def _read(file: Path) -> Endpoint | None:

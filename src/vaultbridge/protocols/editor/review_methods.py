@@ -19,9 +19,8 @@ from vaultbridge.review.decide import Differs, choose_files, choose_version
 from vaultbridge.review.gate import parse_id
 from vaultbridge.review.model import Proposal, ProposalVersion
 
-PLACES = {"cli": "terminal"}
-"""Names for apps in which people decide, where they differ from the app's own name."""
-
+APP_NAMES = {"cli": "terminal"}
+"""What people call an app in which they decide, if that is not the app's own name."""
 
 REVIEW_METHODS = (
     "proposals", "proposal", "preview", "decide", "undoProposal", "undoChange", "change", "review",
@@ -31,15 +30,15 @@ REVIEW_METHODS = (
 
 
 class ReviewMethods:
-    """The review requests of one editor's connection. `name` is the connection's name, `app` the app that the
-    editor says it is."""
+    """The review requests of one editor's connection. `name` is the connection's name, `app` the editor's own
+    name."""
 
     def __init__(self, hub: EditorHub, vault: str, peer: Peer, name: str, app: str) -> None:
         self._hub = hub
         self._vault = vault
         self._peer = peer
         self._name = name
-        self._by = PLACES.get(app, app[:40]) or "an editor"
+        self._by = APP_NAMES.get(app, app[:40]) or "an editor"
 
     # Joining.
 
@@ -58,49 +57,49 @@ class ReviewMethods:
     # Requests.
 
     async def list_proposals(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.ListProposals)
-        if not 1 <= asked.limit <= LISTED:
+        params = wire.parse_params(call.params, review_wire.ListProposals)
+        if not 1 <= params.limit <= LISTED:
             raise InvalidArgument(f"limit is from 1 to {LISTED}.", argument="limit")
         still_open = await self._hub.diffs.wait_archived()
-        found: list[dict[str, Any]] = [
+        encoded: list[dict[str, Any]] = [
             review_wire.encode_diff_proposal(diff, self._vault, texts=False)
             for diff in self._hub.diffs.waiting()
         ]
         if self._hub.reviews is not None:
-            if asked.status == "waiting":
-                kept = await self._hub.reviews.list_waiting()
+            if params.status == "waiting":
+                proposals = await self._hub.reviews.list_waiting()
             else:
-                listed = await self._hub.reviews.list_all(asked.limit)
-                kept = tuple(proposal for proposal in listed if proposal.id not in still_open)
-            undone = await self._hub.reviews.find_undone(kept)
-            found += [
+                listed = await self._hub.reviews.list_all(params.limit)
+                proposals = tuple(proposal for proposal in listed if proposal.id not in still_open)
+            undone = await self._hub.reviews.find_undone(proposals)
+            encoded += [
                 review_wire.encode_proposal(
                     proposal, self._vault, texts=False, undone=proposal.number in undone
                 )
-                for proposal in kept
+                for proposal in proposals
             ]
-        return {"proposals": found[: asked.limit]}
+        return {"proposals": encoded[: params.limit]}
 
     async def show_proposal(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.NamedProposal)
-        if asked.id.startswith("d"):
-            diff, _ = await self._hub.diffs.refresh(asked.id)
+        params = wire.parse_params(call.params, review_wire.NamedProposal)
+        if params.id.startswith("d"):
+            diff, _ = await self._hub.diffs.refresh(params.id)
             whole = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
             return {"proposal": whole}
-        proposal = await self._reviews().show(parse_id(asked.id))
+        proposal = await self._reviews().show(parse_id(params.id))
         return {"proposal": await self._encode(proposal, whole=True)}
 
     async def decide(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.DecideOn)
-        if asked.id.startswith("d"):
-            return await self._decide_diff(asked)
-        reviews, number = self._reviews(), parse_id(asked.id)
-        if asked.action == "reject":
-            result = await reviews.reject(number, by=self._by, reason=asked.reason)
+        params = wire.parse_params(call.params, review_wire.DecideOn)
+        if params.id.startswith("d"):
+            return await self._decide_diff(params)
+        reviews, number = self._reviews(), parse_id(params.id)
+        if params.action == "reject":
+            result = await reviews.reject(number, by=self._by, reason=params.reason)
         else:
-            files = [choice.decision() for choice in asked.files]
+            files = [choice.to_decision() for choice in params.files]
             result = await reviews.accept(
-                number, by=self._by, seen=asked.hash, files=files, reason=asked.reason
+                number, by=self._by, seen=params.hash, files=files, reason=params.reason
             )
         return {
             "outcome": result.outcome,
@@ -111,51 +110,51 @@ class ReviewMethods:
 
     async def preview(self, call: Call) -> dict[str, Any]:
         """Show what accepting would write, with the person's choices, hunk by hunk."""
-        asked = wire.parse_params(call.params, review_wire.Preview)
-        files = [choice.decision() for choice in asked.files]
-        if asked.id.startswith("d"):
-            diff, shown = await self._hub.diffs.refresh(asked.id)
+        params = wire.parse_params(call.params, review_wire.Preview)
+        files = [choice.to_decision() for choice in params.files]
+        if params.id.startswith("d"):
+            diff, shown = await self._hub.diffs.refresh(params.id)
             now = review_wire.encode_diff_proposal(diff, self._vault, limit=wire.MESSAGE_CHARS)
             try:
-                version, seen = review_wire.find_seen(diff, shown, asked.hash)
+                version, seen = review_wire.find_seen(diff, shown, params.hash)
                 chosen = choose_version(version, seen, files)
             except Differs:
                 return _describe_preview(now, None)
             return _describe_preview(now, chosen)
-        reviews, number = self._reviews(), parse_id(asked.id)
+        reviews, number = self._reviews(), parse_id(params.id)
         try:
-            proposal, chosen = await reviews.preview(number, seen=asked.hash, files=files)
+            proposal, chosen = await reviews.preview(number, seen=params.hash, files=files)
         except Differs:
             return _describe_preview(await self._encode(await reviews.show(number), whole=True), None)
         return _describe_preview(await self._encode(proposal, whole=True), chosen)
 
     async def undo_proposal(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.NamedProposal)
-        is_diff = asked.id.startswith("d")
+        params = wire.parse_params(call.params, review_wire.NamedProposal)
+        is_diff = params.id.startswith("d")
         if is_diff:
             await self._hub.diffs.wait_archived()
-        number = parse_id(f"p{asked.id[1:]}" if is_diff else asked.id)
+        number = parse_id(f"p{params.id[1:]}" if is_diff else params.id)
         outcome = await self._reviews().undo(number, by=self._by, diff=is_diff)
-        return {"change": int(outcome.change_id or 0), "text": f"{asked.id} is undone."}
+        return {"change": int(outcome.change_id or 0), "text": f"{params.id} is undone."}
 
     async def undo_change(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.NamedChange)
-        outcome = await self._reviews().undo_change(asked.change, by=self._by)
-        return {"change": int(outcome.change_id or 0), "text": f"Change {asked.change} is undone."}
+        params = wire.parse_params(call.params, review_wire.NamedChange)
+        outcome = await self._reviews().undo_change(params.change, by=self._by)
+        return {"change": int(outcome.change_id or 0), "text": f"Change {params.change} is undone."}
 
     async def show_change(self, call: Call) -> dict[str, Any]:
         """A change of the journal, file by file, as a proposal shows its files."""
-        asked = wire.parse_params(call.params, review_wire.NamedChange)
-        version = await self._reviews().show_change(asked.change)
+        params = wire.parse_params(call.params, review_wire.NamedChange)
+        version = await self._reviews().show_change(params.change)
         files = review_wire.encode_files(version, wire.MESSAGE_CHARS)
-        return {"change": asked.change, "files": files, "moreFiles": version.more}
+        return {"change": params.change, "files": files, "moreFiles": version.more}
 
-    async def review(self, call: Call) -> dict[str, Any]:
+    async def show_review(self, call: Call) -> dict[str, Any]:
         return review_wire.encode_review(await self._reviews().policy())
 
     async def set_review(self, call: Call) -> dict[str, Any]:
-        asked = wire.parse_params(call.params, review_wire.SetReview)
-        return review_wire.encode_review(await self._reviews().set_policy(asked.review))
+        params = wire.parse_params(call.params, review_wire.SetReview)
+        return review_wire.encode_review(await self._reviews().set_policy(params.review))
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -166,31 +165,31 @@ class ReviewMethods:
             "undoProposal": self.undo_proposal,
             "undoChange": self.undo_change,
             "change": self.show_change,
-            "review": self.review,
+            "review": self.show_review,
             "setReview": self.set_review,
         }
 
-    async def _decide_diff(self, asked: review_wire.DecideOn) -> dict[str, Any]:
+    async def _decide_diff(self, params: review_wire.DecideOn) -> dict[str, Any]:
         """Decide on a diff of Claude Code: the client writes what is accepted."""
-        diff, shown = await self._hub.diffs.refresh(asked.id)
-        said = {"by": self._by, "comment": asked.reason}
-        if asked.action == "reject":
-            reason = await self._hub.diffs.decide(asked.id, Rejected(), **said)
+        diff, shown = await self._hub.diffs.refresh(params.id)
+        decided = {"by": self._by, "comment": params.reason}
+        if params.action == "reject":
+            reason = await self._hub.diffs.decide(params.id, Rejected(), **decided)
             return self._describe_diff(diff, reason)
         try:
-            version, seen = review_wire.find_seen(diff, shown, asked.hash)
-            files = choose_files(version, seen, [choice.decision() for choice in asked.files])
+            version, seen = review_wire.find_seen(diff, shown, params.hash)
+            files = choose_files(version, seen, [choice.to_decision() for choice in params.files])
         except Differs:
-            what = diff.conflict or "The note has changed since you looked."
+            why = diff.conflict or "The note has changed since you looked."
             return {
                 "outcome": "shown-again",
-                "text": f"Nothing was written. {what} Look again.",
+                "text": f"Nothing was written. {why} Look again.",
                 "change": 0,
                 "proposal": review_wire.encode_diff_proposal(diff, self._vault),
             }
         # Compared as bytes, because the text that was shown has lost its line ends.
         final = (files[0].after or b"").decode("utf-8", "surrogatepass") if files else diff.old_text
-        return self._describe_diff(diff, await self._hub.diffs.decide(asked.id, Accepted(final), **said))
+        return self._describe_diff(diff, await self._hub.diffs.decide(params.id, Accepted(final), **decided))
 
     def _describe_diff(self, diff: Diff, reason: CloseReason) -> dict[str, Any]:
         return {
@@ -207,7 +206,7 @@ class ReviewMethods:
 
     def _reviews(self) -> Reviews:
         if self._hub.reviews is None:
-            raise EngineFailure("This bridge keeps no proposals.")
+            raise EngineFailure("This bridge stores no proposals.")
         return self._hub.reviews
 
     # Notifications.

@@ -39,7 +39,7 @@ class FileChoice(EditorParams, frozen=True):
     hunks: tuple[int, ...] | None = None
     skip: bool = False
 
-    def decision(self) -> FileDecision:
+    def to_decision(self) -> FileDecision:
         return FileDecision(path=self.path, text=self.text, hunks=self.hunks, skip=self.skip)
 
 
@@ -98,8 +98,8 @@ def encode_proposal(
         "rebased": 0 if body is None else body.rebased,
         "conflict": version.conflict,
         "elsewhere": [
-            {"path": pending.path, "at": pending.at, "by": pending.by}
-            for pending in (() if body is None else body.elsewhere)
+            {"path": other.path, "at": other.at, "by": other.by}
+            for other in (() if body is None else body.elsewhere)
         ],
         "decided": None
         if decided is None
@@ -115,22 +115,22 @@ def encode_proposal(
 
 
 def encode_files(version: ProposalVersion, limit: int) -> list[dict[str, Any]]:
-    left = limit
+    remaining = limit
     encoded = []
     for file in version.files:
-        entry, used = _encode_file(file, version.conflicts.get(file.path, ""), left)
-        left -= used
+        entry, used = _encode_file(file, version.conflicts.get(file.path, ""), remaining)
+        remaining -= used
         encoded.append(entry)
     return encoded
 
 
-def _encode_file(file: PlannedFile, conflict: str, left: int) -> tuple[dict[str, Any], int]:
-    text = has_text(file)
+def _encode_file(file: PlannedFile, conflict: str, remaining: int) -> tuple[dict[str, Any], int]:
+    is_text = has_text(file)
     entry: dict[str, Any] = {
         "path": file.path,
         "was": file.was,
         "change": file.change,
-        "text": text,
+        "text": is_text,
         "oldText": None,
         "newText": None,
         "oldHash": hash_of(file.before),
@@ -138,11 +138,11 @@ def _encode_file(file: PlannedFile, conflict: str, left: int) -> tuple[dict[str,
         "size": len((file.after if file.after is not None else file.before) or b""),
         "conflict": conflict,
     }
-    if not text:
+    if not is_text:
         return entry, 0
     old, new = texts_of(file)
     used = len(old) + len(new)
-    if used > left:
+    if used > remaining:
         return entry, 0
     entry |= {"oldText": old, "newText": new, "hunks": encode_hunks(file)}
     return entry, used
@@ -186,7 +186,7 @@ def encode_review(state: ReviewState) -> dict[str, Any]:
 # Diffs of Claude Code in the same form.
 
 
-def diff_version(diff: Diff) -> ProposalVersion:
+def make_diff_version(diff: Diff) -> ProposalVersion:
     before = None if diff.is_new else diff.old_text.encode("utf-8", "surrogatepass")
     after = diff.new_text.encode("utf-8", "surrogatepass")
     change: Literal["created", "changed"] = "created" if diff.is_new else "changed"
@@ -196,13 +196,13 @@ def diff_version(diff: Diff) -> ProposalVersion:
 
 
 def find_seen(diff: Diff, shown: Sequence[Diff], hash_: str) -> tuple[ProposalVersion, ProposalVersion]:
-    """The diff as it is now, and as the person saw it. Raises Differs when that is not remembered."""
-    version = diff_version(diff)
-    versions = (version, *map(diff_version, shown))
+    """The diff as it is now, and as the person saw it. Raises Differs if that version is no longer known."""
+    current = make_diff_version(diff)
+    versions = (current, *map(make_diff_version, shown))
     seen = next((version for version in versions if hash_ in ("", version.hash)), None)
     if seen is None:
         raise Differs
-    return version, seen
+    return current, seen
 
 
 def encode_diff_proposal(
@@ -213,7 +213,7 @@ def encode_diff_proposal(
     texts: bool = True,
     limit: int = TEXT_CHARS,
 ) -> dict[str, Any]:
-    version = diff_version(diff)
+    version = make_diff_version(diff)
     files: list[dict[str, Any]]
     if texts:
         files = encode_files(version, limit)

@@ -78,7 +78,7 @@ OUTDATED: Final = (
 it to the person."""
 
 COMMAND_LINE: Final = "cli"
-"""The source of `select`: its report stays after the command has ended, until there is a newer one."""
+"""The source name of `select`: its report stays after the command has ended, until there is a newer one."""
 
 
 class EditorServer:
@@ -105,7 +105,7 @@ class EditorServer:
         self.others: tuple[EditorServer, ...] = ()
         """The servers of the bridge's other vaults: an editor names its vault in `hello`."""
 
-    def serving(self, vault: str) -> EditorServer:
+    def find_server(self, vault: str) -> EditorServer:
         """The server of the vault with this name or folder; this one for an empty name. Raises
         InvalidArgument."""
         if not vault:
@@ -121,7 +121,7 @@ class EditorServer:
     def dialect(
         self, name: str, *, authenticated: bool, on_authenticated: Callable[[], None] = lambda: None
     ) -> Callable[[Peer], Dialect]:
-        """`on_authenticated` is called when `hello` has brought the token."""
+        """`on_authenticated` is called when the token has arrived with `hello`."""
         return lambda peer: _EditorDialect(
             self, peer, name, authenticated=authenticated, on_authenticated=on_authenticated
         )
@@ -178,7 +178,7 @@ class _EditorDialect(MethodTable):
                 "openFiles": _as_request(self._open_files),
                 "mention": self._mention,
                 "select": self._select,
-                **{name: self._in_review(name) for name in REVIEW_METHODS},
+                **{name: self._make_review_handler(name) for name in REVIEW_METHODS},
                 "shareSelection": _as_request(self._share),
                 "status": self._status,
                 "watchTrace": self._watch_trace,
@@ -192,7 +192,7 @@ class _EditorDialect(MethodTable):
         self._hub = server.hub
         self._peer = peer
         self._name = name
-        self._token_came = authenticated
+        self._authenticated = authenticated
         self._on_authenticated = on_authenticated
         self._hello_received = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -218,11 +218,11 @@ class _EditorDialect(MethodTable):
         self._unsubscribe()
         self._unfollow()
 
-    # hello
+    # Joining.
 
     async def _hello(self, call: Call) -> dict[str, Any]:
         hello = wire.parse_params(call.params, wire.Hello)
-        if not self._token_came and not hmac.compare_digest(
+        if not self._authenticated and not hmac.compare_digest(
             hello.token.encode(), self._server.token.encode()
         ):
             self._peer.end()
@@ -233,7 +233,7 @@ class _EditorDialect(MethodTable):
             raise EditRefused(OUTDATED)
         again = self._hello_received.is_set()
         if not again:
-            self._server = self._server.serving(hello.vault)
+            self._server = self._server.find_server(hello.vault)
             self._hub = self._server.hub
             await self._join(hello)
         self._hello_received.set()
@@ -258,7 +258,7 @@ class _EditorDialect(MethodTable):
             self._hub.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
         if hello.abilities.activity:
             self._shared = self._hub.state.shares_selection
-            self._unfollow = self._hub.state.subscribe(self._tell_sharing)
+            self._unfollow = self._hub.state.subscribe(self._sharing_changed)
         if hello.abilities.assistants:
             self._unsubscribe = self._hub.follow_assistants(self._assistants_changed)
         vault = self._server.view.name
@@ -282,7 +282,7 @@ class _EditorDialect(MethodTable):
 
         return take
 
-    # reports of the editor
+    # Reports from the editor.
 
     def _focus(self, params: Params) -> None:
         report = wire.parse_params(params, wire.FocusOn)
@@ -290,13 +290,13 @@ class _EditorDialect(MethodTable):
         if report.path is None:
             self._hub.state.focus_on(self._name, None)
             return
-        selection = TOP_OF_NOTE if report.selection is None else report.selection.selection()
+        selection = TOP_OF_NOTE if report.selection is None else report.selection.to_selection()
         self._hub.state.focus_on(self._name, vault_path(report.path), selection)
 
     def _open_files(self, params: Params) -> None:
         report = wire.parse_params(params, wire.OpenFiles)
         self._ensure_joined()
-        self._hub.state.files_open(self._name, [file.file() for file in report.files])
+        self._hub.state.files_open(self._name, [file.to_tab() for file in report.files])
 
     def _ensure_joined(self) -> None:
         if all(name != self._name for name, _ in self._hub.state.sources()):
@@ -307,13 +307,13 @@ class _EditorDialect(MethodTable):
 
     async def _mention(self, call: Call) -> dict[str, Any]:
         report = wire.parse_params(call.params, wire.MentionOf)
-        mention = report.mention(await self._server.view.find(report.note))
+        mention = report.to_mention(await self._server.view.find(report.note))
         return {"path": mention.path, "assistants": self._hub.mention(mention)}
 
     async def _select(self, call: Call) -> dict[str, Any]:
         report = wire.parse_params(call.params, wire.Select)
         path = await self._server.view.find(report.note)
-        selection = report.selection(await self._server.view.read_text(path))
+        selection = report.to_selection(await self._server.view.read_text(path))
         state = self._hub.state
         if all(name != COMMAND_LINE for name, _ in state.sources()):
             state.join(COMMAND_LINE, COMMAND_LINE)
@@ -324,9 +324,9 @@ class _EditorDialect(MethodTable):
             "assistants": len(self._hub.assistants),
         }
 
-    # review
+    # Requests and notifications to it.
 
-    def _in_review(self, name: str) -> Handler:
+    def _make_review_handler(self, name: str) -> Handler:
         async def answer(call: Call) -> Any:
             assert self._review is not None  # `hello` made it.
             return await self._review.handlers()[name](call)
@@ -336,8 +336,8 @@ class _EditorDialect(MethodTable):
     def _assistants_changed(self) -> None:
         self._peer.notify("assistantsChanged", {"assistants": len(self._hub.assistants)})
 
-    def _tell_sharing(self) -> None:
-        """Another editor, or the configuration, may have turned the person's switch."""
+    def _sharing_changed(self) -> None:
+        """Notify the editor: another editor, or the configuration, may have switched sharing on or off."""
         shared = self._hub.state.shares_selection
         if shared != self._shared:
             self._shared = shared
@@ -356,26 +356,26 @@ class _EditorDialect(MethodTable):
         }
 
     async def _watch_trace(self, call: Call) -> dict[str, Any]:
-        wanted = wire.parse_params(call.params, wire.WatchTrace)
+        params = wire.parse_params(call.params, wire.WatchTrace)
         if self._feed is None:
             raise InvalidArgument("Claim the ability `activity` in hello first.", argument="on")
-        self._feed.watch_trace(on=wanted.on, json=wanted.json)
-        return {"on": wanted.on, "json": wanted.on and wanted.json}
+        self._feed.watch_trace(on=params.on, json=params.json)
+        return {"on": params.on, "json": params.on and params.json}
 
     async def _list_activity(self, call: Call) -> dict[str, Any]:
-        wanted = wire.parse_params(call.params, wire.ListActivity)
+        params = wire.parse_params(call.params, wire.ListActivity)
         if self._server.activity is None:
             raise InvalidArgument("This bridge does not follow its assistants.", argument="limit")
         return await self._server.activity.list_entries(
-            self._server.view.name, limit=wanted.limit, before=wanted.before, kinds=wanted.kinds
+            self._server.view.name, limit=params.limit, before=params.before, kinds=params.kinds
         )
 
     async def _control_assistants(self, call: Call) -> dict[str, Any]:
-        wanted = wire.parse_params(call.params, wire.ControlAssistants)
+        params = wire.parse_params(call.params, wire.ControlAssistants)
         if self._server.activity is None:
             raise InvalidArgument("This bridge does not follow its assistants.", argument="action")
         return await self._server.activity.control_named(
-            wanted.action, wanted.assistant, revoke=wanted.revoke
+            params.action, params.assistant, revoke=params.revoke
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from vaultbridge.editor.model import Mention, OpenTab, Point, Selection
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, explain_validation_error
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.text import Positions
 from vaultbridge.vault.paths import VaultPath, vault_path
@@ -51,7 +51,7 @@ class WirePoint(EditorParams, frozen=True):
     line: int
     character: int
 
-    def point(self) -> Point:
+    def to_point(self) -> Point:
         return Point(max(self.line, 0) + 1, max(self.character, 0))
 
 
@@ -60,9 +60,9 @@ class WireSelection(EditorParams, frozen=True):
     end: WirePoint
     text: str = ""
 
-    def selection(self) -> Selection:
+    def to_selection(self) -> Selection:
         """Ends in the wrong order (a selection dragged upwards) are swapped."""
-        start, end = sorted((self.start.point(), self.end.point()))
+        start, end = sorted((self.start.to_point(), self.end.to_point()))
         return Selection(start, end, "" if start == end else self.text)
 
 
@@ -78,7 +78,7 @@ class WireFile(EditorParams, frozen=True):
     preview: bool = False
     lines: int = 0
 
-    def file(self) -> OpenTab:
+    def to_tab(self) -> OpenTab:
         return OpenTab(vault_path(self.path), self.dirty, self.pinned, self.preview, max(self.lines, 0))
 
 
@@ -93,7 +93,7 @@ class MentionOf(EditorParams, frozen=True):
     line_start: int | None = None
     line_end: int | None = None
 
-    def mention(self, path: VaultPath) -> Mention:
+    def to_mention(self, path: VaultPath) -> Mention:
         if self.line_start is None:
             return Mention(path)
         last = self.line_start if self.line_end is None else self.line_end
@@ -111,14 +111,14 @@ class Select(EditorParams, frozen=True):
     start: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
 
-    def selection(self, text: str) -> Selection:
+    def to_selection(self, text: str) -> Selection:
         """Raises InvalidArgument for a line that the note does not have."""
         if not self.start:
             return Selection()
         positions = Positions(text)
-        begin = _offset(positions, self.start, "start", at_end=False)
+        begin = _find_offset(positions, self.start, "start", at_end=False)
         if self.end:
-            finish = _offset(positions, self.end, "end", at_end=True)
+            finish = _find_offset(positions, self.end, "end", at_end=True)
         else:
             finish = begin if len(self.start) > 1 else positions.end_of_line(self.start[0])
         begin, finish = sorted((begin, finish))
@@ -164,10 +164,8 @@ def parse_params(params: dict[str, Any], kind: type[T]) -> T:
     """Raises InvalidArgument that names the member and says what is wrong with it."""
     try:
         return msgspec.convert(params, kind)
-    except msgspec.ValidationError as problem:
-        message, _, where = str(problem).partition(" - at `$")
-        argument = where.rstrip("`").lstrip(".")
-        raise InvalidArgument(f"{message}.", argument=argument) from None
+    except msgspec.ValidationError as error:
+        raise explain_validation_error(error) from None
 
 
 def encode_selection(selection: Selection) -> dict[str, Any]:
@@ -178,13 +176,13 @@ def encode_selection(selection: Selection) -> dict[str, Any]:
     }
 
 
-def _offset(positions: Positions, place: tuple[int, ...], argument: str, *, at_end: bool) -> int:
-    line = place[0]
-    if len(place) > 2 or not 1 <= line <= positions.line_count:
+def _find_offset(positions: Positions, position: tuple[int, ...], argument: str, *, at_end: bool) -> int:
+    line = position[0]
+    if len(position) > 2 or not 1 <= line <= positions.line_count:
         raise InvalidArgument(
             f"The note has lines 1 to {positions.written_lines}, not {line}.", argument=argument
         )
     start, end = positions.offset_of_line(line), positions.end_of_line(line)
-    if len(place) == 1:
+    if len(position) == 1:
         return end if at_end else start
-    return min(start + max(place[1] - 1, 0), end)
+    return min(start + max(position[1] - 1, 0), end)

@@ -52,7 +52,7 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+/?", re.IGNORECASE)
 
 class HostGuard:
     """Checks Host and Origin. `hosts` are further names of this server (a bound address, a proxy's name),
-    `origins` are pages that may call it; `any_origin` turns the Origin rule off."""
+    `origins` are pages that may call it; `any_origin` switches the Origin check off."""
 
     def __init__(
         self, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), any_origin: bool = False
@@ -61,17 +61,17 @@ class HostGuard:
         self._origins = APP_ORIGINS | {origin.lower().rstrip("/") for origin in origins}
         self._any_origin = any_origin
 
-    def refusal(self, host: str | None, origin: str | None) -> str | None:
+    def find_refusal(self, host: str | None, origin: str | None) -> str | None:
         """Return why a request is refused, or None if it is allowed."""
-        refused = self.host_refusal(host)
-        if refused is None and origin is not None and not self.allows_origin(origin):
+        refusal = self.find_host_refusal(host)
+        if refusal is None and origin is not None and not self.allows_origin(origin):
             return (
                 "Pages of that Origin may not use this server. "
                 "Its owner can allow one with `vaultbridge serve --allow-origin ORIGIN`."
             )
-        return refused
+        return refusal
 
-    def host_refusal(self, host: str | None) -> str | None:
+    def find_host_refusal(self, host: str | None) -> str | None:
         """The same, checking only the Host, for endpoints that refuse every Origin anyway."""
         if host is None or _hostname(host) not in self._hosts:
             return (
@@ -89,7 +89,7 @@ class HostGuard:
         scheme, _, host = origin.partition("://")
         return scheme.lower() in ("http", "https") and _hostname(host) in self._hosts
 
-    def cors_headers(self, origin: str | None) -> dict[str, str]:
+    def make_cors_headers(self, origin: str | None) -> dict[str, str]:
         """The headers that let an allowed page read the response; empty for any other page."""
         if origin is None or not self.allows_origin(origin):
             return {}
@@ -119,13 +119,13 @@ def explain_bad_origin(origin: str) -> str:
     return "Write it like https://notes.example, without the path of a page."
 
 
-def requested_host(request: web.BaseRequest) -> str | None:
+def find_host(request: web.BaseRequest) -> str | None:
     """The host that a request is sent to. RFC 9112 3.2.2: when the request target is an absolute URL, its
     host counts and the Host header does not. None when there is no host, or more than one."""
     if not request.raw_path.startswith("/"):
         return request.url.host_subcomponent
-    given = request.headers.getall("Host", [])
-    return given[0] if len(given) == 1 else None
+    hosts = request.headers.getall("Host", [])
+    return hosts[0] if len(hosts) == 1 else None
 
 
 def _hostname(host: str) -> str | None:

@@ -33,7 +33,7 @@ RESERVED_FILES: Final = 128
 """Files reserved for the vaults: indexes, journals, watches and the notes that are being read."""
 
 MIN_CONNECTIONS: Final = 16
-"""Connections that are allowed however few files there are, so that somebody can see what is wrong."""
+"""Connections that are allowed even if there are too few files, so that a person can see what is wrong."""
 
 
 def reserve_connections() -> int:
@@ -50,7 +50,7 @@ def reserve_connections() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (better, hard))
             soft = better
         except (OSError, ValueError):
-            # The system has another rule, which the limits do not show.
+            # The system has a rule that the limits do not show.
             pass
     unlimited = soft == resource.RLIM_INFINITY or soft >= wanted
     return MAX_CONNECTIONS if unlimited else max(soft - RESERVED_FILES, MIN_CONNECTIONS)
@@ -60,7 +60,7 @@ LINE_BYTES: Final = 8190
 """The longest request line and header line; other servers allow as much."""
 
 BACKLOG: Final = 128
-"""Connections that may wait to be accepted. 200 at once are accepted faster than they queue up."""
+"""Connections that may wait to be accepted. Even 200 that arrive at once are accepted before so many wait."""
 
 REQUESTS_PER_TURN: Final = 8
 """Requests that one connection may have answered before the others get a turn: a client may pipeline
@@ -104,7 +104,7 @@ async def serve_app(
         open_connections: dict[_RequestHandler, None] = {}
         answer = manager.request_handler
 
-        async def answered(request: web.BaseRequest) -> web.StreamResponse:
+        async def track_answering(request: web.BaseRequest) -> web.StreamResponse:
             connection = request.protocol
             assert isinstance(connection, _RequestHandler)
             connection.answering = True
@@ -113,9 +113,9 @@ async def serve_app(
             finally:
                 connection.answering = False
 
-        manager.request_handler = answered
+        manager.request_handler = track_answering
 
-        def accepted() -> _RequestHandler:
+        def make_handler() -> _RequestHandler:
             return _RequestHandler(
                 manager,
                 loop=loop,
@@ -133,7 +133,7 @@ async def serve_app(
 
         handshake = HANDSHAKE_SECONDS if tls is not None else None
         server = await loop.create_server(
-            accepted, sock=sock, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=handshake
+            make_handler, sock=sock, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=handshake
         )
         try:
             yield
@@ -188,12 +188,12 @@ class _RequestHandler(web.RequestHandler):
     def _make_room(self) -> None:
         """Close an idle connection: the oldest of the machine that has the most."""
         counts = Counter(connection._peer for connection in self._open)
-        waiting = [connection for connection in self._open if not connection.answering]
-        if waiting:
-            goes = max(waiting, key=lambda connection: counts[connection._peer])
-            del self._open[goes]
-            if goes.transport is not None:
-                goes.transport.abort()
+        idle = [connection for connection in self._open if not connection.answering]
+        if idle:
+            chosen = max(idle, key=lambda connection: counts[connection._peer])
+            del self._open[chosen]
+            if chosen.transport is not None:
+                chosen.transport.abort()
 
     def handle_error(
         self,
@@ -205,7 +205,7 @@ class _RequestHandler(web.RequestHandler):
         """Answer bytes that are not a request, and exceptions of an endpoint. Raises ConnectionError if a
         response has begun."""
         super().handle_error(request, status, exc, message)  # Logs it.
-        response = to_response(_failure(status, exc))
+        response = to_response(_make_failure(status, exc))
         response.force_close()
         return response
 
@@ -214,7 +214,7 @@ class _RequestHandler(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Every response passes through here; aiohttp's own errors are recognized by their type."""
         if isinstance(resp, web.HTTPException):
-            resp = to_response(_refusal(request.method, resp, self._address_hint))
+            resp = to_response(_convert_refusal(request.method, resp, self._address_hint))
         finished = await super().finish_response(request, resp, start_time)
         self._answered += 1
         if self._answered % REQUESTS_PER_TURN == 0:
@@ -244,7 +244,7 @@ def _render_busy() -> bytes:
     return head.encode() + body
 
 
-def _failure(status: int, error: BaseException | None) -> HttpFailure:
+def _make_failure(status: int, error: BaseException | None) -> HttpFailure:
     if status == 400:
         why = (text for kind, text in _REASONS if isinstance(error, kind))
         return HttpFailure(
@@ -258,7 +258,7 @@ def _failure(status: int, error: BaseException | None) -> HttpFailure:
     return HttpFailure(status, name_status(status), "The request could not be answered.")
 
 
-def _refusal(method: str, refusal: web.HTTPException, address_hint: str) -> HttpFailure:
+def _convert_refusal(method: str, refusal: web.HTTPException, address_hint: str) -> HttpFailure:
     match refusal:
         case web.HTTPNotFound():
             return from_refusal(refusal, "There is nothing at this address.", address_hint)

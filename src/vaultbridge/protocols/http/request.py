@@ -69,7 +69,7 @@ async def read_body(request: web.Request, *, limit: int, seconds: float) -> byte
     except web.RequestPayloadError:
         raise BodyRefused(400, "The body does not end where its headers say.") from None
     except ConnectionError:
-        # The client has disconnected: nobody will read this.
+        # The client has disconnected and will not read this.
         raise BodyRefused(400, "The body broke off.") from None
     return bytes(body)
 
@@ -113,8 +113,8 @@ def while_connected(request: web.Request, give_up: Callable[[], object]) -> Iter
 
 
 def _list_codings(request: web.Request, header: str) -> list[str]:
-    given = ",".join(request.headers.getall(header, []))
-    return [name.strip().lower() for name in given.split(",")]
+    value = ",".join(request.headers.getall(header, []))
+    return [name.strip().lower() for name in value.split(",")]
 
 
 async def _send_continue(request: web.Request) -> None:

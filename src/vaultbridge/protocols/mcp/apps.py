@@ -75,13 +75,13 @@ def describe_extension() -> dict[str, Any]:
     return {EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}
 
 
-def tool_meta(uri: str, *visible_to: Literal["model", "app"]) -> dict[str, Any]:
+def make_tool_meta(uri: str, *visible_to: Literal["model", "app"]) -> dict[str, Any]:
     """The `_meta` of a tool whose results the view at `uri` shows; "" for none."""
     ui: dict[str, Any] = {"visibility": list(visible_to)}
     return {"ui": {"resourceUri": uri, **ui} if uri else ui}
 
 
-def view_info(view: ChatView) -> ResourceInfo:
+def make_view_info(view: ChatView) -> ResourceInfo:
     """A view as a member of a list of resources."""
     return ResourceInfo(
         uri=view.uri,

@@ -22,11 +22,11 @@ from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, RpcError
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp import apps as mcp_apps
-from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel
+from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LoggingLevel
 from vaultbridge.protocols.mcp.versions import Version
 
 STATE_SECONDS: Final = 3600.0
-"""How long a round may take. A person may leave a form open over lunch, but a stolen state should not be
+"""How long a round may take. A person may leave a form open for a while, but a stolen state should not be
 valid for a day."""
 
 STATE_BYTES: Final = 256 * 1024
@@ -61,7 +61,7 @@ class StateSigner:
         import base64
 
         payload = msgspec.json.encode(
-            _SignedState(self._clock() + STATE_SECONDS, _binding(method, params, principal), state)
+            _SignedState(self._clock() + STATE_SECONDS, _bind(method, params, principal), state)
         )
         return base64.urlsafe_b64encode(self._mac(payload) + payload).decode()
 
@@ -71,21 +71,21 @@ class StateSigner:
         import binascii
 
         if not isinstance(text, str):
-            raise _invalid_state("is not a string")
+            raise _make_invalid_state("is not a string")
         if len(text) > STATE_BYTES:
-            raise _invalid_state("is too long")
+            raise _make_invalid_state("is too long")
         try:
             raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeEncodeError):
-            raise _invalid_state("was not issued by this server") from None
+            raise _make_invalid_state("was not issued by this server") from None
         mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-        if not _same(mac, self._mac(payload)):
-            raise _invalid_state("was altered, or was issued before the server restarted")
+        if not _are_same(mac, self._mac(payload)):
+            raise _make_invalid_state("was altered, or was issued before the server restarted")
         signed = msgspec.json.decode(payload, type=_SignedState)
         if signed.expires < self._clock():
-            raise _invalid_state("has expired")
-        if signed.bound != _binding(method, params, principal):
-            raise _invalid_state("belongs to a different call")
+            raise _make_invalid_state("has expired")
+        if signed.bound != _bind(method, params, principal):
+            raise _make_invalid_state("belongs to a different call")
         return signed.state
 
     def _mac(self, payload: bytes) -> bytes:
@@ -94,7 +94,7 @@ class StateSigner:
         return blake2b(payload, key=self._key, digest_size=_MAC_BYTES).digest()
 
 
-def _binding(method: str, params: Params, principal: str) -> str:
+def _bind(method: str, params: Params, principal: str) -> str:
     from hashlib import blake2b
 
     salient = {name: value for name, value in params.items() if name not in _VARYING}
@@ -102,20 +102,20 @@ def _binding(method: str, params: Params, principal: str) -> str:
     return blake2b(text, digest_size=16).hexdigest()
 
 
-def _same(one: bytes, other: bytes) -> bool:
+def _are_same(first: bytes, second: bytes) -> bool:
     """Compare in constant time."""
     from hmac import compare_digest
 
-    return compare_digest(one, other)
+    return compare_digest(first, second)
 
 
-def _invalid_state(what: str) -> RpcError:
+def _make_invalid_state(reason: str) -> RpcError:
     """A protocol error and not a failed tool: the model cannot correct it."""
-    text = f"Invalid params: requestState {what}; call again without it"
+    text = f"Invalid params: requestState {reason}; call again without it"
     return RpcError(INVALID_PARAMS, text, {"argument": "requestState"})
 
 
-LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
+LOG_LEVELS: Final[tuple[str, ...]] = get_args(LoggingLevel)
 """Least severe first."""
 
 Capability = Literal["elicitation", "sampling", "roots"]
@@ -199,9 +199,9 @@ class McpContext:
         text = message if self._client.version.progress_message else None
         self._call.peer.progress(self._call.id, done, total, text)
 
-    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
-        wanted = self._client.log_level
-        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
+    def log(self, level: LoggingLevel, data: Any, logger: str = "") -> None:
+        threshold = self._client.log_level
+        if threshold is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(threshold):
             return
         params: Params = {"level": level, "data": data}
         if logger:
@@ -229,12 +229,12 @@ class McpContext:
         request = InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
         answer = (await self.ask({key: request}))[key]
         action = answer.get("action")
-        given = answer.get("content")
+        content = answer.get("content")
         if action not in ("accept", "decline", "cancel"):
             raise InvalidArgument(
                 f"{key} has no usable action.", argument=key, hint="It is accept, decline or cancel."
             )
-        return ElicitResult(action, given if action == "accept" and isinstance(given, dict) else {})
+        return ElicitResult(action, content if action == "accept" and isinstance(content, dict) else {})
 
     async def ask(
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
@@ -262,23 +262,25 @@ class McpContext:
     def _require(self, capability: Capability) -> None:
         if self.supports(capability):
             return
-        what = f"The client cannot be asked: it declares no {capability} capability."
+        message = f"The client cannot be asked: it declares no {capability} capability."
         if self._client.version.modern:
-            raise RpcError(MISSING_CLIENT_CAPABILITY, what, {"requiredCapabilities": {capability: {}}})
-        raise EngineFailure(what)
+            raise RpcError(MISSING_CLIENT_CAPABILITY, message, {"requiredCapabilities": {capability: {}}})
+        raise EngineFailure(message)
 
     def _collect_answers(self, params: Params) -> RoundState:
         """The answers of this round, added to those of earlier rounds."""
         before = RoundState()
         if (text := params.get("requestState")) is not None:
             before = self._signer.verify(text, self._call.method, params, self.principal)
-        given = params.get("inputResponses")
-        if given is None:
+        responses = params.get("inputResponses")
+        if responses is None:
             return before
-        if not isinstance(given, dict) or not all(isinstance(answer, dict) for answer in given.values()):
-            what = "Invalid params: inputResponses must be an object with the client's result for each key"
-            raise RpcError(INVALID_PARAMS, what, {"argument": "inputResponses"})
-        return RoundState(before.answers | given, before.state)
+        if not isinstance(responses, dict) or not all(
+            isinstance(answer, dict) for answer in responses.values()
+        ):
+            message = "Invalid params: inputResponses must be an object with the client's result for each key"
+            raise RpcError(INVALID_PARAMS, message, {"argument": "inputResponses"})
+        return RoundState(before.answers | responses, before.state)
 
     def _sign_state(self, state: dict[str, Any] | None) -> str:
         next_round = RoundState(self._round.answers, self._round.state if state is None else state)

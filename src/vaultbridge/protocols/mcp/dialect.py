@@ -33,7 +33,7 @@ from vaultbridge.protocols.dialect import (
     MethodTable,
     Peer,
     describe_client,
-    method_not_found,
+    make_method_not_found,
 )
 from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp import failures as mcp_failures
@@ -44,19 +44,19 @@ from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_REQUIRE_INPUT, METHO
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.subscriptions import Subscriptions
 from vaultbridge.protocols.mcp.versions import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
     MODERN_VERSIONS,
+    SERVER_INFO_KEY,
     V2024_11_05,
+    VERSION_KEY,
     VERSIONS,
     Phase,
     Signal,
     Version,
     negotiate,
 )
-
-VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
-CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
-LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
 DEFAULT_LOG_LEVEL: Final = "info"
 """Until `logging/setLevel` the server decides (Logging). Debug messages go only to clients that request
@@ -118,13 +118,13 @@ class McpDialect:
         if self._extra is not None and self._extra.has(request.method):
             return self._extra.find_handler(request)
         if self._is_modern(request):
-            return self._modern_handler(request)
+            return self._find_modern_handler(request)
         why = lifecycle.explain_refusal(self.phase, request.method)
         if why is not None:
             raise RpcError(INVALID_REQUEST, f"Invalid Request: {why}")
-        own = self._session_methods.get(request.method)
-        if own is not None:
-            return own
+        handler = self._session_methods.get(request.method)
+        if handler is not None:
+            return handler
         method = self._find_method(request.method)
         return lambda call: method(self._server, call, self.client)
 
@@ -133,12 +133,14 @@ class McpDialect:
         that answers some of MCP's methods itself."""
         if not self._is_modern(request):
             return handler
-        _modern_client(request.params)  # Raises for a request that lacks a field.
+        _read_modern_client(request.params)  # Raises for a request that lacks a field.
         return lambda call: self._run_and_complete(handler(call), call)
 
     def _is_modern(self, request: Request) -> bool:
         return (
-            self._stateless or request.method in MODERN_ONLY or _declared_version(request.params) is not None
+            self._stateless
+            or request.method in MODERN_ONLY
+            or _read_declared_version(request.params) is not None
         )
 
     def handle_notification(self, notification: Notification) -> None:
@@ -179,8 +181,8 @@ class McpDialect:
 
     # 2026-07-28: every request is independent.
 
-    def _modern_handler(self, request: Request) -> Handler:
-        client = _modern_client(request.params)
+    def _find_modern_handler(self, request: Request) -> Handler:
+        client = _read_modern_client(request.params)
         if request.method == "server/discover":
             return lambda call: self._run_and_complete(self._discover(client), call)
         if request.method == "subscriptions/listen":
@@ -205,7 +207,7 @@ class McpDialect:
             # What a client may see depends on the scope of its token.
             result["cacheScope"] = "private"
         info = mcp_wire.render_server_info(self._server.offer, VERSIONS[MODERN_VERSIONS[-1]])
-        result["_meta"] = {mcp_wire.SERVER_INFO_KEY: info, **result.get("_meta", {})}
+        result["_meta"] = {SERVER_INFO_KEY: info, **result.get("_meta", {})}
         return result
 
     async def _discover(self, client: Client) -> dict[str, Any]:
@@ -221,17 +223,17 @@ class McpDialect:
 
     def _render_capabilities(self, client: Client) -> dict[str, Any]:
         offer = self._server.offer
-        found = mcp_wire.render_capabilities(offer, client.version)
+        capabilities = mcp_wire.render_capabilities(offer, client.version)
         if offer.views and client.shows_views:
-            found["extensions"] = mcp_apps.describe_extension()
-        return found
+            capabilities["extensions"] = mcp_apps.describe_extension()
+        return capabilities
 
     # The session of the older versions.
 
     async def _initialize(self, call: Call) -> dict[str, Any]:
         version = negotiate(mcp_wire.read_string(call.params, "protocolVersion"))
         capabilities = mcp_wire.read_object(call.params, "capabilities")
-        name = _client_name(call.params.get("clientInfo"))
+        name = _read_client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
         self.client.info = call.params.get("clientInfo")
         log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
@@ -253,7 +255,7 @@ class McpDialect:
         return {}
 
     async def _set_level(self, call: Call) -> dict[str, Any]:
-        self.client.log_level = _log_level(mcp_wire.read_string(call.params, "level"), "level")
+        self.client.log_level = _check_log_level(mcp_wire.read_string(call.params, "level"), "level")
         return {}
 
     async def _subscribe(self, call: Call) -> dict[str, Any]:
@@ -265,11 +267,11 @@ class McpDialect:
     def _find_method(self, name: str) -> MethodHandler:
         method, offered = METHODS.get(name, (None, None))
         if method is None or offered is None or not offered(self._server.offer):
-            raise method_not_found(name)
+            raise make_method_not_found(name)
         return method
 
     def version_of(self, request: Request) -> Version:
-        declared = _declared_version(request.params)
+        declared = _read_declared_version(request.params)
         if self._stateless or declared in MODERN_VERSIONS:
             return VERSIONS[MODERN_VERSIONS[-1]]
         return self.client.version
@@ -287,35 +289,35 @@ class McpDialect:
         self._peer.spawn(make())
 
 
-def _declared_version(params: Params) -> object:
+def _read_declared_version(params: Params) -> object:
     meta = params.get("_meta")
     return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
 
 
-def _modern_client(params: Params) -> Client:
+def _read_modern_client(params: Params) -> Client:
     """Read the per-request fields. Raises RpcError: -32602 for a missing one, -32022 for a version we
     lack."""
     meta = mcp_wire.read_object(params, "_meta", required=True)
     requested = mcp_wire.read_string(meta, VERSION_KEY)
     if requested not in MODERN_VERSIONS:
         # Only the versions that such a request can name; the others begin with `initialize`.
-        raise mcp_failures.unsupported_version(requested, MODERN_VERSIONS)
+        raise mcp_failures.make_unsupported_version(requested, MODERN_VERSIONS)
     capabilities = mcp_wire.read_object(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)
     return Client(
         VERSIONS[requested],
         capabilities,
-        _client_name(meta.get(CLIENT_KEY)),
-        None if level is None else _log_level(level, LOG_LEVEL_KEY),
+        _read_client_name(meta.get(CLIENT_KEY)),
+        None if level is None else _check_log_level(level, LOG_LEVEL_KEY),
     )
 
 
-def _client_name(info: object) -> str:
+def _read_client_name(info: object) -> str:
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else ""
 
 
-def _log_level(level: object, argument: str) -> str:
+def _check_log_level(level: object, argument: str) -> str:
     if level not in LOG_LEVELS:
-        raise mcp_wire.invalid_param(argument, level, f"one of {', '.join(LOG_LEVELS)}")
+        raise mcp_wire.make_invalid_param(argument, level, f"one of {', '.join(LOG_LEVELS)}")
     return str(level)

@@ -1,9 +1,10 @@
 """Turns a failure into the form of each MCP version. `to_wire` is the only place that decides.
 
-2024-11-05 is the version of seed 004: a failed tool is a JSON-RPC error with one of the seven application
-codes. Newer versions report it in a result, because a model cannot see a protocol error. 2026-07-28 reserves
--32002 and advises against new uses of its neighbours, so there an error outside a tool is -32602 or -32603;
-`data.errorCode` is the same everywhere. The HTTP status of an error is decided in `mcp/http/reply.py`.
+2024-11-05 is the version of the stdio contract (seed 004): there, a failed tool is a JSON-RPC error with one
+of the seven application codes. Newer versions report it in a result, because a model cannot see a protocol
+error. 2026-07-28 reserves -32002 and advises against new uses of its neighbours, so there an error outside a
+tool is -32602 or -32603; `data.errorCode` is the same everywhere. The HTTP status of an error is decided in
+`mcp/http/reply.py`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def to_wire(
     return _render_error(error, version, method)
 
 
-def unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
+def make_unsupported_version(requested: str, supported: Sequence[str]) -> RpcError:
     """Versioning, Errors: the client learns which versions it may ask for."""
     return RpcError(
         UNSUPPORTED_VERSION,
@@ -62,7 +63,7 @@ def _render_tool_failure(error: VaultbridgeError, version: Version, tool: ToolIn
     clients check it even on errors, so then it goes to `_meta`.
     """
     code = failures.APPLICATION_CODES[error.code]
-    facts = {"code": code, "message": error.message, **failures.error_data(error)}
+    facts = {"code": code, "message": error.message, **failures.render_error_data(error)}
     result: dict[str, Any] = {"content": [{"type": "text", "text": str(error)}], "isError": True}
     if version.output_schemas and (tool is None or tool.output_schema is None):
         result["structuredContent"] = facts
@@ -73,10 +74,10 @@ def _render_tool_failure(error: VaultbridgeError, version: Version, tool: ToolIn
 
 def _render_error(error: Exception, version: Version, method: str) -> ErrorObject:
     if method == "resources/read" and isinstance(error, NoteNotFound):
-        data = {**failures.error_data(error), "uri": error.name}
+        data = {**failures.render_error_data(error), "uri": error.name}
         return ErrorObject(version.resource_not_found_code, str(error), data)
-    found = failures.to_error(error)
+    answer = failures.to_error(error)
     if version.modern and isinstance(error, VaultbridgeError) and not isinstance(error, InvalidArgument):
         callers_fault = isinstance(error, NoteNotFound | AmbiguousName | VaultNotFound)
-        return ErrorObject(INVALID_PARAMS if callers_fault else INTERNAL_ERROR, found.message, found.data)
-    return found
+        return ErrorObject(INVALID_PARAMS if callers_fault else INTERNAL_ERROR, answer.message, answer.data)
+    return answer

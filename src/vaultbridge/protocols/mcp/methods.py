@@ -37,18 +37,18 @@ MethodHandler = Callable[[McpServer, Call, Client], Awaitable[Result]]
 async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
     if mcp_wire.read_optional_string(call.params, "cursor"):
         # All tools are on one page, so no cursor was ever issued.
-        what = "Invalid params: cursor was not issued by this list"
-        raise RpcError(INVALID_PARAMS, what, {"argument": "cursor"})
+        message = "Invalid params: cursor was not issued by this list"
+        raise RpcError(INVALID_PARAMS, message, {"argument": "cursor"})
     tools = await server.tools()
     listed = [mcp_wire.render_item(tool, client.version) for tool in tools.values()]
     apps = await _find_apps(server, client)
     # The extension uses `_meta` in every version, even in those that have none on tools and resources.
     for form in listed:
         if (uri := apps.shown_by.get(form["name"])) is not None:
-            form["_meta"] = mcp_apps.tool_meta(uri, "model", "app")
+            form["_meta"] = mcp_apps.make_tool_meta(uri, "model", "app")
     for tool in apps.tools:
         form = mcp_wire.render_item(tool, client.version)
-        listed.append({**form, "_meta": mcp_apps.tool_meta(apps.shown_by.get(tool.name, ""), "app")})
+        listed.append({**form, "_meta": mcp_apps.make_tool_meta(apps.shown_by.get(tool.name, ""), "app")})
     return {"tools": listed}
 
 
@@ -69,16 +69,16 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
         and not (await _find_apps(server, client)).has_tool(name)
         and not await (await server.provider()).withholds(name)
     ):
-        raise RpcError(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
+        raise RpcError(INVALID_PARAMS, _describe_unknown_tool(name, tools), {"argument": "name"})
     context = McpContext(call, client, server.signer)
     result = await (await server.provider()).call_tool(name, arguments, context)
     return mcp_wire.render_tool_result(result, client.version)
 
 
-def _unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
+def _describe_unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
     from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
 
-    hint = suggest_tool(name, {one: is_harmless_tool(info) for one, info in known.items()})
+    hint = suggest_tool(name, {tool_name: is_harmless_tool(info) for tool_name, info in known.items()})
     return f"Unknown tool: {name[:NAME_CHARS]}" + (f". {hint}" if hint else "")
 
 
@@ -95,10 +95,13 @@ def is_harmless_tool(tool: ToolInfo) -> bool:
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:
     cursor = mcp_wire.read_optional_string(call.params, "cursor")
     page = await (await server.provider()).list_resources(cursor)
-    result = _page("resources", page, page.items, client)
+    result = _render_page("resources", page, page.items, client)
     if not cursor:
         result["resources"][:0] = [
-            {**mcp_wire.render_item(mcp_apps.view_info(view), client.version), "_meta": mcp_apps.VIEW_META}
+            {
+                **mcp_wire.render_item(mcp_apps.make_view_info(view), client.version),
+                "_meta": mcp_apps.VIEW_META,
+            }
             for view in (await _find_apps(server, client)).views.values()
         ]
     return result
@@ -108,7 +111,7 @@ async def list_templates(server: McpServer, call: Call, client: Client) -> Resul
     page = await (await server.provider()).list_templates(
         mcp_wire.read_optional_string(call.params, "cursor")
     )
-    return _page("resourceTemplates", page, page.items, client)
+    return _render_page("resourceTemplates", page, page.items, client)
 
 
 async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
@@ -125,7 +128,7 @@ async def read_resource(server: McpServer, call: Call, client: Client) -> Result
 
 async def list_prompts(server: McpServer, call: Call, client: Client) -> Result:
     page = await (await server.provider()).list_prompts(mcp_wire.read_optional_string(call.params, "cursor"))
-    return _page("prompts", page, page.items, client)
+    return _render_page("prompts", page, page.items, client)
 
 
 async def get_prompt(server: McpServer, call: Call, client: Client) -> Result:
@@ -140,30 +143,30 @@ async def complete(server: McpServer, call: Call, client: Client) -> Result:
     ref = mcp_wire.read_object(call.params, "ref", required=True)
     argument = mcp_wire.read_object(call.params, "argument", required=True)
     context = mcp_wire.read_object(call.params, "context")
-    found = await (await server.provider()).complete(
-        _reference(ref),
+    suggested = await (await server.provider()).complete(
+        _read_reference(ref),
         mcp_wire.read_string(argument, "name"),
         mcp_wire.read_string(argument, "value"),
         mcp_wire.read_strings(context, "arguments"),
     )
-    completion: Result = {"values": list(found.values[:MAX_COMPLETIONS])}
-    if found.total is not None:
-        completion["total"] = found.total
-    completion["hasMore"] = found.has_more or len(found.values) > MAX_COMPLETIONS
+    completion: Result = {"values": list(suggested.values[:MAX_COMPLETIONS])}
+    if suggested.total is not None:
+        completion["total"] = suggested.total
+    completion["hasMore"] = suggested.has_more or len(suggested.values) > MAX_COMPLETIONS
     return {"completion": completion}
 
 
-def _reference(ref: dict[str, Any]) -> PromptRef | ResourceRef:
+def _read_reference(ref: dict[str, Any]) -> PromptRef | ResourceRef:
     match ref.get("type"):
         case "ref/prompt":
             return PromptRef(mcp_wire.read_string(ref, "name"))
         case "ref/resource":
             return ResourceRef(mcp_wire.read_string(ref, "uri"))
         case other:
-            raise mcp_wire.invalid_param("ref.type", other, '"ref/prompt" or "ref/resource"')
+            raise mcp_wire.make_invalid_param("ref.type", other, '"ref/prompt" or "ref/resource"')
 
 
-def _page(
+def _render_page(
     name: str,
     page: Page[ResourceInfo] | Page[TemplateInfo] | Page[PromptInfo],
     items: Iterable[ResourceInfo | TemplateInfo | PromptInfo],

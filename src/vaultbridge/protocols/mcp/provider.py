@@ -12,7 +12,7 @@ these methods will do; derive from `EmptyProvider` to implement only some of the
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
             context.progress(1, 2, "thinking")
-            return ToolResult((Text(text="hello"),))
+            return ToolResult((TextContent(text="hello"),))
 
     server = McpServer(Offer(instructions="Greets."), make_greeter)     # async def make_greeter() -> Provider
 """
@@ -32,7 +32,7 @@ from vaultbridge.protocols.mcp.values import (
     ElicitResult,
     Icon,
     InputRequest,
-    LogLevel,
+    LoggingLevel,
     Page,
     PromptInfo,
     PromptRef,
@@ -48,8 +48,8 @@ from vaultbridge.protocols.mcp.values import (
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server is and offers, known without loading it. A part that is False is neither advertised nor
-    answered."""
+    """What a server is and what it offers, known without loading it. A part that is False is neither
+    advertised nor answered."""
 
     name: str = "obsidian-mcp"
     """The name in seed 004."""
@@ -96,7 +96,7 @@ class Context(Protocol):
         it."""
         ...
 
-    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
+    def log(self, level: LoggingLevel, data: Any, logger: str = "") -> None:
         """Send a log message to the client, if it wants that level. It must contain no secret and no path on
         the machine."""
         ...
@@ -149,8 +149,8 @@ class Provider(Protocol):
         ...
 
     async def withholds(self, name: str) -> bool:
-        """Whether this tool exists but is not listed because nothing may be changed here. It may still be
-        called: then the error gives the reason, instead of saying that there is no such tool."""
+        """Whether this tool exists but is not listed, because nothing may be changed here. If it is called
+        nevertheless, the error gives that reason instead of saying that there is no such tool."""
         ...
 
     async def list_apps(self) -> Apps:

@@ -20,7 +20,7 @@ LIST_TTL_MS: Final = 60_000
 """How long a 2026-07-28 client may cache a list of tools, prompts or templates. Changes are announced at once
 to clients that listen; for the others a list is stale for a minute at most."""
 
-Listener = Callable[[ProviderChange], None]
+ProviderListener = Callable[[ProviderChange], None]
 
 
 class McpServer:
@@ -42,7 +42,7 @@ class McpServer:
         self._provider: Provider | None = None
         self._making = asyncio.Lock()
         self._unsubscribe: Callable[[], None] | None = None
-        self._listeners: set[Listener] = set()
+        self._listeners: set[ProviderListener] = set()
         self._tools: dict[str, ToolInfo] | None = None
         self._watched: Counter[str] = Counter()
         self._watching = asyncio.Lock()
@@ -69,10 +69,10 @@ class McpServer:
         """A tool, if the list has been requested before."""
         return self._tools.get(name) if self._tools is not None else None
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: ProviderListener) -> None:
         self._listeners.add(listener)
 
-    def unlisten(self, listener: Listener) -> None:
+    def unlisten(self, listener: ProviderListener) -> None:
         self._listeners.discard(listener)
 
     async def watch(self, uri: str) -> None:

@@ -127,7 +127,7 @@ class DescriptorReader:
         self._source = source
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[bytes] = deque()
-        self._there = asyncio.Event()
+        self._available = asyncio.Event()
         self._stopped = False
         self._slots = threading.Semaphore(READ_AHEAD)
         # The thread is a daemon, because a read that never returns must not keep the process alive.
@@ -139,8 +139,8 @@ class DescriptorReader:
     async def read(self) -> bytes:
         """The next bytes; empty at the end of input and after `stop`."""
         while not self._chunks and not self._stopped:
-            self._there.clear()
-            await self._there.wait()
+            self._available.clear()
+            await self._available.wait()
         if self._stopped:
             return b""
         self._slots.release()
@@ -149,7 +149,7 @@ class DescriptorReader:
     def stop(self) -> None:
         """Read no more; the thread ends with its next read, or with the process."""
         self._stopped = True
-        self._there.set()
+        self._available.set()
 
     def _run(self) -> None:
         while True:
@@ -160,7 +160,7 @@ class DescriptorReader:
                 # The terminal or pipe is gone: the same as the end of input.
                 data = b""
             try:
-                self._loop.call_soon_threadsafe(self._arrived, data)
+                self._loop.call_soon_threadsafe(self._add_chunk, data)
             except RuntimeError:
                 # The loop has closed while we were reading.
                 return
@@ -168,9 +168,9 @@ class DescriptorReader:
                 os.close(self._source)
                 return
 
-    def _arrived(self, data: bytes) -> None:
+    def _add_chunk(self, data: bytes) -> None:
         self._chunks.append(data)
-        self._there.set()
+        self._available.set()
 
 
 class DescriptorSink:
@@ -186,14 +186,14 @@ class DescriptorSink:
         self._writing = False
         self._stop = False
         self._thread: threading.Thread | None = None
-        self._below = asyncio.Event()
-        self._below.set()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self.broken = asyncio.Event()
         """Set when the reader has closed its end."""
         self._poll = _make_poll(target)
 
     def send(self, item: Outgoing) -> None:
-        if self.broken.is_set() or (item.notice and not self._below.is_set()):
+        if self.broken.is_set() or (item.notice and not self._has_room.is_set()):
             return
         line = item.data + b"\n"
         with self._lock:
@@ -204,7 +204,7 @@ class DescriptorSink:
         self._enqueue(line)
 
     async def drain(self) -> None:
-        await self._below.wait()
+        await self._has_room.wait()
 
     def release(self, related: RequestId) -> None:
         pass
@@ -240,7 +240,7 @@ class DescriptorSink:
             self._queue.append(data)
             self._queued += len(data)
             if self._queued > WRITE_BUFFER_BYTES:
-                self._below.clear()
+                self._has_room.clear()
             self._more.notify()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="stdout", daemon=True)
@@ -261,16 +261,16 @@ class DescriptorSink:
                 with self._lock:
                     self._queue.clear()
                     self._stop = True
-                self._in_loop(self._break)
+                self._call_in_loop(self._break)
                 return
             with self._lock:
                 self._writing = False
                 self._queued -= len(line)
-                below = self._queued <= WRITE_BUFFER_BYTES
-            if below and not self._below.is_set():
-                self._in_loop(self._below.set)
+                has_room = self._queued <= WRITE_BUFFER_BYTES
+            if has_room and not self._has_room.is_set():
+                self._call_in_loop(self._has_room.set)
 
-    def _in_loop(self, action: Callable[[], None]) -> None:
+    def _call_in_loop(self, action: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
@@ -279,7 +279,7 @@ class DescriptorSink:
 
     def _break(self) -> None:
         self.broken.set()
-        self._below.set()
+        self._has_room.set()
 
 
 def _write_all(target: int, data: bytes) -> None:
@@ -298,7 +298,7 @@ class _Poll(Protocol):
 
 
 def _make_poll(target: int) -> _Poll | None:
-    """Tells whether a small write would block; None where that is impossible (Windows)."""
+    """Something that says whether a small write would block; None where that cannot be known (Windows)."""
     if sys.platform == "win32":
         return None
     poll = select.poll()
@@ -414,13 +414,13 @@ async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorS
         # Messages after `exit` are ignored.
         return
     if isinstance(line, TooLong):
-        what = f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded"
+        reason = f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded"
     elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
-        what = "each message is one line of JSON; headers such as Content-Length are not used"
+        reason = "each message is one line of JSON; headers such as Content-Length are not used"
     else:
         await connection.receive(line)
         return
-    sink.send(Outgoing(codec.encode(failures.parse_error(what)), None, final=True))
+    sink.send(Outgoing(codec.encode(failures.make_parse_error(reason)), None, final=True))
     await sink.drain()
 
 

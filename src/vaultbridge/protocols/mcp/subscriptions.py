@@ -54,7 +54,7 @@ class _Filter(msgspec.Struct, frozen=True):
             case ResourceUpdated(uri):
                 return uri in self.uris
 
-    def wire_form(self) -> dict[str, Any]:
+    def render(self) -> dict[str, Any]:
         form: dict[str, Any] = {}
         if self.tools:
             form["toolsListChanged"] = True
@@ -101,23 +101,23 @@ class Subscriptions:
 
         The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
         """
-        wanted = self._filter(mcp_wire.read_object(call.params, "notifications", required=True), client)
+        filter_ = self._read_filter(mcp_wire.read_object(call.params, "notifications", required=True), client)
         if len(self._streams) >= MAX_LISTENING:
             raise InvalidArgument(
-                f"This connection has {MAX_LISTENING} listening streams already.", hint="Cancel one first."
+                f"This connection already has {MAX_LISTENING} listening streams.", hint="Cancel one first."
             )
-        self._check_room(len(wanted.uris))
+        self._check_room(len(filter_.uris))
         # Changes are announced by the provider, so it is needed now.
         await self._server.provider()
         watched: list[str] = []
         tag = {SUBSCRIPTION_KEY: call.id}
         try:
-            for uri in sorted(wanted.uris):
+            for uri in sorted(filter_.uris):
                 await self._server.watch(uri)
                 watched.append(uri)
-            acknowledged = {"_meta": tag, "notifications": wanted.wire_form()}
+            acknowledged = {"_meta": tag, "notifications": filter_.render()}
             call.notify("notifications/subscriptions/acknowledged", acknowledged)
-            self._streams[call.id] = wanted
+            self._streams[call.id] = filter_
             await self._ending.wait()
         finally:
             self._streams.pop(call.id, None)
@@ -136,12 +136,14 @@ class Subscriptions:
         for uri in watched:
             await self._server.unwatch(uri)
 
-    def _filter(self, form: dict[str, Any], client: Client) -> _Filter:
+    def _read_filter(self, form: dict[str, Any], client: Client) -> _Filter:
         """What was requested, without what the server does not offer."""
         offer = self._server.offer
         uris = form.get("resourceSubscriptions", [])
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise mcp_wire.invalid_param("notifications.resourceSubscriptions", uris, "an array of strings")
+            raise mcp_wire.make_invalid_param(
+                "notifications.resourceSubscriptions", uris, "an array of strings"
+            )
         return _Filter(
             tools=form.get("toolsListChanged") is True and offer.tools,
             prompts=form.get("promptsListChanged") is True and offer.prompts,
@@ -160,11 +162,11 @@ class Subscriptions:
             )
 
     def _changed(self, change: ProviderChange) -> None:
-        method, params = _notification(change)
+        method, params = _make_notification(change)
         if self.session is not None and self._concerns(change, self.session):
             self._peer.notify(method, params)
-        for id_, wanted in tuple(self._streams.items()):
-            if wanted.wants(change):
+        for id_, filter_ in tuple(self._streams.items()):
+            if filter_.wants(change):
                 self._peer.notify(method, {**params, "_meta": {SUBSCRIPTION_KEY: id_}}, related=id_)
 
     def _concerns(self, change: ProviderChange, session: Client) -> bool:
@@ -177,7 +179,7 @@ class Subscriptions:
                 return True
 
 
-def _notification(change: ProviderChange) -> tuple[str, Params]:
+def _make_notification(change: ProviderChange) -> tuple[str, Params]:
     match change:
         case ToolsChanged():
             return "notifications/tools/list_changed", {}

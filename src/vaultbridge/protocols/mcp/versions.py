@@ -25,6 +25,13 @@ import msgspec
 
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RESOURCE_NOT_FOUND
 
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
+"""The members of `_meta` by which 2026-07-28 carries what was in the handshake before."""
+
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
     name: str

@@ -11,10 +11,11 @@ dropped but described in text, so that no answer arrives empty.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from vaultbridge.jsonrpc.codec import name_json_type
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, Params, RpcError
 from vaultbridge.protocols.mcp.provider import Offer
 from vaultbridge.protocols.mcp.values import (
@@ -33,13 +34,11 @@ from vaultbridge.protocols.mcp.values import (
 )
 from vaultbridge.protocols.mcp.versions import Version
 
-SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
-
 
 def read_string(params: Params, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
-        raise invalid_param(name, value, "a string")
+        raise make_invalid_param(name, value, "a string")
     return value
 
 
@@ -49,7 +48,7 @@ def read_optional_string(params: Params, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise invalid_param(name, value, "a string")
+        raise make_invalid_param(name, value, "a string")
     return value
 
 
@@ -60,7 +59,7 @@ def read_object(params: Params, name: str, *, required: bool = False) -> dict[st
     if value == []:
         return {}
     if not isinstance(value, dict):
-        raise invalid_param(name, value, "an object")
+        raise make_invalid_param(name, value, "an object")
     return value
 
 
@@ -70,20 +69,15 @@ def read_strings(params: Params, name: str) -> dict[str, str]:
     value = {key: member for key, member in read_object(params, name).items() if member is not None}
     for key, member in value.items():
         if not isinstance(member, str):
-            raise invalid_param(f"{name}.{key}", member, "a string")
+            raise make_invalid_param(f"{name}.{key}", member, "a string")
     return value
 
 
-def invalid_param(name: str, value: object, wanted: str) -> RpcError:
-    given = "nothing" if value is None else _kind(value)
+def make_invalid_param(name: str, value: object, expected: str) -> RpcError:
+    actual = "nothing" if value is None else name_json_type(value)
     return RpcError(
-        INVALID_PARAMS, f"Invalid params: {name} must be {wanted}, not {given}", {"argument": name}
+        INVALID_PARAMS, f"Invalid params: {name} must be {expected}, not {actual}", {"argument": name}
     )
-
-
-def _kind(value: object) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array"}
-    return names.get(type(value), "an object")
 
 
 def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:
@@ -102,18 +96,18 @@ def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:
 
 def render_capabilities(offer: Offer, version: Version) -> dict[str, Any]:
     """Return the capabilities that the version has and the server offers."""
-    found: dict[str, Any] = {}
+    capabilities: dict[str, Any] = {}
     if offer.tools:
-        found["tools"] = {"listChanged": True}
+        capabilities["tools"] = {"listChanged": True}
     if offer.resources:
-        found["resources"] = {"subscribe": offer.subscriptions, "listChanged": True}
+        capabilities["resources"] = {"subscribe": offer.subscriptions, "listChanged": True}
     if offer.prompts:
-        found["prompts"] = {"listChanged": True}
+        capabilities["prompts"] = {"listChanged": True}
     if offer.completions and version.completions_capability:
-        found["completions"] = {}
+        capabilities["completions"] = {}
     if offer.logging:
-        found["logging"] = {}
-    return found
+        capabilities["logging"] = {}
+    return capabilities
 
 
 def render_item(
@@ -135,7 +129,7 @@ def render_item(
 
 def render_contents(items: Iterable[ResourceContents], version: Version) -> list[dict[str, Any]]:
     """The parts of a resource that was read."""
-    return [_stripped(msgspec.to_builtins(item), version) for item in items]
+    return [_strip(msgspec.to_builtins(item), version) for item in items]
 
 
 def render_content(item: Content, version: Version) -> dict[str, Any]:
@@ -148,7 +142,7 @@ def render_content(item: Content, version: Version) -> dict[str, Any]:
         case TextContent(text=text, annotations=None, meta=None):
             # Nearly every answer is of this kind; building it by hand is faster.
             return {"type": "text", "text": text}
-    form = _stripped(msgspec.to_builtins(item), version)
+    form = _strip(msgspec.to_builtins(item), version)
     if isinstance(item, EmbeddedResource):
         _strip(form["resource"], version)
     return form
@@ -182,13 +176,8 @@ def render_prompt_result(result: PromptResult, version: Version) -> dict[str, An
     return form
 
 
-def _stripped(form: dict[str, Any], version: Version) -> dict[str, Any]:
-    _strip(form, version)
-    return form
-
-
-def _strip(form: dict[str, Any], version: Version) -> None:
-    """Remove the members that the version lacks and that any kind of value may have."""
+def _strip(form: dict[str, Any], version: Version) -> dict[str, Any]:
+    """Remove the members that the version lacks and that any kind of value may have. Returns `form`."""
     if not version.titles:
         form.pop("title", None)
         annotations = form.get("annotations")
@@ -198,3 +187,4 @@ def _strip(form: dict[str, Any], version: Version) -> None:
         form.pop("_meta", None)
     if not version.icons:
         form.pop("icons", None)
+    return form

@@ -63,8 +63,8 @@ class EndpointRules(Struct, frozen=True):
     """The rules of one route. `name` begins the name of each connection. If `token` is None, `serve` checks
     it in the first message. `protocols` are the subprotocols that we support, best first; the first one that
     the client offers is chosen. `check_origin` returns why a request's Origin or Host is refused, or None.
-    `is_authenticated` returns whether a request has already shown the token; `connections` is the most that
-    have."""
+    `is_authenticated` returns whether a request has already shown the token. `connections` is the most
+    authenticated connections."""
 
     name: str
     check_origin: OriginCheck
@@ -99,11 +99,11 @@ class WebSocketEndpoint:
         return tuple(self._open.values())
 
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
-        refusal = self._refusal(request)
+        refusal = self._find_refusal(request)
         if refusal is not None:
             # A request without any token is not an attack: some program checks whether we are running, as
             # `doctor` does.
-            probe = refusal.status == 401 and not _given_tokens(request)
+            probe = refusal.status == 401 and not _list_tokens(request)
             level = logging.INFO if probe else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
             return refusal
@@ -114,7 +114,7 @@ class WebSocketEndpoint:
         try:
             name = f"{self.rules.name}-{next(self._numbers)}"
             socket = await accept(
-                request, name, protocol=self._protocol(request), authenticated=authenticated
+                request, name, protocol=self._choose_protocol(request), authenticated=authenticated
             )
             self._open[name] = socket
         except HandshakeAborted:
@@ -135,29 +135,29 @@ class WebSocketEndpoint:
             log.info("Client disconnected: %s", name)
         return socket.response
 
-    def _refusal(self, request: web.Request) -> web.Response | None:
+    def _find_refusal(self, request: web.Request) -> web.Response | None:
         reason = self.rules.check_origin(request)
         if reason is not None:
-            return _refused(403, reason)
+            return _refuse(403, reason)
         if self.rules.token is not None and not has_valid_token(request, self.rules.token):
-            return _refused(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
-        problem = _handshake_problem(request)
+            return _refuse(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
+        problem = _find_handshake_problem(request)
         if problem is not None:
-            return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
+            return _refuse(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
         known = sum(socket.authenticated for socket in self._open.values())
         if self._closed or known + self._entering >= self.rules.connections:
-            reason = f"{self.rules.connections} connections are open already"
-            return _refused(503, reason, {"Retry-After": "5"})
+            reason = f"{self.rules.connections} connections are already open"
+            return _refuse(503, reason, {"Retry-After": "5"})
         return None
 
     def _make_room_for_unauthenticated(self) -> None:
-        strangers = [socket for socket in self._open.values() if not socket.authenticated]
-        for socket in strangers[: len(strangers) - MAX_UNAUTHENTICATED + 1]:
+        unauthenticated = [socket for socket in self._open.values() if not socket.authenticated]
+        for socket in unauthenticated[: len(unauthenticated) - MAX_UNAUTHENTICATED + 1]:
             self._open.pop(socket.name, None)
             socket.drop("it has not authenticated, and others are waiting to")
 
-    def _protocol(self, request: web.Request) -> str | None:
-        offered = offered_protocols(request)
+    def _choose_protocol(self, request: web.Request) -> str | None:
+        offered = list_offered_protocols(request)
         return next((name for name in self.rules.protocols if name in offered), None)
 
     async def run_health_checks(self) -> None:
@@ -186,11 +186,13 @@ class WebSocketEndpoint:
     async def shut_down(self) -> None:
         """Close every connection with 1001 (going away) and refuse new ones."""
         self._closed = True
-        closing = [c.close(WSCloseCode.GOING_AWAY, "the server is shutting down") for c in self.sockets]
+        closing = [
+            socket.close(WSCloseCode.GOING_AWAY, "the server is shutting down") for socket in self.sockets
+        ]
         await asyncio.gather(*closing, return_exceptions=True)
 
 
-def offered_protocols(request: web.Request) -> list[str]:
+def list_offered_protocols(request: web.Request) -> list[str]:
     return [
         name.strip()
         for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
@@ -200,28 +202,28 @@ def offered_protocols(request: web.Request) -> list[str]:
 
 def has_valid_token(request: web.Request, token: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
-    given = _given_tokens(request)
+    tokens = _list_tokens(request)
     # Exactly one: with two different tokens it would be unclear which one counts.
-    return len(given) == 1 and same_token(given[0], token)
+    return len(tokens) == 1 and is_same_token(tokens[0], token)
 
 
-def _given_tokens(request: web.Request) -> list[str]:
+def _list_tokens(request: web.Request) -> list[str]:
     return request.headers.getall(TOKEN_HEADER, []) + [
         name.removeprefix(TOKEN_PROTOCOL_PREFIX)
-        for name in offered_protocols(request)
+        for name in list_offered_protocols(request)
         if name.startswith(TOKEN_PROTOCOL_PREFIX)
     ]
 
 
-def same_token(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
+def is_same_token(candidate: str, token: str) -> bool:
+    return hmac.compare_digest(candidate.encode("utf-8", "surrogateescape"), token.encode())
 
 
 def is_upgrade(request: web.Request) -> bool:
     return request.headers.get(hdrs.UPGRADE, "").strip().lower() == "websocket"
 
 
-def _handshake_problem(request: web.Request) -> str | None:
+def _find_handshake_problem(request: web.Request) -> str | None:
     """RFC 6455 4.2.1, stricter than aiohttp, which accepts drafts 7 and 8 and keys with stray characters."""
     headers = request.headers
     connection = [word.strip().lower() for word in headers.get(hdrs.CONNECTION, "").split(",")]
@@ -238,7 +240,7 @@ def _handshake_problem(request: web.Request) -> str | None:
     return None if len(key) == 16 else "Sec-WebSocket-Key must be 16 bytes in base64"
 
 
-def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> web.Response:
+def _refuse(status: int, reason: str, headers: dict[str, str] | None = None) -> web.Response:
     return web.Response(status=status, text=reason + "\n", headers=headers)
 
 

@@ -95,7 +95,7 @@ class FrameGuard(asyncio.Protocol):
             self._waiting_from = 0
             self._pause()
             return
-        if self._payload_left == 0 and not self._head and self._one_whole_frame(data):
+        if self._payload_left == 0 and not self._head and self._is_single_frame(data):
             self._inner.data_received(data)
             return
         self._take_turn(data, 0)
@@ -145,7 +145,7 @@ class FrameGuard(asyncio.Protocol):
         if not self._waiting and not self._transport.is_closing():
             self._transport.resume_reading()
 
-    def _one_whole_frame(self, data: bytes) -> bool:
+    def _is_single_frame(self, data: bytes) -> bool:
         """Whether this is the usual case: exactly one short, masked, final text frame."""
         size = len(data)
         return (
@@ -170,7 +170,7 @@ class FrameGuard(asyncio.Protocol):
             if not self._head:
                 self._forward(data[start:at])
                 start = at
-                self._note_close()
+                self._report_close()
                 if frames <= 0:
                     return at
             # A header may arrive byte by byte: hold it back until it is complete.
@@ -189,11 +189,11 @@ class FrameGuard(asyncio.Protocol):
             frames -= FRAMES_PER_TURN if head[0] & _COMPRESSED else 1
         self._forward(data[start:at])
         if not self._payload_left:
-            self._note_close()
+            self._report_close()
         return at
 
-    def _note_close(self) -> None:
-        """Called between two frames: was the last one the peer's close frame?"""
+    def _report_close(self) -> None:
+        """Called between two frames: report if the last one was the peer's close frame."""
         if self._in_close:
             self._in_close = False
             self._listener.peer_closed()
@@ -212,37 +212,37 @@ class FrameGuard(asyncio.Protocol):
             return
         control = opcode >= 8
         if not masked:
-            self._violated(PROTOCOL_ERROR, "a client must mask its frames")
+            self._refuse(PROTOCOL_ERROR, "a client must mask its frames")
         elif opcode not in _KNOWN_OPCODES:
-            self._violated(PROTOCOL_ERROR, f"unknown opcode {opcode}")
+            self._refuse(PROTOCOL_ERROR, f"unknown opcode {opcode}")
         elif control and (rsv or not final or head[1] & 0x7F > 125):
-            self._violated(PROTOCOL_ERROR, "a control frame must be whole, short and plain")
+            self._refuse(PROTOCOL_ERROR, "a control frame must be whole, short and plain")
         elif rsv and (rsv != _COMPRESSED or not self.compresses):
-            self._violated(PROTOCOL_ERROR, "a reserved bit that no extension uses")
+            self._refuse(PROTOCOL_ERROR, "a reserved bit that no extension uses")
         elif self._payload_left >= 1 << 63:
-            self._violated(PROTOCOL_ERROR, "the highest bit of a length must be 0")
+            self._refuse(PROTOCOL_ERROR, "the highest bit of a length must be 0")
         elif not control:
             self._check_data(opcode, final=bool(final), rsv=rsv)
 
     def _check_data(self, opcode: int, *, final: bool, rsv: int) -> None:
         if opcode == _CONTINUATION:
             if not self._in_message:
-                self._violated(PROTOCOL_ERROR, "a continuation without a beginning")
+                self._refuse(PROTOCOL_ERROR, "a continuation without a beginning")
                 return
             if rsv:
-                self._violated(PROTOCOL_ERROR, "a continuation with reserved bits")
+                self._refuse(PROTOCOL_ERROR, "a continuation with reserved bits")
                 return
         elif self._in_message:
-            self._violated(PROTOCOL_ERROR, "a new message inside an unfinished one")
+            self._refuse(PROTOCOL_ERROR, "a new message inside an unfinished one")
             return
         else:
             self._message_bytes = 0
         self._message_bytes += self._payload_left
         self._in_message = not final
         if self._message_bytes > self.max_message:
-            self._violated(TOO_BIG, f"a message may have {self.max_message} bytes")
+            self._refuse(TOO_BIG, f"a message may have {self.max_message} bytes")
 
-    def _violated(self, code: int, reason: str) -> None:
+    def _refuse(self, code: int, reason: str) -> None:
         self._refused = True
         self._forwards = False
         self._in_close = False

@@ -92,10 +92,10 @@ class WebSocket:
         self._pump: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
         self._writable.set()
-        self._stall: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
         self._alive = True
         self._refusal: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
+        self._peer_closed = asyncio.Event()
         self._guard: frame_guard.FrameGuard | None = None
 
     @property
@@ -158,9 +158,9 @@ class WebSocket:
             if kind is WSMsgType.TEXT or kind is WSMsgType.BINARY:
                 return message
             if kind is WSMsgType.PING:
-                await self._control(message.data, WSMsgType.PONG)
+                await self._send_control(message.data, WSMsgType.PONG)
             elif kind is WSMsgType.CLOSE:
-                answer = _closing_answer(message.data or WSCloseCode.OK), ""
+                answer = _choose_close_code(message.data or WSCloseCode.OK), ""
                 await self._send_close(*(self._response.failure or answer))
                 return None
             elif kind is not WSMsgType.PONG:
@@ -198,7 +198,7 @@ class WebSocket:
             await asyncio.wait((self._pump,))
 
     def release(self, related: RequestId) -> None:
-        """There is one stream for all requests: nothing to release."""
+        """Do nothing: all requests share one stream."""
 
     def _has_room(self, size: int, *, is_answer: bool) -> bool:
         waiting = self.waiting_bytes
@@ -244,22 +244,24 @@ class WebSocket:
         if size > OUTGOING_BYTES:
             self._watch_for_stall()
 
-    async def _control(self, data: bytes, kind: WSMsgType) -> None:
+    async def _send_control(self, data: bytes, kind: WSMsgType) -> None:
         if not self._response.close_sent:
             with contextlib.suppress(ConnectionError):
                 await self._response.send_frame(data, kind)
 
     def _watch_for_stall(self) -> None:
-        if self._stall is None:
-            left = self._transport.get_write_buffer_size()
-            self._stall = self._loop.call_later(STALL_SECONDS, self._check_progress, self._sent - left)
+        if self._stall_timer is None:
+            unwritten = self._transport.get_write_buffer_size()
+            self._stall_timer = self._loop.call_later(
+                STALL_SECONDS, self._check_progress, self._sent - unwritten
+            )
 
     def _check_progress(self, read_before: int) -> None:
-        self._stall = None
-        left = self._transport.get_write_buffer_size()
+        self._stall_timer = None
+        unwritten = self._transport.get_write_buffer_size()
         if self.closed or self.waiting_bytes <= OUTGOING_BYTES:
             return
-        if self._sent - left <= read_before:
+        if self._sent - unwritten <= read_before:
             self.drop("a slow reader read nothing of what waits for it")
             return
         self._watch_for_stall()
@@ -276,7 +278,7 @@ class WebSocket:
         self._refusal = self._loop.create_task(self.close(code, reason))
 
     def peer_closed(self) -> None:
-        self._over.set()
+        self._peer_closed.set()
 
     def write_paused(self) -> None:
         self._writable.clear()
@@ -291,12 +293,12 @@ class WebSocket:
         if not self._alive or self.closed:
             return False
         self._alive = False
-        await self._control(b"", WSMsgType.PING)
+        await self._send_control(b"", WSMsgType.PING)
         return True
 
     @property
     def is_answering(self) -> bool:
-        """Whether anything was heard since the last ping."""
+        """Whether the peer has sent anything since the last ping."""
         return self._alive
 
     def reset_liveness(self) -> None:
@@ -312,7 +314,7 @@ class WebSocket:
                 if not self.closed:
                     await self.drain()
                     await self._send_close(code, reason)
-                await self._wait_until_over()
+                await self._wait_for_peer()
         except TimeoutError:
             log.info("%s did not answer the close frame", self.name)
         self._end()
@@ -324,27 +326,27 @@ class WebSocket:
         self._end()
         self._transport.abort()
 
-    async def _wait_until_over(self) -> None:
+    async def _wait_for_peer(self) -> None:
         """Wait until the peer has closed too. Otherwise the kernel would answer what it still sends with a
         reset, which overtakes our close frame."""
         if not self._transport.is_closing():
-            await self._over.wait()
+            await self._peer_closed.wait()
 
     async def _send_close(self, code: int, reason: str) -> None:
         payload = struct.pack("!H", code) + reason.encode()[:123]
-        await self._control(payload, WSMsgType.CLOSE)
+        await self._send_control(payload, WSMsgType.CLOSE)
         self._response.close_sent = True
         if self._guard is not None:
             self._guard.ignore_data()
 
     def _end(self) -> None:
-        self._over.set()
+        self._peer_closed.set()
         self._writable.set()
         self._queue.clear()
         self._queued = 0
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
 
 
 async def accept(
@@ -375,7 +377,7 @@ async def accept(
     return socket
 
 
-def _closing_answer(code: int) -> int:
+def _choose_close_code(code: int) -> int:
     """Return the close code that answers the peer's. aiohttp accepts 1006, which must never appear in a frame
     (RFC 6455 7.4.1), and codes beyond the largest."""
     allowed = code != WSCloseCode.ABNORMAL_CLOSURE and code <= LARGEST_CLOSE_CODE

@@ -39,9 +39,10 @@ from vaultbridge.errors import (
     VaultbridgeError,
     VaultNotFound,
     describe_json_error,
+    explain_validation_error,
 )
 from vaultbridge.limits import MIB
-from vaultbridge.protocols.http.guard import HostGuard, requested_host
+from vaultbridge.protocols.http.guard import HostGuard, find_host
 from vaultbridge.protocols.http.request import (
     BodyRefused,
     close_if_body_unread,
@@ -162,8 +163,7 @@ class PageCall:
         try:
             return msgspec.json.decode(data or b"{}", type=kind)
         except msgspec.ValidationError as error:
-            message, _, where = str(error).partition(" - at `$")
-            raise InvalidArgument(f"{message}.", argument=where.rstrip("`").lstrip(".")) from None
+            raise explain_validation_error(error) from None
         except JSON_ERRORS as error:
             raise InvalidArgument(f"The body is not JSON: {describe_json_error(error)}.") from None
 
@@ -286,7 +286,7 @@ class PageApi:
     async def _answer(self, request: web.Request, handler: ApiHandler, *, owner: bool) -> web.StreamResponse:
         """The one place where a failure becomes a response."""
         try:
-            refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
+            refusal = self._guard.find_refusal(find_host(request), request.headers.get("Origin"))
             if refusal is not None:
                 raise ApiFailure(403, "FORBIDDEN", refusal)
             grant = await self._authorize(request)

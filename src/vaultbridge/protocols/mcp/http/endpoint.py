@@ -22,16 +22,16 @@ from vaultbridge.activity.clients import Activity
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import Batch, Malformed, MalformedAnswer, Message, Request
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
+from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, find_host
 from vaultbridge.protocols.http.request import (
     BodyRefused,
     close_if_body_unread,
     defer_continue,
     describe_peer,
 )
-from vaultbridge.protocols.mcp.failures import unsupported_version
+from vaultbridge.protocols.mcp.failures import make_unsupported_version
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
-from vaultbridge.protocols.mcp.http.reply import error_reply, read_message, refuse, refuse_as
+from vaultbridge.protocols.mcp.http.reply import make_error_reply, read_message, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.protocols.mcp.http.stateless import VERSION_HEADER, StatelessEndpoint, is_stateless
 from vaultbridge.protocols.mcp.http.stream import ActiveRequests, MayStay, nobody_stays
@@ -79,16 +79,16 @@ def add_mcp_routes(
         return Grant(server)
 
     # A trailing slash is accepted too, because other servers have one and people copy addresses.
-    places = (path, f"{path}/")
-    paths = {*places, "/sse", "/messages"} if legacy else {*places}
+    mcp_paths = (path, f"{path}/")
+    paths = {*mcp_paths, "/sse", "/messages"} if legacy else {*mcp_paths}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock, activity=activity)
-    old = LegacyEndpoint(call_seconds=call_seconds, activity=activity)
+    legacy_endpoint = LegacyEndpoint(call_seconds=call_seconds, activity=activity)
     active = ActiveRequests()
 
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        async def answered(request: web.Request) -> web.StreamResponse:
+        async def answer(request: web.Request) -> web.StreamResponse:
             origin = request.headers.get("Origin")
-            refusal = guard.refusal(requested_host(request), origin)
+            refusal = guard.find_refusal(find_host(request), origin)
             if refusal is not None:
                 return refuse(403, refusal)
             try:
@@ -99,7 +99,7 @@ def add_mcp_routes(
                 return refuse_as(error)
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            response = await answered(request)
+            response = await answer(request)
             if not response.prepared:
                 close_if_body_unread(request, response)
             return response
@@ -109,7 +109,7 @@ def add_mcp_routes(
     async def preflight(request: web.Request) -> web.StreamResponse:
         """Answer a browser that asks before it calls; it cannot send a token with this request."""
         origin = request.headers.get("Origin")
-        refusal = guard.refusal(requested_host(request), origin)
+        refusal = guard.find_refusal(find_host(request), origin)
         if refusal is not None:
             return refuse(403, refusal)
         headers = {
@@ -123,23 +123,26 @@ def add_mcp_routes(
         """Done here and not in the handlers, because the headers of a stream are sent before its handler
         returns."""
         if request.path in paths:
-            response.headers.update(guard.cors_headers(request.headers.get("Origin")))
+            response.headers.update(guard.make_cors_headers(request.headers.get("Origin")))
 
     async def end_exchanges(stays: MayStay, seconds: float = REVOKED_SECONDS) -> None:
-        await asyncio.gather(endpoint.end(stays, seconds), old.end(stays, seconds))
+        await asyncio.gather(endpoint.end(stays, seconds), legacy_endpoint.end(stays, seconds))
         await active.disconnect(stays)
 
     async def shut_down(app: web.Application) -> None:
         await end_exchanges(nobody_stays, ENDING_SECONDS)
 
-    for place in places:
+    for place in mcp_paths:
         app.router.add_route("OPTIONS", place, preflight)
         app.router.add_route("*", place, guarded(endpoint.handle), expect_handler=defer_continue)
     if legacy:
-        for method, old_path, view in (("GET", "/sse", old.open), ("POST", "/messages", old.post)):
+        for method, old_path, view in (
+            ("GET", "/sse", legacy_endpoint.open),
+            ("POST", "/messages", legacy_endpoint.post),
+        ):
             app.router.add_route("OPTIONS", old_path, preflight)
             app.router.add_route(method, old_path, guarded(view), expect_handler=defer_continue)
-            app.router.add_route("*", old_path, guarded(partial(_only, f"{method}, OPTIONS")))
+            app.router.add_route("*", old_path, guarded(partial(_refuse_method, f"{method}, OPTIONS")))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
     return end_exchanges
@@ -181,13 +184,13 @@ class McpEndpoint:
         if isinstance(message, Malformed):
             # Streamable HTTP, Sending Messages: the error about an answer of the client has no id.
             id_ = None if isinstance(message, MalformedAnswer) else message.id
-            return error_reply(message.error, id_=id_, status=400)
+            return make_error_reply(message.error, id_=id_, status=400)
         if is_stateless(request, message):
             if isinstance(message, Batch):
                 return refuse(400, "Invalid Request: batches are not part of this protocol version")
             return await self._stateless.post(request, message, grant.server, grant.principal, size=size)
-        if (wrong := _wrong_version(request, message)) is not None:
-            return wrong
+        if (refusal := _check_version(request, message)) is not None:
+            return refusal
         if isinstance(message, Request) and message.method == "initialize":
             return await self._initialize(request, message, grant, size)
         return await self._post_to_session(request, message, grant, size)
@@ -195,7 +198,7 @@ class McpEndpoint:
     async def _post_to_session(
         self, request: web.Request, message: Message | Batch, grant: Grant, size: int
     ) -> web.StreamResponse:
-        session = self._session(request, grant)
+        session = self._find_session(request, grant)
         if isinstance(session, web.Response):
             return session
         return await session.post(request, message, size=size)
@@ -205,12 +208,12 @@ class McpEndpoint:
     ) -> web.StreamResponse:
         if SESSION_HEADER in request.headers:
             return await self._post_to_session(request, message, grant, size)
-        opened = await self._sessions.open(grant.server, describe_peer(request, grant.principal))
-        if opened is None:
+        session = await self._sessions.open(grant.server, describe_peer(request, grant.principal))
+        if session is None:
             return refuse(503, "Too many sessions are in use; close one or try again later")
-        response = await opened.post(request, message, size=size)
-        if not opened.is_initialized:
-            await self._sessions.drop(opened)
+        response = await session.post(request, message, size=size)
+        if not session.is_initialized:
+            await self._sessions.drop(session)
             response.headers.pop(SESSION_HEADER, None)
         return response
 
@@ -220,17 +223,17 @@ class McpEndpoint:
         if SESSION_HEADER not in request.headers:
             # A client of 2024-11-05 tries its own transport here; a 2026-07-28 client never sends GET.
             return refuse(405, "Method not allowed: a GET stream needs a session", allow="POST")
-        session = self._session(request, grant)
+        session = self._find_session(request, grant)
         return session if isinstance(session, web.Response) else await session.get(request)
 
     async def _delete(self, request: web.Request, grant: Grant) -> web.StreamResponse:
-        session = self._session(request, grant)
+        session = self._find_session(request, grant)
         if isinstance(session, web.Response):
             return session
         await self._sessions.drop(session)
         return web.Response(status=200)
 
-    def _session(self, request: web.Request, grant: Grant) -> HttpSession | web.Response:
+    def _find_session(self, request: web.Request, grant: Grant) -> HttpSession | web.Response:
         id_ = request.headers.get(SESSION_HEADER)
         if id_ is None:
             return refuse(400, f"Invalid Request: {SESSION_HEADER} is missing; send initialize first")
@@ -238,7 +241,7 @@ class McpEndpoint:
         return session or refuse(404, "Session not found; send initialize again")
 
 
-async def _only(allow: str, request: web.Request, grant: Grant) -> web.StreamResponse:
+async def _refuse_method(allow: str, request: web.Request, grant: Grant) -> web.StreamResponse:
     return refuse(405, f"Method not allowed: use {allow}", allow=allow)
 
 
@@ -251,11 +254,11 @@ def _accepts(request: web.Request, wanted: str) -> bool:
     return bool(ranges & {wanted, wanted.partition("/")[0] + "/*", "*/*"})
 
 
-def _wrong_version(request: web.Request, message: object) -> web.Response | None:
+def _check_version(request: web.Request, message: object) -> web.Response | None:
     """2025-06-18: "If the server receives a request with an invalid or unsupported MCP-Protocol-Version,
     it MUST respond with 400"."""
     header = request.headers.get(VERSION_HEADER)
     if header is None or header in HANDSHAKE_VERSIONS:
         return None
-    error = unsupported_version(header, SUPPORTED_NEWEST_FIRST).error
-    return error_reply(error, id_=message.id if isinstance(message, Request) else None, status=400)
+    error = make_unsupported_version(header, SUPPORTED_NEWEST_FIRST).error
+    return make_error_reply(error, id_=message.id if isinstance(message, Request) else None, status=400)

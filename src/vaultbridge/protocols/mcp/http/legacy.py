@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 MAX_STREAMS: Final = 64
 """Open legacy streams. Each is a separate socket."""
 
-
 PRINCIPAL_STREAMS: Final = 32
 """The same for one principal, so that no client can take them all."""
 
@@ -49,7 +48,7 @@ class _Legacy:
             client=client,
         )
         if client is not None:
-            client.end = self._cut
+            client.end = self._disconnect
 
     def send(self, item: Outgoing) -> None:
         # The message is final for its request, but not for the stream.
@@ -65,7 +64,7 @@ class _Legacy:
         await self.connection.drain(seconds)
         self.stream.end()
 
-    def _cut(self) -> None:
+    def _disconnect(self) -> None:
         """End the stream now; `open` closes the connection."""
         self.connection.ending.set()
         self.stream.end()
@@ -89,10 +88,10 @@ class LegacyEndpoint:
             else self._activity.join("sse", **describe_peer(request, grant.principal))
         )
         legacy = self._open[id_] = _Legacy(grant, self._call_seconds, client)
-        place = f"{_prefix(request)}/messages?session_id={id_}"
-        opening = sse.event(place.encode(), name="endpoint")
+        address = f"{_find_prefix(request)}/messages?session_id={id_}"
+        opening = sse.encode_event(address.encode(), name="endpoint")
         try:
-            return await Reply(request, legacy.stream).events(opening=opening)
+            return await Reply(request, legacy.stream).send_events(opening=opening)
         except ClientDisconnected:
             return web.Response(status=499)
         finally:
@@ -117,7 +116,7 @@ class LegacyEndpoint:
         await asyncio.gather(*(legacy.end(seconds) for legacy in leaving.values()))
 
 
-def _prefix(request: web.Request) -> str:
+def _find_prefix(request: web.Request) -> str:
     """The path under which a proxy serves us, if it strips one and announces it."""
-    given = request.headers.get("X-Forwarded-Prefix", "")
-    return given.rstrip("/") if _PREFIX.fullmatch(given) else ""
+    prefix = request.headers.get("X-Forwarded-Prefix", "")
+    return prefix.rstrip("/") if _PREFIX.fullmatch(prefix) else ""

@@ -48,7 +48,7 @@ STATUS_OF: Final[dict[int, int]] = {
 """The statuses that 2026-07-28 prescribes; every other answer, successful or not, is 200."""
 
 
-def error_reply(
+def make_error_reply(
     error: ErrorObject, *, id_: RequestId | None = None, status: int | None = None, allow: str = ""
 ) -> web.Response:
     """A JSON-RPC error as an HTTP response; without `status`, the one that matches its code."""
@@ -62,7 +62,7 @@ def error_reply(
 
 def refuse(status: int, message: str, *, allow: str = "") -> web.Response:
     """A refusal by HTTP status, with a JSON-RPC error without an id as its body."""
-    return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
+    return make_error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
 
 
 def refuse_as(error: web.HTTPException | BodyRefused) -> web.Response:
@@ -88,7 +88,7 @@ HEADERS: Final = {
 }
 
 
-def event(data: bytes, *, name: str = "", id_: str = "", retry_ms: int | None = None) -> bytes:
+def encode_event(data: bytes, *, name: str = "", id_: str = "", retry_ms: int | None = None) -> bytes:
     """One event. `data` may have several lines; names and ids are ours and have one."""
     lines: list[bytes] = []
     if name:
@@ -147,28 +147,28 @@ class Reply:
         self._map_status = map_status
 
     async def answer(self) -> web.StreamResponse:
-        """JSON if the first message is the last one, else events. Raises ClientDisconnected."""
+        """Send JSON if the first message is the last one, else events. Raises ClientDisconnected."""
         ticket = self._stream.attach()
         try:
             while not await self._stream.wait_for_change(DISCONNECT_CHECK_SECONDS):
                 self._check_client()
             first = self._stream.take(ticket)
             if first is not None and first.final:
-                return self._json(first)
-            return await self._events(ticket, first)
+                return self._make_json_response(first)
+            return await self._send_events(ticket, first)
         finally:
             self._stream.detach(ticket)
 
-    async def events(self, *, after: int | None = None, opening: bytes = b"") -> web.StreamResponse:
-        """Events from the start. `after` is the number of the last one that the client has. Raises
-        ClientDisconnected."""
+    async def send_events(self, *, after: int | None = None, opening: bytes = b"") -> web.StreamResponse:
+        """Send events from the start, or those after the number `after`, the last one that the client has.
+        Raises ClientDisconnected."""
         ticket = self._stream.attach(after)
         try:
-            return await self._events(ticket, None, opening)
+            return await self._send_events(ticket, None, opening)
         finally:
             self._stream.detach(ticket)
 
-    def _json(self, item: StreamItem) -> web.Response:
+    def _make_json_response(self, item: StreamItem) -> web.Response:
         status = 200
         if self._map_status:
             message = codec.decode(item.data)
@@ -178,7 +178,7 @@ class Reply:
             status=status, body=item.data, content_type="application/json", headers=self._headers
         )
 
-    async def _events(
+    async def _send_events(
         self, ticket: int, first: StreamItem | None, opening: bytes = b""
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={**HEADERS, **self._headers})
@@ -187,9 +187,9 @@ class Reply:
             if opening:
                 await response.write(opening)
             if self._prime:
-                await response.write(event(b"", id_=f"{self._stream.name}-0", retry_ms=RETRY_MS))
+                await response.write(encode_event(b"", id_=f"{self._stream.name}-0", retry_ms=RETRY_MS))
             if first is not None:
-                await response.write(self._form(first))
+                await response.write(self._encode_item(first))
             await self._pump(ticket, response)
             await response.write_eof()
         except (ConnectionError, OSError):
@@ -200,7 +200,7 @@ class Reply:
         silent = 0.0
         while True:
             while (item := self._stream.take(ticket)) is not None:
-                await response.write(self._form(item))
+                await response.write(self._encode_item(item))
                 silent = 0.0
             if self._stream.ended or self._stream.released or not self._stream.is_current(ticket):
                 return
@@ -212,9 +212,9 @@ class Reply:
                 await response.write(COMMENT)
                 silent = 0.0
 
-    def _form(self, item: StreamItem) -> bytes:
+    def _encode_item(self, item: StreamItem) -> bytes:
         id_ = f"{self._stream.name}-{item.number}" if self._event_ids else ""
-        return event(item.data, name="message", id_=id_)
+        return encode_event(item.data, name="message", id_=id_)
 
     def _check_client(self) -> None:
         if has_disconnected(self._request):

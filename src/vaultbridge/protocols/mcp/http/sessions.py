@@ -126,10 +126,10 @@ class HttpSession:
     ) -> web.StreamResponse:
         """Process a message; the response has the answers to its requests, if there are any."""
         self._use()
-        ids = _request_ids(message)
+        ids = _list_request_ids(message)
         if any(self.connection.session.is_in_flight(id_) for id_ in ids):
             return refuse(400, "Invalid Request: the id belongs to a request still in flight")
-        if isinstance(message, Batch) and (why := self._unfit(message, ids)):
+        if isinstance(message, Batch) and (why := self._explain_unfit(message, ids)):
             return refuse(400, f"Invalid Request: {why}")
         stream = self._open_stream(ids) if ids else None
         await self.connection.receive_message(message, size=size)
@@ -141,7 +141,7 @@ class HttpSession:
             stream,
             headers={SESSION_HEADER: self.id},
             event_ids=True,
-            prime=self._primes(),
+            prime=self._should_prime(),
         )
         return await self._read(reply.answer)
 
@@ -151,11 +151,11 @@ class HttpSession:
         name, after = _GET_STREAM, None
         if last := request.headers.get("Last-Event-ID"):
             name, _, number = last.rpartition("-")
-            after = _event_number(number)
+            after = _parse_event_number(number)
             if name not in self._streams or after is None or after > self._streams[name].last:
                 return refuse(404, "Not found: there is no such event; the stream has expired")
         reply = Reply(request, self._streams[name], headers={SESSION_HEADER: self.id}, event_ids=True)
-        return await self._read(lambda: reply.events(after=after))
+        return await self._read(lambda: reply.send_events(after=after))
 
     async def close(self, seconds: float = 0.0) -> None:
         """Close the session. Calls in flight get `seconds` to finish."""
@@ -175,7 +175,7 @@ class HttpSession:
             self._readers -= 1
             self.used = self._clock()
 
-    def _unfit(self, batch: Batch, ids: list[RequestId]) -> str:
+    def _explain_unfit(self, batch: Batch, ids: list[RequestId]) -> str:
         """Why a batch is refused: its answer would belong to no request, and so to no stream."""
         if not self.connection.session.batches:
             return "batches are not part of this protocol version"
@@ -212,8 +212,8 @@ class HttpSession:
                 stream.end()
         self._by_request = {id_: stream for id_, stream in self._by_request.items() if not stream.ended}
 
-    def _primes(self) -> bool:
-        """Older clients cannot parse an event without data."""
+    def _should_prime(self) -> bool:
+        """Whether the client can parse an event without data, which older ones cannot."""
         dialect = self.connection.dialect
         return isinstance(dialect, McpDialect) and dialect.client.version.name >= "2025-11-25"
 
@@ -244,10 +244,10 @@ class Sessions:
         )
         self._sessions[session.id] = session
         if client is not None:
-            client.end = lambda: self._cut(session)
+            client.end = lambda: self._disconnect(session)
         return session
 
-    def _cut(self, session: HttpSession) -> None:
+    def _disconnect(self, session: HttpSession) -> None:
         """End a session because a person has disconnected it."""
         ending = asyncio.get_running_loop().create_task(self.drop(session))
         self._ending.add(ending)
@@ -281,12 +281,12 @@ class Sessions:
                 await self.drop(session)
 
 
-def _event_number(text: str) -> int | None:
+def _parse_event_number(text: str) -> int | None:
     """Parse the number of an event; None if no event of ours can have it."""
-    fits = text.isascii() and text.isdigit() and len(text) <= EVENT_DIGITS
-    return int(text) if fits else None
+    is_valid = text.isascii() and text.isdigit() and len(text) <= EVENT_DIGITS
+    return int(text) if is_valid else None
 
 
-def _request_ids(message: Message | Batch | Malformed) -> list[RequestId]:
+def _list_request_ids(message: Message | Batch | Malformed) -> list[RequestId]:
     members = message.members if isinstance(message, Batch) else (message,)
     return [member.id for member in members if isinstance(member, Request)]

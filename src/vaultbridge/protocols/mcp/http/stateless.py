@@ -34,11 +34,11 @@ from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.http.request import find_address
-from vaultbridge.protocols.mcp.dialect import CLIENT_KEY, VERSION_KEY, mcp_dialect
-from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, error_reply, refuse
+from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, make_error_reply, refuse
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.versions import MODERN_VERSIONS
+from vaultbridge.protocols.mcp.versions import CLIENT_KEY, MODERN_VERSIONS, VERSION_KEY
 
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "Mcp-Method"
@@ -53,28 +53,28 @@ _MAX_DEPTH: Final = 16
 
 def check_version(headers: Mapping[str, str], declared: object) -> None:
     """Check that the version header is present and agrees with `_meta`. Raises RpcError."""
-    given = headers.get(VERSION_HEADER)
-    if given is None:
-        raise _mismatch(f"{VERSION_HEADER} is missing")
-    if given != declared:
-        raise _mismatch(f"{VERSION_HEADER} is {given!r}, but the body says {declared!r}")
+    header = headers.get(VERSION_HEADER)
+    if header is None:
+        raise _make_mismatch(f"{VERSION_HEADER} is missing")
+    if header != declared:
+        raise _make_mismatch(f"{VERSION_HEADER} is {header!r}, but the body says {declared!r}")
 
 
 def check_routing(headers: Mapping[str, str], request: Request) -> None:
     """Check `Mcp-Method`, which every request has, and `Mcp-Name` if there is a name. Raises RpcError."""
     method = headers.get(METHOD_HEADER)
     if method is None:
-        raise _mismatch(f"{METHOD_HEADER} is missing")
+        raise _make_mismatch(f"{METHOD_HEADER} is missing")
     if method != request.method:
-        raise _mismatch(f"{METHOD_HEADER} is {method!r}, but the body says {request.method!r}")
+        raise _make_mismatch(f"{METHOD_HEADER} is {method!r}, but the body says {request.method!r}")
     source = _NAME_SOURCE.get(request.method)
     if source is None:
         return
     name = headers.get(NAME_HEADER)
     if name is None:
-        raise _mismatch(f"{NAME_HEADER} is missing")
+        raise _make_mismatch(f"{NAME_HEADER} is missing")
     if _decode_header(NAME_HEADER, name) != request.params.get(source):
-        raise _mismatch(f"{NAME_HEADER} is not the body's {source}")
+        raise _make_mismatch(f"{NAME_HEADER} is not the body's {source}")
 
 
 def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: Params) -> None:
@@ -82,14 +82,14 @@ def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: 
     arguments = params.get("arguments")
     for path, name in find_annotated(schema):
         header = PARAM_PREFIX + name
-        given, value = headers.get(header), _at(arguments, path)
+        header_value, value = headers.get(header), _find_argument(arguments, path)
         if value is None:
-            if given is not None:
-                raise _mismatch(f"{header} is present, but the body has no value for it")
-        elif given is None:
-            raise _mismatch(f"{header} is missing")
-        elif not _equal(_decode_header(header, given), value):
-            raise _mismatch(f"{header} is not the body's {'.'.join(path)}")
+            if header_value is not None:
+                raise _make_mismatch(f"{header} is present, but the body has no value for it")
+        elif header_value is None:
+            raise _make_mismatch(f"{header} is missing")
+        elif not _is_equal(_decode_header(header, header_value), value):
+            raise _make_mismatch(f"{header} is not the body's {'.'.join(path)}")
 
 
 def find_annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -106,23 +106,23 @@ def find_annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], st
             stack.append(((*path, key), member))
 
 
-def _at(arguments: object, path: tuple[str, ...]) -> object:
+def _find_argument(arguments: object, path: tuple[str, ...]) -> object:
     for key in path:
         arguments = arguments.get(key) if isinstance(arguments, dict) else None
     return arguments
 
 
-def _equal(given: str, value: object) -> bool:
+def _is_equal(text: str, value: object) -> bool:
     match value:
         case bool():
-            return given == ("true" if value else "false")
+            return text == ("true" if value else "false")
         case int() | float():
             try:
-                return float(given) == value
+                return float(text) == value
             except ValueError:
                 return False
         case str():
-            return given == value
+            return text == value
         case _:
             return False
 
@@ -131,17 +131,17 @@ def _decode_header(header: str, value: str) -> str:
     """A header value, decoded from base64 if it is wrapped. Raises RpcError for what no client may
     send."""
     if any(not (" " <= character <= "~" or character == "\t") for character in value):
-        raise _mismatch(f"{header} has a character that headers may not have")
+        raise _make_mismatch(f"{header} has a character that headers may not have")
     if not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:
         return base64.b64decode(value[9:-2], validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        raise _mismatch(f"{header} has invalid base64") from None
+        raise _make_mismatch(f"{header} has invalid base64") from None
 
 
-def _mismatch(what: str) -> RpcError:
-    return RpcError(HEADER_MISMATCH, f"Header mismatch: {what}")
+def _make_mismatch(reason: str) -> RpcError:
+    return RpcError(HEADER_MISMATCH, f"Header mismatch: {reason}")
 
 
 MAX_OPEN: Final = 512
@@ -178,7 +178,7 @@ class StatelessEndpoint:
             _check_envelope(request, message)
             await _check_arguments(request, message, server)
         except RpcError as refusal:
-            return error_reply(refusal.error, id_=message.id)
+            return make_error_reply(refusal.error, id_=message.id)
         return await self._exchange(request, message, server, principal, size)
 
     async def end(self, stays: MayStay, seconds: float) -> None:
@@ -265,8 +265,8 @@ def _check_envelope(request: web.Request, message: Request) -> None:
         raise RpcError(INVALID_PARAMS, "Invalid params: _meta is missing", {"argument": "_meta"})
     declared = meta.get(VERSION_KEY)
     if not isinstance(declared, str):
-        what = f"Invalid params: _meta has no {VERSION_KEY}"
-        raise RpcError(INVALID_PARAMS, what, {"argument": VERSION_KEY})
+        reason = f"Invalid params: _meta has no {VERSION_KEY}"
+        raise RpcError(INVALID_PARAMS, reason, {"argument": VERSION_KEY})
     check_version(request.headers, declared)
     if declared in MODERN_VERSIONS:
         # For other versions the dialect reports which ones are supported.

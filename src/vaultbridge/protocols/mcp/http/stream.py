@@ -56,12 +56,12 @@ class Stream:
         self._reader = 0
         self._attached = False
         self._changed = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._may_push = asyncio.Event()
+        self._may_push.set()
 
     def push(self, data: bytes, *, final: bool, notice: bool = False) -> None:
         """Add a message; a final one is the last. Without a reader, the oldest are dropped at the limit."""
-        if self.ended or (notice and not self._room.is_set()):
+        if self.ended or (notice and not self._may_push.is_set()):
             # A slow reader misses notifications, but never answers.
             return
         self._number += 1
@@ -70,7 +70,7 @@ class Stream:
         self._unread += len(data)
         self._trim()
         if self._attached and self._unread > SLOW_BYTES:
-            self._room.clear()
+            self._may_push.clear()
         if final:
             self.waiting.clear()
             self.ended = True
@@ -80,7 +80,7 @@ class Stream:
         """No more messages will be added; those that are there may still be read."""
         self.ended = True
         self._changed.set()
-        self._room.set()
+        self._may_push.set()
 
     def release(self) -> None:
         """Ask the reader to end its response after the messages that are there; the stream stays open."""
@@ -105,7 +105,7 @@ class Stream:
     def detach(self, ticket: int) -> None:
         if ticket == self._reader:
             self._attached = False
-            self._room.set()
+            self._may_push.set()
 
     def take(self, ticket: int) -> StreamItem | None:
         """The next message for this reader, if there is one."""
@@ -119,7 +119,7 @@ class Stream:
         if not self._resumable:
             self._forget_read()
         if self._unread <= SLOW_BYTES:
-            self._room.set()
+            self._may_push.set()
         return item
 
     async def wait_for_change(self, seconds: float) -> bool:
@@ -136,7 +136,7 @@ class Stream:
 
     async def wait_for_room(self) -> None:
         """Wait while an attached reader is too far behind."""
-        await self._room.wait()
+        await self._may_push.wait()
 
     @property
     def last(self) -> int:
@@ -198,7 +198,7 @@ class ActiveRequests:
 
     async def disconnect(self, stays: MayStay) -> None:
         """Wait for the responses to principals that may not stay, and abort those that do not end in time."""
-        leaving = {done: request for done, (request, who) in self._open.items() if not stays(who)}
+        leaving = {done: request for done, (request, principal) in self._open.items() if not stays(principal)}
         if not leaving:
             return
         _, slow = await asyncio.wait(leaving, timeout=FLUSH_SECONDS)

@@ -89,13 +89,13 @@ DECIDE: Final = ToolInfo(
 )
 
 
-def _view(uri: str, title: str, description: str) -> ChatView:
+def _make_view(uri: str, title: str, description: str) -> ChatView:
     return ChatView(
-        uri=uri, title=title, description=description, read=lambda: _read(uri.removeprefix(_BASE))
+        uri=uri, title=title, description=description, read=lambda: _read_view(uri.removeprefix(_BASE))
     )
 
 
-def _read(name: str) -> str:
+def _read_view(name: str) -> str:
     from importlib.resources import files
 
     return files("vaultbridge.protocols.mcp.vault").joinpath("views", f"{name}.html").read_text("utf-8")
@@ -104,9 +104,9 @@ def _read(name: str) -> str:
 VIEWS: Final = {
     view.uri: view
     for view in (
-        _view(RESULTS, "Search results", "The notes and passages that a search found"),
-        _view(GRAPH, "Around a note", "The notes that are linked with a note, as a graph"),
-        _view(REVIEW, "Proposed change", "What an assistant would change, for a person to decide"),
+        _make_view(RESULTS, "Search results", "The notes and passages that a search found"),
+        _make_view(GRAPH, "Around a note", "The notes that are linked with a note, as a graph"),
+        _make_view(REVIEW, "Proposed change", "What an assistant would change, for a person to decide"),
     )
 }
 
@@ -248,7 +248,7 @@ class VaultApps:
         return self._decides() and (self._reviewed or self._is_reviewed())
 
     def _is_reviewed(self) -> bool:
-        """Whether a person has set on the page that changes of some vault wait."""
+        """Whether a person has set on the page that changes to any vault wait."""
         from vaultbridge.review.store import store_of
 
         if self._review is None:
@@ -276,27 +276,27 @@ class VaultApps:
         from vaultbridge.review.gate import parse_id
         from vaultbridge.tools.base.arguments import convert
 
-        asked = convert(arguments, _Arguments)
-        number = parse_id(asked.id)
-        if asked.action == "look":
-            issued = self._codes.find(asked.code, number, principal)
-            return _render("", self._describe(issued.engine, number, principal, code=asked.code))
-        issued = self._codes.use(asked.code, number, principal)
+        decision = convert(arguments, _Arguments)
+        number = parse_id(decision.id)
+        if decision.action == "look":
+            issued = self._codes.find(decision.code, number, principal)
+            return _render("", self._describe(issued.engine, number, principal, code=decision.code))
+        issued = self._codes.use(decision.code, number, principal)
         try:
-            result = self._carry_out(asked, issued)
+            result = self._carry_out(decision, issued)
         except BaseException:
-            self._codes.give_back(asked.code)
+            self._codes.give_back(decision.code)
             raise
         shown = self._describe(issued.engine, number, principal)
         return _render(result.text, {**shown, "outcome": result.outcome, "message": result.text})
 
-    def _carry_out(self, asked: _Arguments, issued: Issued) -> DecisionResult:
+    def _carry_out(self, decision: _Arguments, issued: Issued) -> DecisionResult:
         from vaultbridge.review.decide import Decider, FileDecision
         from vaultbridge.review.store import store_of
 
         decider = Decider(issued.engine, store_of(issued.engine.cache))
-        if asked.action == "reject":
-            return decider.reject(issued.number, by=BY, reason=asked.reason)
+        if decision.action == "reject":
+            return decider.reject(issued.number, by=BY, reason=decision.reason)
         if not issued.whole:
             raise InvalidArgument(
                 "This change is too long to be shown here, so it cannot be accepted here.",
@@ -305,9 +305,9 @@ class VaultApps:
             )
         files = [
             FileDecision(path=file.path, text=file.text, hunks=file.hunks, skip=file.skip)
-            for file in asked.files
+            for file in decision.files
         ]
-        return decider.accept(issued.number, by=BY, seen=issued.seen, files=files, reason=asked.reason)
+        return decider.accept(issued.number, by=BY, seen=issued.seen, files=files, reason=decision.reason)
 
     def _describe(self, engine: Engine, number: int, principal: str, *, code: str = "") -> dict[str, Any]:
         """Describe a proposal for the view, with a code as long as it can be decided. A view that refreshes
@@ -387,5 +387,5 @@ def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[st
 
 
 def _render(text: str, shown: dict[str, Any]) -> ToolResult:
-    said = text or shown.get("said") or "The change waits for a decision."
-    return ToolResult((TextContent(text=said),), meta={VIEW_KEY: shown})
+    message = text or shown.get("said") or "The change waits for a decision."
+    return ToolResult((TextContent(text=message),), meta={VIEW_KEY: shown})

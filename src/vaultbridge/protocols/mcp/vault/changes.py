@@ -72,13 +72,13 @@ class VaultChanges:
     def attach(self, name: str, engine: Engine) -> None:
         """Listen to a vault that has just been opened."""
 
-        def heard(paths: frozenset[VaultPath] | None) -> None:
-            self._in_loop(lambda: self._add_report(name, paths))
+        def report(paths: frozenset[VaultPath] | None) -> None:
+            self._call_in_loop(lambda: self._add_report(name, paths))
 
-        self._stops.append(engine.index_sync.listen(heard))
-        self._in_loop(lambda: self._begin(name, engine))
+        self._stops.append(engine.index_sync.listen(report))
+        self._call_in_loop(lambda: self._begin(name, engine))
 
-    def _in_loop(self, action: Callable[[], None]) -> None:
+    def _call_in_loop(self, action: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
@@ -95,11 +95,11 @@ class VaultChanges:
     async def watch(self, uri: str, find: Callable[[], LocatedFile]) -> None:
         """Announce changes of one file from now on. Raises what `find` raises."""
 
-        def look() -> tuple[LocatedFile, FileStat | None]:
-            found = find()
-            return found, stat_file(found)
+        def locate() -> tuple[LocatedFile, FileStat | None]:
+            file = find()
+            return file, stat_located(file)
 
-        self._watched[uri] = await self._workers.run(look)
+        self._watched[uri] = await self._workers.run(locate)
 
     def unwatch(self, uri: str) -> None:
         self._watched.pop(uri, None)
@@ -139,36 +139,36 @@ class VaultChanges:
             delay = COLLECT_SECONDS
             while self._reports:
                 await asyncio.sleep(delay)
-                news, self._reports = self._reports, {}
-                for change in await self._compare(news):
+                reports, self._reports = self._reports, {}
+                for change in await self._compare(reports):
                     self._announce(change)
                 delay = BURST_SECONDS
         finally:
             self._comparing = None
 
-    async def _compare(self, news: dict[str, set[VaultPath] | None]) -> list[ProviderChange]:
+    async def _compare(self, reports: dict[str, set[VaultPath] | None]) -> list[ProviderChange]:
         changes: list[ProviderChange] = []
-        engines = {name: self._engines[name] for name in news if name in self._engines}
+        engines = {name: self._engines[name] for name in reports if name in self._engines}
         watched = {
-            uri: (found, before)
-            for uri, (found, before) in self._watched.items()
-            if (paths := news.get(found.vault, set())) is None or found.path in paths
+            uri: (file, before)
+            for uri, (file, before) in self._watched.items()
+            if (paths := reports.get(file.vault, set())) is None or file.path in paths
         }
         try:
             after = await self._workers.run(
-                lambda: {uri: stat_file(found) for uri, (found, _) in watched.items()}
+                lambda: {uri: stat_located(file) for uri, (file, _) in watched.items()}
             )
-            for uri, (found, before) in watched.items():
+            for uri, (file, before) in watched.items():
                 if after[uri] != before and uri in self._watched:
-                    self._watched[uri] = (found, after[uri])
+                    self._watched[uri] = (file, after[uri])
                     changes.append(ResourceUpdated(uri))
             if await self._workers.run(lambda: self._files_differ(engines)):
                 changes.append(ResourcesChanged())
             prompts = self._prompts
             if prompts is not None and any(
-                paths is None or any(map(prompts.concerns, paths)) for paths in news.values()
+                paths is None or any(map(prompts.concerns, paths)) for paths in reports.values()
             ):
-                listed = await self._workers.run(prompts.infos)
+                listed = await self._workers.run(prompts.list_infos)
                 if listed != self._prompt_list:
                     self._prompt_list = listed
                     changes.append(PromptsChanged())
@@ -221,12 +221,12 @@ def read_files_version(engine: Engine) -> int:
         return read_meta(db, "files_version")
 
 
-def stat_file(found: LocatedFile) -> FileStat | None:
-    """None when the file is gone."""
+def stat_located(file: LocatedFile) -> FileStat | None:
+    """The file's stat; None if the file is gone."""
     from vaultbridge.system import FileStat
 
     try:
-        about = found.engine.root.status(found.path)
+        status = file.engine.root.status(file.path)
     except (VaultbridgeError, OSError):
         return None
-    return FileStat.of(about)
+    return FileStat.of(status)

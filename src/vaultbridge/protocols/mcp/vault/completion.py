@@ -45,7 +45,7 @@ class Completions:
         self._guard = threading.Lock()
 
     def suggest(self, kind: str, typed: str, vault: str = "") -> Completion:
-        """Values of a kind (note, path, folder, tag, property, vault) that fit what was typed, best first:
+        """Values of a kind (note, path, folder, tag, property, vault) that match what was typed, best first:
         those that begin with it, those with a word that does, those that contain it. An unknown kind has
         none."""
         if kind == "vault":
@@ -53,7 +53,7 @@ class Completions:
         if kind not in _READERS:
             return Completion()
         vaults = [vault] if vault in self._engines else list(self._engines)
-        found: dict[str, None] = {}
+        suggestions: dict[str, None] = {}
         total = 0
         for name in vaults:
             try:
@@ -66,9 +66,9 @@ class Completions:
                 # A vault that cannot be opened has nothing to suggest; tool calls report what is wrong with
                 # it.
                 continue
-            found.update(dict.fromkeys(part.values))
+            suggestions.update(dict.fromkeys(part.values))
             total += part.total or 0
-        values = tuple(found)[:SUGGESTIONS]
+        values = tuple(suggestions)[:SUGGESTIONS]
         return Completion(values, total, total > len(values))
 
     def _choices(self, vault: str, kind: str) -> _Choices:
@@ -94,19 +94,19 @@ def _fold_choices(version: int, values: tuple[str, ...]) -> _Choices:
 def _suggest_best(choices: _Choices, typed: str) -> Completion:
     from vaultbridge.index.fold import fold_text
 
-    wanted = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
+    prefix = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
     ranked: list[tuple[int, int, str]] = []
     for value, row in zip(choices.values, choices.folded, strict=True):
-        at = row.find(wanted)
+        at = row.find(prefix)
         if at < 0:
             continue
         name = row.rfind("/") + 1
-        if row.startswith(wanted, name) or at == 0:
+        if row.startswith(prefix, name) or at == 0:
             rank = 0
         else:
-            rank = 1 if any(mark + wanted in row for mark in " /-_.") else 2
+            rank = 1 if any(mark + prefix in row for mark in " /-_.") else 2
         ranked.append((rank, len(value), value))
-    if wanted:
+    if prefix:
         ranked.sort()
     return Completion(
         tuple(value for _, _, value in ranked[:SUGGESTIONS]), len(ranked), len(ranked) > SUGGESTIONS
@@ -121,7 +121,7 @@ def _suggest_newest(engine: Engine, choices: _Choices) -> Completion:
     return Completion(values, len(choices.values), len(choices.values) > len(values))
 
 
-def _notes(engine: Engine) -> tuple[str, ...]:
+def _list_notes(engine: Engine) -> tuple[str, ...]:
     """List the notes as links would name them: by the bare name if only one note has it, else by the path."""
     paths = [file.path for file in list_files(engine) if file.kind == "note"]
     names: dict[str, int] = {}
@@ -133,33 +133,33 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     )
 
 
-def _paths(engine: Engine) -> tuple[str, ...]:
+def _list_paths(engine: Engine) -> tuple[str, ...]:
     return tuple(file.path for file in list_files(engine))
 
 
-def _folders(engine: Engine) -> tuple[str, ...]:
-    found: set[str] = set()
+def _list_folders(engine: Engine) -> tuple[str, ...]:
+    folders: set[str] = set()
     for file in list_files(engine):
         folder = file.path.rpartition("/")[0]
-        while folder and folder not in found:
-            found.add(folder)
+        while folder and folder not in folders:
+            folders.add(folder)
             folder = folder.rpartition("/")[0]
-    return tuple(sorted(found))
+    return tuple(sorted(folders))
 
 
-def _tags(engine: Engine) -> tuple[str, ...]:
+def _list_tags(engine: Engine) -> tuple[str, ...]:
     return tuple(tag.name for tag in sorted(engine.queries.tags(), key=lambda tag: (-tag.notes, tag.name)))
 
 
-def _properties(engine: Engine) -> tuple[str, ...]:
+def _list_properties(engine: Engine) -> tuple[str, ...]:
     ordered = sorted(engine.queries.properties(), key=lambda entry: (-entry.notes, entry.name))
     return tuple(entry.name for entry in ordered)
 
 
 _READERS: Final[Mapping[str, Callable[[Engine], tuple[str, ...]]]] = {
-    "note": _notes,
-    "path": _paths,
-    "folder": _folders,
-    "tag": _tags,
-    "property": _properties,
+    "note": _list_notes,
+    "path": _list_paths,
+    "folder": _list_folders,
+    "tag": _list_tags,
+    "property": _list_properties,
 }

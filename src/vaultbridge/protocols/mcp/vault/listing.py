@@ -110,7 +110,7 @@ def load_tool_list(
     except FileNotFoundError:
         return None
     lists = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    tools = msgspec.json.decode(lists[_key(profile, read_only=read_only)], type=tuple[ToolInfo, ...])
+    tools = msgspec.json.decode(lists[_make_key(profile, read_only=read_only)], type=tuple[ToolInfo, ...])
     if len(vaults) < 2:
         return tools
     from vaultbridge.tools.base.schema import add_vault_argument
@@ -118,7 +118,7 @@ def load_tool_list(
     return tuple(replace(tool, input_schema=add_vault_argument(tool.input_schema, vaults)) for tool in tools)
 
 
-def tool_info(tool: ListedTool) -> ToolInfo:
+def make_tool_info(tool: ListedTool) -> ToolInfo:
     return ToolInfo(
         name=tool.name,
         title=tool.title,
@@ -135,7 +135,7 @@ def render_tool_list(catalog: Catalog) -> bytes:
     for profile in profiles:
         for read_only in (False, True):
             listing = catalog.list_tools(profile=profile, read_only=read_only)
-            lists[_key(profile, read_only=read_only)] = [tool_info(tool) for tool in listing]
+            lists[_make_key(profile, read_only=read_only)] = [make_tool_info(tool) for tool in listing]
     # One tool per line, so that a diff shows which one changed.
     rows = (
         msgspec.json.encode(key) + b":[\n" + b",\n".join(map(msgspec.json.encode, tools)) + b"\n]"
@@ -144,7 +144,7 @@ def render_tool_list(catalog: Catalog) -> bytes:
     return b"{" + b",\n".join(rows) + b"}\n"
 
 
-def _key(profile: Profile, *, read_only: bool) -> str:
+def _make_key(profile: Profile, *, read_only: bool) -> str:
     # When nothing may be changed, the full profile is the read-only one.
     if profile == "core":
         return "core, read-only" if read_only else "core"

@@ -52,9 +52,9 @@ def parse_prompt(title: str, text: str) -> NotePrompt:
     note = parse(text)
     values: Mapping[str, Any] = note.properties.values if note.properties is not None else {}
     body = text[note.properties.end :] if note.properties is not None else text
-    declared = {argument.name: argument for argument in _declared(values.get("arguments"))}
-    for found in _PLACEHOLDER.finditer(body):
-        name = found[1]
+    declared = {argument.name: argument for argument in _read_declared(values.get("arguments"))}
+    for match in _PLACEHOLDER.finditer(body):
+        name = match[1]
         if name not in declared and name.lower() not in _TEMPLATE_WORDS:
             declared[name] = PromptField(name, required=True)
     description = values.get("description")
@@ -66,30 +66,30 @@ def parse_prompt(title: str, text: str) -> NotePrompt:
     )
 
 
-def fill(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
+def fill(prompt: NotePrompt, arguments: Mapping[str, str], now: datetime) -> str:
     """The prompt's text with these arguments filled in; an optional one that is missing becomes empty. Raises
     InvalidArgument for a missing required one and for an unknown one."""
-    check_arguments(prompt.title, prompt.arguments, given)
+    check_arguments(prompt.title, prompt.arguments, arguments)
     names = {argument.name for argument in prompt.arguments}
 
-    def value(found: re.Match[str]) -> str:
-        if found[1] in names:
-            return given.get(found[1], "")
-        return expand_template(found[0], title=prompt.title, now=now)
+    def replace(match: re.Match[str]) -> str:
+        if match[1] in names:
+            return arguments.get(match[1], "")
+        return expand_template(match[0], title=prompt.title, now=now)
 
-    return _PLACEHOLDER.sub(value, prompt.body)
+    return _PLACEHOLDER.sub(replace, prompt.body)
 
 
-def check_arguments(prompt: str, known: tuple[PromptField, ...], given: Mapping[str, str]) -> None:
+def check_arguments(prompt: str, known: tuple[PromptField, ...], arguments: Mapping[str, str]) -> None:
     names = [argument.name for argument in known]
     for argument in known:
-        if argument.required and not given.get(argument.name, "").strip():
+        if argument.required and not arguments.get(argument.name, "").strip():
             raise InvalidArgument(
                 f"{argument.name} is missing: the prompt {prompt!r} needs it.",
                 argument=argument.name,
                 hint=argument.description,
             )
-    for name in given:
+    for name in arguments:
         if name not in names:
             raise InvalidArgument(
                 f"The prompt {prompt!r} has no argument {name!r}.",
@@ -98,7 +98,7 @@ def check_arguments(prompt: str, known: tuple[PromptField, ...], given: Mapping[
             )
 
 
-def _declared(value: Any) -> Iterator[PromptField]:
+def _read_declared(value: Any) -> Iterator[PromptField]:
     if isinstance(value, str):
         value = [value]
     if isinstance(value, dict):
@@ -110,7 +110,7 @@ def _declared(value: Any) -> Iterator[PromptField]:
         return
     for entry in value:
         if isinstance(entry, str) and entry.strip():
-            yield PromptField(entry.strip(), complete=_kind(entry.strip(), ""))
+            yield PromptField(entry.strip(), complete=_choose_kind(entry.strip(), ""))
         elif isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
             name = entry["name"].strip()
             about = entry.get("description")
@@ -118,17 +118,17 @@ def _declared(value: Any) -> Iterator[PromptField]:
                 name,
                 about.strip()[:DESCRIPTION_CHARS] if isinstance(about, str) else "",
                 entry.get("required") is True,
-                _kind(name, entry.get("complete")),
+                _choose_kind(name, entry.get("complete")),
             )
 
 
 _KINDS: Final = {"note": "note", "tag": "tag", "folder": "folder", "property": "property"}
 
 
-def _kind(name: str, wanted: Any) -> str:
+def _choose_kind(name: str, declared: Any) -> str:
     """Return what to suggest for an argument: the kind that it declares, else the one that its name
     implies."""
-    chosen = wanted if isinstance(wanted, str) and wanted else name.lower()
+    chosen = declared if isinstance(declared, str) and declared else name.lower()
     return _KINDS.get(chosen, "")
 
 
@@ -146,9 +146,9 @@ class BuiltIn(Struct, frozen=True, kw_only=True):
     attaches: str = ""
     changes: bool = False
 
-    def text(self, given: Mapping[str, str]) -> str:
+    def text(self, arguments: Mapping[str, str]) -> str:
         values = {
-            argument.name: given.get(argument.name) or self.defaults.get(argument.name, "")
+            argument.name: arguments.get(argument.name) or self.defaults.get(argument.name, "")
             for argument in self.arguments
         }
         # Not str.format: values and the wording may contain braces.

@@ -77,45 +77,45 @@ class Prompts:
         """From now on, leave out the prompts that change the vault, or include them again."""
         self._built_in = [prompt for prompt in BUILT_IN if not (read_only and prompt.changes)]
 
-    def infos(self) -> list[PromptInfo]:
+    def list_infos(self) -> list[PromptInfo]:
         """All prompts, by name."""
         several = len(self._engines) > 1
         return [
-            _info(name, prompt, several=several)
-            for name, prompt in sorted(self._all().items(), key=lambda item: item[0])
+            _make_info(name, prompt, several=several)
+            for name, prompt in sorted(self._load_all().items(), key=lambda item: item[0])
         ]
 
-    def get(self, name: str, given: Mapping[str, str]) -> PromptResult:
+    def get(self, name: str, arguments: Mapping[str, str]) -> PromptResult:
         """Raises InvalidArgument for an unknown prompt or argument and for a missing one, NoteNotFound for
         the note to attach."""
         match self.find(name):
             case VaultPrompt(vault=vault, prompt=prompt):
-                text = fill(prompt, given, self._engines[vault].now())
-                return PromptResult((_user_message(TextContent(text=text)),), prompt.description)
+                text = fill(prompt, arguments, self._engines[vault].now())
+                return PromptResult((_make_user_message(TextContent(text=text)),), prompt.description)
             case BuiltIn() as prompt:
-                return self._built(prompt, given)
+                return self._render_built_in(prompt, arguments)
 
     def find(self, name: str) -> Prompt:
-        found = self._all().get(name)
-        if found is None:
+        prompt = self._load_all().get(name)
+        if prompt is None:
             raise InvalidArgument(
                 f"There is no prompt {name!r}.", argument="name", hint="prompts/list has all of them."
             )
-        return found
+        return prompt
 
     def concerns(self, path: str) -> bool:
         """Whether a change of this file may change the prompts."""
         return not self._folder or path == self._folder or path.startswith(self._folder + "/")
 
-    def _built(self, prompt: BuiltIn, given: Mapping[str, str]) -> PromptResult:
+    def _render_built_in(self, prompt: BuiltIn, arguments: Mapping[str, str]) -> PromptResult:
         vault_argument = (_VAULT,) if len(self._engines) > 1 else ()
-        check_arguments(prompt.name, (*prompt.arguments, *vault_argument), given)
-        messages = [_user_message(TextContent(text=prompt.text(given)))]
-        if prompt.attaches and (name := given.get(prompt.attaches)):
-            messages.append(_user_message(self._note(name, given.get("vault", ""))))
+        check_arguments(prompt.name, (*prompt.arguments, *vault_argument), arguments)
+        messages = [_make_user_message(TextContent(text=prompt.text(arguments)))]
+        if prompt.attaches and (name := arguments.get(prompt.attaches)):
+            messages.append(_make_user_message(self._read_note(name, arguments.get("vault", ""))))
         return PromptResult(tuple(messages), prompt.description)
 
-    def _note(self, name: str, vault: str) -> Content:
+    def _read_note(self, name: str, vault: str) -> Content:
         """A note to attach, cut to the size of one read."""
         if not vault and len(self._engines) > 1:
             raise InvalidArgument(
@@ -143,23 +143,25 @@ class Prompts:
         mark = f"note-{content_hash(data)}"
         return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{replace_surrogates(text)}\n</{mark}>")
 
-    def _all(self) -> dict[str, Prompt]:
-        found: dict[str, Prompt] = {prompt.name: prompt for prompt in self._built_in}
+    def _load_all(self) -> dict[str, Prompt]:
+        prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self._built_in}
         for vault in self._engines:
             try:
                 engine = self._engines[vault]
             except VaultbridgeError:
                 # The built-in prompts still work; tool calls report what is wrong with the vault.
                 continue
-            for path, prompt in self._notes(engine):
-                found[_free_name(path.removeprefix(f"{self._folder}/"), found)] = VaultPrompt(vault, prompt)
-        return found
+            for path, prompt in self._read_notes(engine):
+                prompts[_free_name(path.removeprefix(f"{self._folder}/"), prompts)] = VaultPrompt(
+                    vault, prompt
+                )
+        return prompts
 
-    def _notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
+    def _read_notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
         """The prompt notes, read from disk: they are needed before the index is built."""
         from vaultbridge.markdown.text import decode, replace_surrogates
 
-        paths = sorted(self._paths(engine))
+        paths = sorted(self._list_paths(engine))
         for path in paths[:PROMPT_NOTES]:
             try:
                 data = engine.read_bytes(path)
@@ -170,13 +172,13 @@ class Prompts:
                 title = path.rpartition("/")[2].removesuffix(".md")
                 yield path, parse_prompt(title, replace_surrogates(decode(data).text))
 
-    def _paths(self, engine: Engine) -> Iterator[VaultPath]:
+    def _list_paths(self, engine: Engine) -> Iterator[VaultPath]:
         if not engine.is_folder(self._folder):
             return
         top = engine.root.place(self._folder)
         for folder, below, files in os.walk(top):
             depth = len(Path(folder).relative_to(top).parts)
-            below[:] = [] if depth >= FOLDER_DEPTH else [n for n in below if not n.startswith(".")]
+            below[:] = [] if depth >= FOLDER_DEPTH else [name for name in below if not name.startswith(".")]
             for file in files:
                 if file.lower().endswith(".md") and (path := engine.root.path_of(Path(folder, file))):
                     yield path
@@ -193,16 +195,16 @@ def arguments_of(prompt: Prompt) -> tuple[PromptField, ...]:
     return prompt.arguments if isinstance(prompt, BuiltIn) else prompt.prompt.arguments
 
 
-def _info(name: str, prompt: Prompt, *, several: bool) -> PromptInfo:
-    about = prompt if isinstance(prompt, BuiltIn) else prompt.prompt
-    which = (_VAULT,) if several and isinstance(prompt, BuiltIn) else ()
+def _make_info(name: str, prompt: Prompt, *, several: bool) -> PromptInfo:
+    described = prompt if isinstance(prompt, BuiltIn) else prompt.prompt
+    vault_argument = (_VAULT,) if several and isinstance(prompt, BuiltIn) else ()
     return PromptInfo(
         name=name,
-        title=about.title,
-        description=about.description,
+        title=described.title,
+        description=described.description,
         arguments=tuple(
             PromptArgument(name=argument.name, description=argument.description, required=argument.required)
-            for argument in (*about.arguments, *which)
+            for argument in (*described.arguments, *vault_argument)
         ),
     )
 
@@ -219,5 +221,5 @@ def _free_name(path: str, taken: Mapping[str, object]) -> str:
     return free
 
 
-def _user_message(content: Content) -> PromptMessage:
+def _make_user_message(content: Content) -> PromptMessage:
     return PromptMessage("user", content)

@@ -41,7 +41,7 @@ from vaultbridge.protocols.mcp.values import (
 from vaultbridge.protocols.mcp.vault.apps import DECIDE, DECIDING, VaultApps
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, make_tool_info, render_instructions
 from vaultbridge.protocols.mcp.vault.tool_calls import ToolCalls
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
@@ -89,7 +89,7 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     reviewed: bool = False
 
 
-def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
+def make_offer(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
     """What `initialize` answers, before anything is loaded."""
     return Offer(
         name=name or SERVER_NAME,
@@ -146,7 +146,7 @@ class VaultProvider:
         self._warmer: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
         self._closed = False
-        self._looking: asyncio.Task[None] | None = None
+        self._policy_watch: asyncio.Task[None] | None = None
         self._listed: tuple[ToolInfo, ...] | None = None
         """The tools as last listed."""
         engines.on_open = self._opened
@@ -172,15 +172,15 @@ class VaultProvider:
 
     async def list_apps(self) -> Apps:
         tools = await self.list_tools()
-        found = await self._workers.run(lambda: self._apps.list_apps(tools))
-        if self._looking is None and not self._closed:
-            self._looking = self._loop.create_task(self._look_for_policy())
-            self._looking.add_done_callback(_log_failure)
-        return found
+        apps = await self._workers.run(lambda: self._apps.list_apps(tools))
+        if self._policy_watch is None and not self._closed:
+            self._policy_watch = self._loop.create_task(self._watch_policy())
+            self._policy_watch.add_done_callback(_log_failure)
+        return apps
 
-    async def _look_for_policy(self) -> None:
-        """Watch whether a person switches the review on or off in another process. This matters only to
-        clients that show views: for others the tools are the same."""
+    async def _watch_policy(self) -> None:
+        """Notice when a person switches review on or off in another process. This matters only to clients
+        that show views: for others the tools are the same."""
         while True:
             await asyncio.sleep(POLICY_SECONDS)
             if await self._workers.run(self._apps.has_changed):
@@ -230,7 +230,7 @@ class VaultProvider:
 
     async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
         loaded = await self._load()
-        infos = await self._workers.run(loaded.prompts.infos, kind="prompts/list")
+        infos = await self._workers.run(loaded.prompts.list_infos, kind="prompts/list")
         self._changes.watch_prompts(loaded.prompts, infos)
         return loaded.paginate(infos, cursor)
 
@@ -267,8 +267,8 @@ class VaultProvider:
         self._warming.cancel()
         if self._warmer is not None:
             self._warmer.cancel()
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._policy_watch is not None:
+            self._policy_watch.cancel()
         if self._unlisten is not None:
             self._unlisten()
         self._changes.close()
@@ -294,7 +294,7 @@ class VaultProvider:
             if self._loaded is not None:
                 self._loaded.limit(self._settings)
         self._announce_tools()
-        self._in_loop(lambda: self._announce(PromptsChanged()))
+        self._call_in_loop(lambda: self._announce(PromptsChanged()))
 
     def _announce(self, change: ProviderChange) -> None:
         for listener in tuple(self._listeners):
@@ -309,7 +309,7 @@ class VaultProvider:
                 try:
                     await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
                 except VaultNotFound as error:
-                    # The owner has been informed, with the path; the client's first call reports it.
+                    # The path is in the log already, and the client's first call reports the error.
                     log.debug("The vault %s is not there: %s", name, error)
                 except VaultbridgeError as error:
                     log.warning("The vault %s cannot be opened: %s", name, error)
@@ -344,8 +344,8 @@ class VaultProvider:
 
     def _opened(self, name: str, engine: Engine) -> None:
         """Called in a worker when a vault was opened: from now on its changes are announced."""
-        for left in engine.recovered:
-            log.warning("%s: recovered an interrupted change: %s", name, left)
+        for change in engine.recovered:
+            log.warning("%s: recovered an interrupted change: %s", name, change)
         self._changes.attach(name, engine)
         if self._settings.lead:
             engine.index_sync.start()
@@ -361,9 +361,9 @@ class VaultProvider:
                     self._listed = now
                     self._announce(ToolsChanged())
 
-        self._in_loop(compare)
+        self._call_in_loop(compare)
 
-    def _in_loop(self, work: Callable[[], None]) -> None:
+    def _call_in_loop(self, work: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(work)
         except RuntimeError:
@@ -406,7 +406,7 @@ class Loaded:
         listing = self.catalog.list_tools(
             profile=settings.profile, read_only=settings.read_only, vaults=self.tool_context.vaults
         )
-        return tuple(map(tool_info, listing))
+        return tuple(map(make_tool_info, listing))
 
     def paginate(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
         from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
@@ -417,7 +417,7 @@ class Loaded:
         """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
         from vaultbridge.protocols.mcp.vault.prompts import arguments_of
 
-        found = (
+        kinds = (
             known.complete for known in arguments_of(self.prompts.find(prompt)) if known.name == argument
         )
-        return "vault" if argument == "vault" else next(found, "")
+        return "vault" if argument == "vault" else next(kinds, "")

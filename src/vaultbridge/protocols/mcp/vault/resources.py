@@ -69,8 +69,8 @@ def paginate(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int
 
 def make_page(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
     """The first page of `items`; one more item than fits on the page means that another page follows."""
-    found = tuple(items[:size])
-    return Page(found, _encode_cursor(key(found[-1])) if len(items) > size else "")
+    page = tuple(items[:size])
+    return Page(page, _encode_cursor(key(page[-1])) if len(items) > size else "")
 
 
 def _encode_cursor(key: str) -> str:
@@ -152,14 +152,14 @@ class LocatedFile(Struct, frozen=True):
 def locate(uri: str, engines: VaultEngines) -> LocatedFile:
     """Find the file that a URI names, by its path or, if a person filled in the template, by the name of a
     note. Raises NoteNotFound with the URI, and what opening the vault raises."""
-    place = parse_uri(uri)
-    if place.vault not in engines:
+    address = parse_uri(uri)
+    if address.vault not in engines:
         raise NoteNotFound(uri, what="resource")
-    engine = engines[place.vault]
+    engine = engines[address.vault]
     try:
-        return LocatedFile(place.vault, engine.find(place.path), engine)
+        return LocatedFile(address.vault, engine.find(address.path), engine)
     except (NoteNotFound, AmbiguousName, InvalidArgument, PermissionDenied) as error:
-        closest = tuple(make_uri(place.vault, path) for path in getattr(error, "closest", ()))
+        closest = tuple(make_uri(address.vault, path) for path in getattr(error, "closest", ()))
         raise NoteNotFound(uri, closest=closest, what="resource") from None
 
 
@@ -175,17 +175,17 @@ def list_page(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
         except VaultbridgeError as error:
             failed.append(error)
             continue
-        files += [(f"{vault}/{file.path}", vault, file) for file in _files_after(engine, vault, after)]
+        files += [(f"{vault}/{file.path}", vault, file) for file in _list_files_after(engine, vault, after)]
     if failed and len(failed) == len(engines):
         raise failed[0]
     files.sort(key=lambda item: item[0])
-    found = make_page(files, lambda item: item[0])
-    return Page(tuple(_info(vault, file) for _, vault, file in found.items), found.next)
+    page = make_page(files, lambda item: item[0])
+    return Page(tuple(_make_info(vault, file) for _, vault, file in page.items), page.next)
 
 
-def _files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
+def _list_files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
     """The files after this key: as many as a page needs, and one that shows that there are more. The files of
-    a vault are adjacent in the list, so `after` is before, among or behind them."""
+    a vault are adjacent in the list, so `after` is before, among or after them."""
     prefix = f"{vault}/"
     if not after.startswith(prefix) and after > prefix:
         return ()
@@ -213,7 +213,7 @@ def list_files(engine: Engine) -> list[IndexedFile]:
     )
 
 
-def _info(vault: str, file: IndexedFile) -> ResourceInfo:
+def _make_info(vault: str, file: IndexedFile) -> ResourceInfo:
     name = file.path.rpartition("/")[2]
     changed = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
     return ResourceInfo(
@@ -243,15 +243,15 @@ def list_templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
 def read_resource(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
     """The file's content: text where it is text, else bytes. Raises NoteNotFound, or PermissionDenied for a
     file beyond RESOURCE_BYTES."""
-    found = locate(uri, engines)
-    size = found.engine.root.status(found.path).st_size
+    file = locate(uri, engines)
+    size = file.engine.root.status(file.path).st_size
     if size > RESOURCE_BYTES:
         raise PermissionDenied(
-            f"{found.path} has {size} bytes; the largest file given as a resource has {RESOURCE_BYTES}.",
-            hint="Read a part of it with the tools." if found.path.endswith(".md") else "",
+            f"{file.path} has {size} bytes; the largest file given as a resource has {RESOURCE_BYTES}.",
+            hint="Read a part of it with the tools." if file.path.endswith(".md") else "",
         )
-    data = found.engine.read_bytes(found.path)
-    kind = media_type(found.path)
+    data = file.engine.read_bytes(file.path)
+    kind = media_type(file.path)
     if kind.startswith(_TEXTUAL):
         from vaultbridge.markdown.text import decode, replace_surrogates
 

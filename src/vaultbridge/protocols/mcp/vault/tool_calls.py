@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.catalog import PreparedCall
 
 PREFIX: Final = "obsidian_"
-"""The prefix of our tools' names, which people need not see."""
+"""The prefix of our tools' names, which people need not see. Not imported from the catalog, which takes too
+long to load before the first answer."""
 
 ACTION_CHARS: Final = 20
 """The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
@@ -164,15 +165,15 @@ class ToolCalls:
                 tool_context = replace(tool_context, gate=gate)
             try:
                 answer = loaded.catalog.call(name, arguments, tool_context)
-            except InputRequired as asked:
-                return asked
+            except InputRequired as required:
+                return required
             if not context.shows_views:
                 return answer, None
             return answer, self._apps.describe(answer, gate, context.principal)
 
         loaded = self._find()
         cancellable = loaded is not None and not loaded.catalog.may_change(name)
-        kind = self._kind(name, arguments)
+        kind = self._classify(name, arguments)
         answer = await self._workers.run(
             call, kind=kind, caller=context.principal or actor, cancellable=cancellable
         )
@@ -195,7 +196,7 @@ class ToolCalls:
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
         return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
 
-    def _kind(self, name: str, arguments: dict[str, Any]) -> str:
+    def _classify(self, name: str, arguments: dict[str, Any]) -> str:
         """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
         are short or wait for one another, and should not wait for queries as well."""
         loaded = self._find()

@@ -158,7 +158,7 @@ class Workers:
         job = _Job(work, future, kind, cancellation, long=long)
         with self._lock:
             (self._long if job.long else self._short).add(caller, job)
-            if self._working == self._long_working and self._waiting():
+            if self._working == self._long_working and self._has_waiting():
                 # No thread is running, or all of them run long jobs.
                 self._add_thread()
             elif not self._help_coming:
@@ -204,12 +204,12 @@ class Workers:
     def _help(self) -> None:
         """Let another thread help, because a job has had to wait."""
         with self._lock:
-            self._help_coming = self._waiting() and not self._closed
+            self._help_coming = self._has_waiting() and not self._closed
             if self._help_coming:
                 self._add_thread()
                 self._loop.call_later(HELP_SECONDS, self._help)
 
-    def _waiting(self) -> bool:
+    def _has_waiting(self) -> bool:
         """Whether there is a job that may start. Call with the lock held."""
         return bool(self._short or (self._long and self._long_working < self._long_threads))
 
@@ -220,14 +220,14 @@ class Workers:
                 self._working -= 1
                 self._long_working -= job.long
                 self._abandoned += 1
-                if self._waiting():
+                if self._has_waiting():
                     self._add_thread()
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
             begun = time.thread_time()
             self._current.job = job
-            result, error = _outcome(job.work)
+            result, error = _run_safely(job.work)
             self._current.job = None
             self._learn(job.kind, time.thread_time() - begun)
             self._ended.append((job, result, error))
@@ -267,7 +267,7 @@ class Workers:
                     return None
                 self._idle += 1
                 self._called.wait()
-                if self._closed and not self._waiting():
+                if self._closed and not self._has_waiting():
                     return None
 
     def _take(self) -> _Job[Any] | None:
@@ -303,7 +303,7 @@ class Workers:
                 job.future.set_result(result)
 
 
-def _outcome(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+def _run_safely(work: Callable[[], T]) -> tuple[T | None, BaseException | None]:
     try:
         return work(), None
     except Exception as error:  # noqa: BLE001 - handed to whoever waits
