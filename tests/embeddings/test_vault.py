@@ -290,7 +290,7 @@ def test_a_caller_sees_only_its_own_notes(opened: Open) -> None:
     engine = opened(NOTES)
     sent(engine)
     narrow = opened(scope=Scope(deny=("Bees.md",)), start=False)
-    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.shown())
+    ranked = of(narrow).rank("honey hive summer", limit=5, visible=narrow.queries.view_filter())
     assert ranked.passages
     assert "Bees.md" not in {near.path for near in ranked.passages}
 

@@ -274,7 +274,7 @@ def test_a_link_to_a_hidden_note_that_comes_in_the_middle_of_a_question_is_hidde
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
-    exists = engine.queries.existing()
+    exists = engine.queries.existence_filter()
     (engine.root.folder / "L.md").symlink_to("Private/S.md")
     (engine.root.folder / "M.md").symlink_to("A.md")
     engine.index_sync.refresh()

@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.engine.passages import Said, cut_passage, find_body, find_properties_end, share_room, trim
+from vaultbridge.engine.passages import (
+    EarlierPassages,
+    cut_passage,
+    find_body,
+    find_properties_end,
+    share_room,
+    trim,
+)
 from vaultbridge.index.fold import fold_text
 from vaultbridge.markdown.text import split_lines
 
@@ -93,8 +100,8 @@ def test_repeated_sentences_are_recognised_in_every_script() -> None:
         ("我们每个月测量夜空的亮度", "我们每个月测量夜空的亮度。"),
         ("naïve résumé of the whole café", "naive resume of the whole cafe"),
     ):
-        said = Said()
+        said = EarlierPassages()
         assert not said.repeats(text)
         assert said.repeats(other)
         assert not said.repeats("Something else entirely, about other things.")
-    assert Said().repeats("  ... "), "it says nothing at all"
+    assert EarlierPassages().repeats("  ... "), "it says nothing at all"

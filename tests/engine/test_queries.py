@@ -18,9 +18,9 @@ def test_the_first_question_may_need_every_link(make_vault: MakeVault) -> None:
     files = {"A.md": "[[B]] #t", "B.md": "text"}
     assert make_vault(files).queries.notes_with_tag("t") == ["A.md"]
     engine = make_vault(files)
-    assert LinkSources(engine.root, engine.index_sync).leading_to([VaultPath("B.md")]) == ["A.md"]
+    assert LinkSources(engine.root, engine.index_sync).find_linking_to([VaultPath("B.md")]) == ["A.md"]
     engine = make_vault(files)
-    assert LinkSources(engine.root, engine.index_sync).naming(["b.md"]) == ["A.md"]
+    assert LinkSources(engine.root, engine.index_sync).find_by_name(["b.md"]) == ["A.md"]
 
 
 def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(make_vault: MakeVault) -> None:

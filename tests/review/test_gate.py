@@ -70,7 +70,7 @@ def test_with_review_off_nothing_is_stored(reviewed: Make) -> None:
 def test_a_dry_run_and_an_undo_are_free(reviewed: Make) -> None:
     vault = reviewed(FILES)
     change = vault.engine.apply([Append(note="A", content="x")]).change_id
-    gated = vault.gated("all")
+    gated = vault.with_gate("all")
     assert gated.apply([Delete(note="A")], dry_run=True).dry_run
     assert gated.undo(int(change)).change_id
     assert vault.store.waiting() == ()
@@ -100,7 +100,7 @@ def test_a_call_waits_for_the_editor_that_is_open(reviewed: Make) -> None:
     vault = reviewed(FILES)
     vault.store.set_present(1)
     done: list[object] = []
-    gated = vault.gated("all", wait=60)
+    gated = vault.with_gate("all", wait=60)
     call = threading.Thread(
         target=lambda: done.append(gated.apply([Append(note="A", content="x")], actor="robot"))
     )
@@ -120,7 +120,7 @@ def test_after_the_wait_the_call_is_pending(reviewed: Make) -> None:
     vault = reviewed(FILES)
     vault.store.set_present(1)
     with pytest.raises(ChangePending) as pending:
-        vault.gated("all", wait=0.01).apply([Append(note="A", content="x")])
+        vault.with_gate("all", wait=0.01).apply([Append(note="A", content="x")])
     assert "has not decided yet" in pending.value.facts["message"]
 
 
@@ -152,7 +152,7 @@ def test_a_client_is_not_asked_while_an_editor_is_open(reviewed: Make) -> None:
     vault.store.set_present(1)
     caller = QuietCaller(["accept"])
     with pytest.raises(ChangePending):
-        vault.gated("all", caller, wait=0.01).apply([Append(note="A", content="x")])
+        vault.with_gate("all", caller, wait=0.01).apply([Append(note="A", content="x")])
     assert caller.messages == []
 
 

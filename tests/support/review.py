@@ -69,15 +69,17 @@ class Reviewed:
             actor="test",
         )
 
-    def gated(self, review: Review = "all", caller: QuietCaller | None = None, wait: float = 0.05) -> Engine:
+    def with_gate(
+        self, review: Review = "all", caller: QuietCaller | None = None, wait: float = 0.05
+    ) -> Engine:
         rules = ReviewRules(least=review, wait_seconds=wait)
         gate = ReviewGate(lambda _: rules, "edit_note", caller or QuietCaller(), lambda *_: None)
-        return self.engine.gated(gate)
+        return self.engine.with_gate(gate)
 
     def apply(
         self, *operations: Operation, review: Review = "all", caller: QuietCaller | None = None
     ) -> Outcome:
-        return self.gated(review, caller).apply(operations, actor="robot")
+        return self.with_gate(review, caller).apply(operations, actor="robot")
 
     def ask(self, *operations: Operation, review: Review = "all") -> int:
         """Propose a change with nobody to ask: it stays. Returns its number."""

@@ -145,7 +145,7 @@ class EngineView:
         self._writer = engine
         if find_rules is not None:
             gate = ReviewGate(find_rules, "writeFile", UnaskedCaller(longest=WRITE_SECONDS), lambda *_: None)
-            self._writer = engine.gated(gate)
+            self._writer = engine.with_gate(gate)
         self._waiting: ThreadPoolExecutor | None = None
 
     @property

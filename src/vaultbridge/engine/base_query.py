@@ -1,8 +1,9 @@
-"""Runs a view of a base over the vault. Files become rows, links are resolved, and hidden notes do not
-exist."""
+"""Runs a view of a base over the vault: files become rows, links are resolved, and hidden notes are left
+out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,6 @@ from vaultbridge.vault.paths import VaultPath, folder_of, name_of
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
     from vaultbridge.index.files import IndexedFile
-    from vaultbridge.index.sync import Progress
 
 PROGRESS_EVERY: Final = 500
 """How many notes are read between two progress reports."""
@@ -53,18 +53,18 @@ def run_base_query(
     text: str,
     view: str | None,
     this: VaultPath | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ViewResult:
-    """Run a view. `text` is the base's own text, `this` the file that shows it. Raises InvalidQuery for an
-    expression that cannot be used, InvalidArgument for a base or a view that cannot, TimedOut."""
+    """Run a view. `text` is the base's own text, `this` the file that shows it. Raises InvalidQuery for a bad
+    expression, InvalidArgument for a base or view that cannot be used, TimedOut."""
     if not base.readable:
         first = base.problems[0] if base.problems else None
         why = f" (line {first.line}): {first.message}" if first else "."
         raise InvalidArgument(f"The base cannot be used{why}", argument="name")
-    rows = _rows(engine, progress, with_birth="ctime" in text)
+    rows = _make_rows(engine, progress, with_creation_time="ctime" in text)
     table = engine.queries.visible_table()
 
-    def resolved(target: str, source: str) -> str | None:
+    def resolve_link(target: str, source: str) -> str | None:
         found = resolve(target, source, table)
         return found.path if isinstance(found, Resolved) else None
 
@@ -73,7 +73,7 @@ def run_base_query(
         view,
         rows.values(),
         now=engine.now().astimezone(),
-        resolve=resolved,
+        resolve=resolve_link,
         format_moment=format_moment,
         this=rows.get(this) if this is not None else None,
         row_of=rows.get,
@@ -81,27 +81,30 @@ def run_base_query(
     )
 
 
-def _rows(engine: Engine, progress: Progress, *, with_birth: bool) -> dict[str, FileRow]:
+def _make_rows(
+    engine: Engine, progress: Callable[[int, int], None], *, with_creation_time: bool
+) -> dict[str, FileRow]:
     files = engine.queries.files()
     rows: dict[str, FileRow] = {
-        file.path: _row(engine, file, Note(), (), with_birth=with_birth) for file in files
+        file.path: _make_row(engine, file, Note(), (), with_creation_time=with_creation_time)
+        for file in files
     }
     for number, indexed in enumerate(engine.queries.notes(), 1):
-        rows[indexed.file.path] = _row(
-            engine, indexed.file, indexed.note, indexed.resolved, with_birth=with_birth
+        rows[indexed.file.path] = _make_row(
+            engine, indexed.file, indexed.note, indexed.resolved, with_creation_time=with_creation_time
         )
         if not number % PROGRESS_EVERY:
             progress(number, len(files))
     return rows
 
 
-def _row(
+def _make_row(
     engine: Engine,
     file: IndexedFile,
     note: Note,
     resolved: tuple[VaultPath | None, ...],
     *,
-    with_birth: bool,
+    with_creation_time: bool,
 ) -> FileRow:
     leads = [
         (link.embed, to if to is not None else replace_surrogates(link.target))
@@ -117,7 +120,7 @@ def _row(
         folder=folder_of(file.path),
         ext=extension if dot else "",
         size=file.size,
-        ctime=_born(engine, file.path, modified) if with_birth else modified,
+        ctime=_find_creation_time(engine, file.path, modified) if with_creation_time else modified,
         mtime=modified,
         tags=tuple(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
         links=tuple(dict.fromkeys(target for embed, target in leads if not embed)),
@@ -128,15 +131,15 @@ def _row(
     )
 
 
-def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
-    """When the file was created, where the system knows; looked up only for bases that use it."""
+def _find_creation_time(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
+    """When the file was created, if the system knows; looked up only for bases that use it."""
     try:
         status = engine.root.status(path)
     except VaultbridgeError:
         return modified
     born = getattr(status, "st_birthtime", None)
     if born is None:
-        # No birth time here: the older of the two times that there are is the nearest to it. Counted in
-        # nanoseconds, as the index counts, so that no file seems younger than its own text.
+        # This system records no creation time: the older of the two times that it has comes closest. In
+        # nanoseconds, as in the index, so that no file seems younger than its own text.
         born = min(status.st_ctime_ns, status.st_mtime_ns) / 1e9
     return datetime.fromtimestamp(born, UTC)

@@ -1,21 +1,21 @@
 """Gathers what a vault says about a question: the best passages within a number of characters.
 
-Notes and sections are taken by rank; each passage is cut so that it answers as much of the question as
-possible, what another passage already said is left out, and the rest is put into reading order. Nothing here
-is seen that `Queries` and `Engine` would not show the caller."""
+Notes and sections are taken by rank. Each passage is cut so that it answers as much of the question as
+possible, passages that repeat another are left out, and the rest is put into reading order. Everything comes
+from `Queries` and `Engine`, so nothing that the caller may not see appears."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
-from operator import add
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.passages import Said, Span, cut_passage, find_body, line_of, share_room
+from vaultbridge.engine.passages import EarlierPassages, Span, cut_passage, find_body, line_of, share_room
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.ranking.question import read_question
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
 DEFAULT_CHARS: Final = 4_000
-"""About 1,000 tokens: less than one note that is read to see whether it helps."""
+"""About 1,000 tokens: less than reading one note to see whether it helps."""
 
 LEAST_CHARS: Final = 200
 """The smallest budget: less has no room for a path and a sentence."""
 
 LARGEST_CHARS: Final = 90_000
-"""The largest budget, as of reading a note: below what assistants accept as one result."""
+"""The largest budget, the same as for reading a note: below what assistants accept as one result."""
 
 NOTES: Final = 16
 """How many notes are looked at; the lower ones are rarely about the question."""
@@ -44,18 +44,18 @@ MORE_NOTES: Final = 160
 """How many are requested when canvases fill the first places."""
 
 SECTIONS: Final = 4
-"""How many sections of one note."""
+"""How many sections of one note are considered."""
 
 PASSAGE_CHARS: Final = 700
-"""A long paragraph. The best passages get this much of their sections first, the others what they need to be
-understood; what room is left makes all of them longer."""
+"""A long paragraph. At first the best passages get this much of their sections, and the others what they need
+to be understood; the room that is left makes all of them longer."""
 
 SHORT_PASSAGE_CHARS: Final = 450
 """A short paragraph: there are as many passages as have room for this much."""
 
 FAVOUR: Final = 3
-"""The power of a passage's weight in sharing out the room: half of a paragraph often lacks the fact that was
-asked for, so the best passages must be whole."""
+"""The exponent of a passage's weight when the room is shared out: half of a paragraph often lacks the fact
+that was asked for, so the best passages must be whole."""
 
 RELEVANT: Final = 0.2
 WEAK: Final = 0.08
@@ -89,7 +89,7 @@ LINKED: Final = 6
 """How many of the notes that the passages link to are named."""
 
 _ENDING: Final = 90
-"""Room for the last line."""
+"""The room for the last line."""
 
 
 class ContextPassage(Struct, frozen=True):
@@ -116,7 +116,7 @@ class Hub(Struct, frozen=True):
     more: int
 
 
-class Gathered(Struct, frozen=True):
+class GatheredContext(Struct, frozen=True):
     """`passages` in reading order: the best note first, each note from top to bottom. `linked` are the notes
     that they link to most. `notes` have a word of the question, and `more` is True if even more notes do;
     `with_all_words` have them all. During a first build `complete` is False, and `indexed` of `searchable`
@@ -148,7 +148,7 @@ class _Candidate(Struct):
     words: set[str]
 
 
-def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> Gathered:
+def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> GatheredContext:
     """Passages for a question. Rendered by `render`, all of it takes at most `max_chars` characters."""
     page = _rank(engine, question)
     hub, alone = _find_hub(engine, page, question)
@@ -161,7 +161,7 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
         if path not in links:
             links[path] = engine.queries.outgoing(path)
     return _fit(
-        Gathered(
+        GatheredContext(
             passages=tuple(passages),
             linked=_find_linked(passages, links),
             hub=None if hub is None else _describe_hub(hub.path, passages, links[hub.path], most),
@@ -200,9 +200,9 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
             # It was deleted, or its disk was removed, since the index was queried.
             continue
         found += _list_sections(note, order, text, whole=note is hub)
-    best = max((one.score for one in found), default=0.0)
-    for one in found:
-        one.weight *= (1 + one.score / best) if best else 1
+    best = max((candidate.score for candidate in found), default=0.0)
+    for candidate in found:
+        candidate.weight *= (1 + candidate.score / best) if best else 1
     return found
 
 
@@ -222,13 +222,21 @@ def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> I
             weight = SAME_NOTE**place / (1 + order / 3)
             heading = "" if whole else section.heading.rpartition(" > ")[2]
             yield _Candidate(
-                note.path, order, heading, text, starts, span, section.score, weight, _matched_words(section)
+                note.path,
+                order,
+                heading,
+                text,
+                starts,
+                span,
+                section.score,
+                weight,
+                _find_matched_words(section),
             )
             place += 1
 
 
-def _matched_words(section: RankedSection) -> set[str]:
-    """The words of the section that the question found, folded."""
+def _find_matched_words(section: RankedSection) -> set[str]:
+    """The words of the section that match the question, folded."""
     return {
         fold_text(match.text[start:end])
         for match in section.matches
@@ -239,66 +247,82 @@ def _matched_words(section: RankedSection) -> set[str]:
 
 def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[ContextPassage]:
     """Passages for the best candidates, in reading order."""
-    said = Said()
+    earlier = EarlierPassages()
     spans: list[tuple[_Candidate, Span]] = []
     if hub is not None:
-        own = [one for one in candidates if one.path == hub]
-        spans = [(one, cut_passage(one.text, one.span, {}, int(room * HUB_SHARE))) for one in own]
-        candidates = [one for one in candidates if one.path != hub and one.order < HUB_RANK]
-    best = max((one.score for one in candidates), default=0.0)
+        own = [candidate for candidate in candidates if candidate.path == hub]
+        spans = [
+            (candidate, cut_passage(candidate.text, candidate.span, {}, int(room * HUB_SHARE)))
+            for candidate in own
+        ]
+        candidates = [
+            candidate for candidate in candidates if candidate.path != hub and candidate.order < HUB_RANK
+        ]
+    best = max((candidate.score for candidate in candidates), default=0.0)
     # What is further from the question gets only the room that is left.
-    near = [one for one in candidates if one.score >= RELEVANT * best or not one.order]
-    far = [one for one in candidates if WEAK * best <= one.score < RELEVANT * best and one.order]
-    far = sorted(far, key=lambda one: -one.score)[:WEAK_PASSAGES]
+    near = [
+        candidate for candidate in candidates if candidate.score >= RELEVANT * best or not candidate.order
+    ]
+    far = [
+        candidate
+        for candidate in candidates
+        if WEAK * best <= candidate.score < RELEVANT * best and candidate.order
+    ]
+    far = sorted(far, key=lambda candidate: -candidate.score)[:WEAK_PASSAGES]
     for chosen in (near, far):
-        left = room - sum(end - start + _head_chars(one) for one, (start, end) in spans)
+        left = room - sum(end - start + _head_chars(candidate) for candidate, (start, end) in spans)
         if left >= PASSAGE_CHARS or not spans:
-            spans += _cut_some(chosen, left, said)
-    spans.sort(key=lambda one: (one[0].order, one[1]))
+            spans += _cut_some(chosen, left, earlier)
+    spans.sort(key=lambda cut: (cut[0].order, cut[1]))
     return _leave_out_overlaps(spans)
 
 
-def _cut_some(candidates: list[_Candidate], room: int, said: Said) -> list[tuple[_Candidate, Span]]:
-    """A passage that repeats another makes room for the next."""
+def _cut_some(
+    candidates: list[_Candidate], room: int, earlier: EarlierPassages
+) -> list[tuple[_Candidate, Span]]:
+    """Cuts passages from these candidates, as many as fit. One that repeats another makes room for the
+    next."""
     chosen: list[_Candidate] = []
     most = max(1, room // SHORT_PASSAGE_CHARS)
-    for candidate in sorted(candidates, key=lambda one: -one.weight):
+    for candidate in sorted(candidates, key=attrgetter("weight"), reverse=True):
         # Compared before it is cut: two copies of a section may be cut at different places.
-        if len(chosen) < most and not said.repeats(candidate.text[slice(*candidate.span)]):
+        if len(chosen) < most and not earlier.repeats(candidate.text[slice(*candidate.span)]):
             chosen.append(candidate)
     holders = Counter(word for candidate in chosen for word in candidate.words)
     # A word that few of the sections contain says more than one that all contain.
     words = {word: 1.0 / count for word, count in holders.items()}
     room -= sum(map(_head_chars, chosen))
-    weights = [one.weight for one in chosen]
-    needs = [one.span[1] - one.span[0] for one in chosen]
-    # The best passages whole, and the place with the words of each other one, before any is made longer.
+    weights = [candidate.weight for candidate in chosen]
+    needs = [candidate.span[1] - candidate.span[0] for candidate in chosen]
+    # First the best passages whole, and from each other one the place with the words; then longer ones.
     least = share_room(
-        [min(need, PASSAGE_CHARS) for need in needs], [one**FAVOUR for one in weights], max(0, room)
+        [min(need, PASSAGE_CHARS) for need in needs], [weight**FAVOUR for weight in weights], max(0, room)
     )
     rest = [need - share for need, share in zip(needs, least, strict=True)]
     more = share_room(rest, weights, max(0, room - sum(least)))
     return [
-        (one, cut_passage(one.text, one.span, words, share))
-        for one, share in zip(chosen, map(add, least, more), strict=True)
+        (candidate, cut_passage(candidate.text, candidate.span, words, share))
+        for candidate, share in zip(chosen, map(add, least, more), strict=True)
         if share
     ]
 
 
 def _head_chars(candidate: _Candidate) -> int:
-    """What the line above a passage takes, at most."""
+    """The most characters that the line above a passage takes."""
     return len(_render_place(candidate.path, candidate.heading, 10**4)) + 2
 
 
 def _leave_out_overlaps(spans: list[tuple[_Candidate, Span]]) -> list[ContextPassage]:
-    """A section that was widened to what is below it may contain another one."""
+    """The passages without those inside another: a section that was extended downwards may contain others."""
     passages: list[ContextPassage] = []
     ends: dict[str, int] = {}
-    for one, (start, end) in spans:
-        if start < end and start >= ends.get(one.path, 0):
-            first, last = line_of(one.starts, start), line_of(one.starts, end - 1)
-            passages.append(ContextPassage(one.path, one.heading, first, last, one.text[start:end]))
-            ends[one.path] = end
+    for candidate, (start, end) in spans:
+        if start < end and start >= ends.get(candidate.path, 0):
+            first, last = line_of(candidate.starts, start), line_of(candidate.starts, end - 1)
+            passages.append(
+                ContextPassage(candidate.path, candidate.heading, first, last, candidate.text[start:end])
+            )
+            ends[candidate.path] = end
     return passages
 
 
@@ -332,7 +356,7 @@ def _describe_hub(
     path: VaultPath, passages: list[ContextPassage], links: list[OutgoingLink], most: int
 ) -> Hub:
     """The links that no passage shows, as many as fit in `most` characters."""
-    shown = [range(one.line, one.end_line + 1) for one in passages if one.path == path]
+    shown = [range(passage.line, passage.end_line + 1) for passage in passages if passage.path == path]
     named: dict[str, str] = {}
     inside: set[str] = set()
     for link in links:
@@ -371,7 +395,7 @@ def _find_linked(
 # The text
 
 
-def render(found: Gathered) -> str:
+def render(found: GatheredContext) -> str:
     """The passages, each below its place in brackets, then the links, then what was left out."""
     lines: list[str] = []
     if found.notes and not found.with_all_words:
@@ -389,8 +413,8 @@ def render(found: Gathered) -> str:
         lines.append(f"More links of {found.hub.path}: {', '.join(found.hub.links)}{more}")
     if found.linked:
         named = (
-            f"{file_name(one.path).removesuffix('.md')}{f' ({one.links})' if one.links > 1 else ''}"
-            for one in found.linked
+            f"{file_name(note.path).removesuffix('.md')}{f' ({note.links})' if note.links > 1 else ''}"
+            for note in found.linked
         )
         lines.append(f"Linked from here: {', '.join(named)}")
     lines.append(_render_ending(found))
@@ -403,7 +427,7 @@ def _render_place(path: str, heading: str, line: int) -> str:
     return f"[{path}{title}:{line}]"
 
 
-def _render_ending(found: Gathered) -> str:
+def _render_ending(found: GatheredContext) -> str:
     if not found.notes:
         return "(no note has any of the words)"
     shown = len({passage.path for passage in found.passages})
@@ -414,7 +438,7 @@ def _render_ending(found: Gathered) -> str:
     return f"({shown} of {found.notes}{'+' if found.more else ''} notes; search lists the others)"
 
 
-def _fit(found: Gathered, max_chars: int) -> Gathered:
+def _fit(found: GatheredContext, max_chars: int) -> GatheredContext:
     """The same with less around the passages, and finally fewer passages, until it fits. The room for
     headings is an estimate, so this step is what guarantees the limit."""
     while len(render(found)) > max_chars:

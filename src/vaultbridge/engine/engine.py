@@ -28,7 +28,7 @@ from vaultbridge.engine.drafting.move import LinkSources, list_paths
 from vaultbridge.engine.drafting.naming import OperationContext
 from vaultbridge.engine.drafting.operate import make_draft
 from vaultbridge.engine.finder import Finder
-from vaultbridge.engine.history import History, changed_files
+from vaultbridge.engine.history import History, list_changed_files
 from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.outcome import Outcome, describe
@@ -66,8 +66,8 @@ OPEN_SCOPE = Scope()
 
 
 DRAFT_ATTEMPTS: Final = 5
-"""How often a change is drafted, because a file that it needs was saved between our read and our write. A
-caller that gave the hash it saw is refused at the second attempt instead."""
+"""How often a change is drafted if a file that it needs is saved between our read and our write. If the
+caller gave the hash it saw, the second attempt is refused instead."""
 
 TASKS_FOUND: Final = 1000
 """The most tasks with a given text that are compared to find the right one: a daily checklist repeats its
@@ -135,7 +135,10 @@ class Engine:
             self.transactor.close()
             raise
         self._model = OwnModel(
-            embeddings, self.cache, index=lambda: self.index_sync.index, shown=lambda: self.queries.shown()
+            embeddings,
+            self.cache,
+            index=lambda: self.index_sync.index,
+            shown=lambda: self.queries.view_filter(),
         )
         self.queries = Queries(self.root, self.index_sync, scope, lambda: self.settings, self._model.view)
         self._sources = LinkSources(self.root, self.index_sync)
@@ -217,7 +220,7 @@ class Engine:
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
-        data = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
+        data = read_place(self._files.resolve(path), path, limit=self.scope.max_note_bytes).data
         record_read(self.root.folder, path)
         return data
 
@@ -225,14 +228,14 @@ class Engine:
         """The first bytes of a file; fewer, or none, when it cannot be read."""
         self.scope.check_read(path)
         try:
-            return read_start(self._files.resolved(path), count)
+            return read_start(self._files.resolve(path), count)
         except OSError:
             return b""
 
     def view(self, name: str, *, parsed: bool = True) -> FileView:
         """Reads a note, canvas or base by name, and parses it unless the caller needs only its text."""
         path = self.find(name)
-        content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
+        content = read_place(self._files.resolve(path), path, limit=self.scope.max_note_bytes)
         record_read(self.root.folder, path)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text) if parsed else Note()
@@ -258,7 +261,7 @@ class Engine:
         loop. Raises as `read` does."""
         if not self._read_cache.usable:
             return None
-        for path in self._files.spelled(name):
+        for path in self._files.list_spellings(name):
             # The limits may have become narrower since.
             reading = self._read_cache.get(path, part, largest=self.scope.max_note_bytes)
             if reading is not None:
@@ -271,7 +274,7 @@ class Engine:
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: reads hidden notes and large ones too, because their links must follow a move."""
         with redact(() if self.scope.visible(path) else (path,)):
-            place = self._files.resolved(path)
+            place = self._files.resolve(path)
             try:
                 return read_place(place, path, limit=NOTE_READ_BYTES, not_busy=True).data
             except NoteBusy as busy:
@@ -283,7 +286,7 @@ class Engine:
 
     # Changing.
 
-    def gated(self, gate: ChangeGate) -> Engine:
+    def with_gate(self, gate: ChangeGate) -> Engine:
         """The same open vault, except that `gate` decides on every change but a dry run or an undo."""
         engine = copy(self)
         engine._gate = gate
@@ -344,7 +347,7 @@ class Engine:
             self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
             self.index_sync.compare_since(asked)
-        existing = None if self.scope.unrestricted else self.queries.existing
+        existing = None if self.scope.unrestricted else self.queries.existence_filter
         draft = make_draft(
             operations, self._read, self.queries.table, context, existing=existing, numbered=not label
         )
@@ -366,7 +369,7 @@ class Engine:
                 )
             )
         try:
-            with redact([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
+            with redact([file.path for file in draft.opened_files() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
                     steps,
                     actor=actor or self.actor,
@@ -388,8 +391,8 @@ class Engine:
         return OperationContext(
             find=self.find,
             find_exact=self._files.find_exact,
-            stored=self._files.stored,
-            spelled=self.root.match_spelling,
+            find_stored_path=self._files.find_stored_path,
+            match_spelling=self.root.match_spelling,
             check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,
@@ -407,7 +410,7 @@ class Engine:
         found: VaultPath | None = None
         if settings.template_folder:
             folder = vault_folder(settings.template_folder)
-            found = self._files.on_disk(f"{folder}/{template}")
+            found = self._files.find_on_disk(f"{folder}/{template}")
         path = found or self.find(template)
         self.scope.check_read(path)
         return expand_template(
@@ -418,7 +421,7 @@ class Engine:
             time_format=settings.template_time_format,
         )
 
-    # What was changed: `history` lists it.
+    # Past changes; `history` lists them.
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> str:
         """Records in the history what another program has written, so that it is shown and can be undone.
@@ -442,12 +445,12 @@ class Engine:
                 applied = self.transactor.undo(
                     change_id, actor=actor or self.actor, force=force, dry_run=dry_run, hidden=hidden
                 )
-            files = changed_files(applied.acts, self.scope.visible)
+            files = list_changed_files(applied.acts, self.scope.visible)
             if dry_run:
                 diff = self.history.diff(change_id, backwards=True)
                 return Outcome(files=files, dry_run=True, diff=diff, notices=(*applied.notices, *newer))
             self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
-            files = changed_files(applied.acts, self.scope.visible)
+            files = list_changed_files(applied.acts, self.scope.visible)
             record_change(self.root.folder, applied.id, files)
             return Outcome(
                 files=files,
@@ -456,8 +459,8 @@ class Engine:
             )
 
     def _find_newer_links(self, change_id: int) -> tuple[str, ...]:
-        """Notices for an undo, about links that were written since to a name that goes away with it. They
-        stay as they are: undoing touches no other text."""
+        """Notices for an undo, about newer links to a name that the undo removes. They stay as they are:
+        undoing touches no other text."""
         moves = self.history.list_moves(change_id)
         if not moves:
             return ()

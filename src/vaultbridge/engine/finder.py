@@ -72,11 +72,11 @@ class Finder:
             return self._queries.find(name)
         except NoteNotFound:
             # The index may not know it yet. Tried last: finding another spelling means reading whole folders.
-            if (found := self.on_disk(name)) is not None:
+            if (found := self.find_on_disk(name)) is not None:
                 return found
             # It was incomplete before the lookup, or was rebuilt during it.
             if not complete or not self._queries.status.complete:
-                if (found := find_unindexed(self._root, name, self._queries.existing())) is not None:
+                if (found := find_unindexed(self._root, name, self._queries.existence_filter())) is not None:
                     return found
                 if self._queries.status.complete:
                     # Perhaps by an alias.
@@ -86,7 +86,7 @@ class Finder:
     def find_exact(self, name: str) -> VaultPath | None:
         """Finds a file with exactly this spelling on disk, with or without `.md`: the cheapest lookup, and
         the most common one."""
-        for path in self.spelled(name):
+        for path in self.list_spellings(name):
             status = self._root.plain_status(path)
             if status is not None:
                 if stat.S_ISREG(status.st_mode):
@@ -101,11 +101,11 @@ class Finder:
         except NoteNotFound:
             return False
 
-    def on_disk(self, name: str) -> VaultPath | None:
+    def find_on_disk(self, name: str) -> VaultPath | None:
         """Finds an existing path, whether the index knows it yet or not."""
-        return next(filter(None, map(self.stored, self.spelled(name))), None)
+        return next(filter(None, map(self.find_stored_path, self.list_spellings(name))), None)
 
-    def stored(self, path: VaultPath) -> VaultPath | None:
+    def find_stored_path(self, path: VaultPath) -> VaultPath | None:
         """Returns how the path of a visible file is spelled on disk, whether the index knows it yet or
         not."""
         try:
@@ -117,7 +117,7 @@ class Finder:
             return path
         return self._root.path_of(place) if place.is_file() else None
 
-    def spelled(self, name: str) -> Iterator[VaultPath]:
+    def list_spellings(self, name: str) -> Iterator[VaultPath]:
         """The visible paths that a name may mean: as given, and with `.md`."""
         for spelled in (name, f"{name}.md"):
             try:
@@ -128,16 +128,16 @@ class Finder:
                 yield path
 
     def place(self, path: VaultPath) -> Path:
-        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
-        EngineFailure for one that is not downloaded."""
-        place = self.located(path)
+        """Where a visible file is; a link to a hidden file is hidden too. Raises NoteNotFound, or
+        EngineFailure for a file that is not downloaded."""
+        place = self.locate(path)
         self._scope.check_read(path)
         return place
 
-    def located(self, path: VaultPath) -> Path:
-        return self._downloaded(self._root.locate, path)
+    def locate(self, path: VaultPath) -> Path:
+        return self._require_downloaded(self._root.locate, path)
 
-    def _downloaded(self, find: Callable[[VaultPath], Path], path: VaultPath) -> Path:
+    def _require_downloaded(self, find: Callable[[VaultPath], Path], path: VaultPath) -> Path:
         try:
             return find(path)
         except NoteNotFound:
@@ -146,16 +146,16 @@ class Finder:
                 raise not_downloaded_error(path) from None
             raise
 
-    def resolved(self, path: VaultPath) -> Path:
+    def resolve(self, path: VaultPath) -> Path:
         """Where to open a file, every link followed once. A visible path that leads to a hidden file counts
         as missing; a hidden one is opened for the links in it. Raises as `place` does."""
-        place = self._downloaded(self._root.resolve, path)
+        place = self._require_downloaded(self._root.resolve, path)
         self.check_leads(path, place)
         return place
 
     def check_leads(self, path: VaultPath, real: Path) -> None:
         """Raises NoteNotFound when a visible path leads to a hidden file. `real` has no link in it."""
-        # By name only: both are known, and asking the disk again could give a different answer.
+        # Compares names only: both are known, and asking the disk again could give a different answer.
         names = self._scope.names
         if names.unrestricted or not names.visible(path):
             return
@@ -168,7 +168,7 @@ class Finder:
         PermissionDenied for one that is larger than may be used."""
         if self._root.exists(path):
             try:
-                status = beneath.status(self.resolved(path))
+                status = beneath.status(self.resolve(path))
             except OSError:
                 # Deleted since, or replaced by a link.
                 raise NoteNotFound(path) from None

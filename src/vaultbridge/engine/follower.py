@@ -15,12 +15,12 @@ from typing import Final
 from vaultbridge.vault.paths import VaultPath
 
 ANSWER_SECONDS: Final = 0.002
-"""How long nothing must have been edited before indexing begins, unless a query is waiting for it: it would
-take the interpreter from the thread that answers, or that carries out the next edit."""
+"""Indexing begins when nothing has been edited for this long, or a query is waiting for it: it would compete
+for the interpreter with the thread that answers, or that carries out the next edit."""
 
 LONGEST_DELAY_SECONDS: Final = 0.01
 """After this it begins anyway: other processes read the same index, and edits may follow each other for
-hours. Longer, and so many notes come together that the edit meanwhile takes over 30 ms."""
+hours. With a longer delay so many notes accumulate that an edit in the meantime takes over 30 ms."""
 
 
 class Follower:

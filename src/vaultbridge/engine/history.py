@@ -116,7 +116,7 @@ class History:
                 path = self._find(name)
             except NoteNotFound:
                 path = vault_path(self._make_vault_relative(name))
-                # By its name: a link to a hidden file looks like a name that was never used.
+                # Checked by name: a link to a hidden file looks like a name that was never used.
                 if not self._scope.names.visible(path):
                     raise
         self._catch_up()
@@ -124,18 +124,18 @@ class History:
             # In one query: a later page would not know the file's older names.
             whole = self._scope.unrestricted and before is None
             entries = self._journal.history(path, limit=limit if whole else HISTORY_LIMIT)
-            older = (e for e in self._affecting_file(entries, path) if before is None or e.id < before)
+            older = (e for e in self._filter_by_file(entries, path) if before is None or e.id < before)
             return [self._make_entry(entry) for entry in older][:limit]
         found: list[HistoryEntry] = []
         # The journal is bounded, and each round goes further back.
         while True:
             entries = self._journal.history(limit=limit, before=before)
-            found += [self._make_entry(entry) for entry in entries if self._visible(entry)]
+            found += [self._make_entry(entry) for entry in entries if self._is_visible(entry)]
             if len(entries) < limit or len(found) >= limit:
                 return found[:limit]
             before = entries[-1].id
 
-    def _affecting_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
+    def _filter_by_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
         """Keeps the changes whose visible part affects this file: a change may be visible because of another
         file. The newest first, as the journal returns them."""
         key = name_key(path)
@@ -167,7 +167,7 @@ class History:
         """Raises InvalidArgument for an unknown change, and for one that affected only hidden files."""
         self._catch_up()
         entry = self._journal.entry(number)
-        if not self._visible(entry):
+        if not self._is_visible(entry):
             raise InvalidArgument(f"The journal has no change {number}.", argument="id")
         return entry
 
@@ -192,7 +192,7 @@ class History:
         entry = self._visible_part(self.entry(number))
         contents: dict[str, Versions] = {version.path: version for version in self._journal.versions(entry)}
         found = []
-        for file in changed_files(entry.acts, self._scope.visible):
+        for file in list_changed_files(entry.acts, self._scope.visible):
             version = contents.get(file.path)
             before, after = (None, None) if version is None else (version.before, version.after)
             found.append(FileVersions(file.path, file.change, file.was, before, after))
@@ -211,7 +211,7 @@ class History:
                 continue
             hidden.update(affected_paths(act))
             # A caller must not delete, create or move text that it may not see.
-            if not isinstance(act, Written) or not self._only_links_followed(act):
+            if not isinstance(act, Written) or not self._changes_only_links(act):
                 raise EditRefused(
                     f"Change {number} cannot be undone from here: it reaches beyond the folders that "
                     "may be used."
@@ -225,7 +225,7 @@ class History:
         written = {act.path for act in entry.acts if isinstance(act, Written)}
         return {act.target: written for act in entry.acts if isinstance(act, Moved) and not act.folder}
 
-    def _only_links_followed(self, act: Written) -> bool:
+    def _changes_only_links(self, act: Written) -> bool:
         """Whether a file says the same before and after, but for where its links lead."""
         if act.before is None:
             return False
@@ -234,7 +234,7 @@ class History:
         )
         return before == after
 
-    def _visible(self, entry: JournalEntry) -> bool:
+    def _is_visible(self, entry: JournalEntry) -> bool:
         if self._scope.unrestricted:
             return True
         files = [act for act in entry.acts if not isinstance(act, FolderMade | FolderRemoved)]
@@ -270,9 +270,9 @@ class History:
         return self._is_visible_today(named[-1], number, position)
 
     def _is_visible_today(self, path: VaultPath, number: int, position: int) -> bool:
-        """Whether the file that had this path right after an act is visible now, or was when it was deleted.
-        One that another program took away may be anywhere, even in a hidden folder: it is not."""
-        for _, _, act in self._later(number, position):
+        """Whether the file that had this path right after an act is visible now, or was visible when it was
+        deleted. A file that another program took away counts as hidden: it may be in a hidden folder."""
+        for _, _, act in self._list_later_departures(number, position):
             source, key = name_key(act.path), name_key(path)
             within = (isinstance(act, Moved | Trashed) and act.folder) and key.startswith(source + "/")
             if key != source and not within:
@@ -282,10 +282,10 @@ class History:
             path = VaultPath(act.target + path[len(act.path) :])
         return self._scope.visible(path) and self._root.exists(path)
 
-    def _later(self, number: int, position: int) -> list[Departure]:
+    def _list_later_departures(self, number: int, position: int) -> list[Departure]:
         """Departures after one act."""
         with self._reading:
-            start = bisect_right(self._departures, (number, position), key=lambda one: one[:2])
+            start = bisect_right(self._departures, (number, position), key=lambda departure: departure[:2])
             return self._departures[start:]
 
     def _catch_up(self) -> None:
@@ -321,7 +321,7 @@ def _find_links(path: VaultPath, text: str) -> Iterator[tuple[int, int]]:
             yield change.start, change.end
 
 
-def changed_files(acts: Iterable[Act], visible: Visible) -> tuple[ChangedFile, ...]:
+def list_changed_files(acts: Iterable[Act], visible: Visible) -> tuple[ChangedFile, ...]:
     """One row per visible file, in the order of the changes; folders created or removed on the way are left
     out."""
     rows: list[ChangedFile] = []

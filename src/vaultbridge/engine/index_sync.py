@@ -45,7 +45,7 @@ both would lead."""
 
 
 class IndexLeader:
-    """The claim to lead one vault's index. Hold it while you walk and watch the vault."""
+    """The claim to lead one vault's index, held while the vault is walked and watched."""
 
     __slots__ = ("_heartbeat", "_lock")
 
@@ -63,7 +63,7 @@ class IndexLeader:
             return True
         if not self._lock.try_acquire():
             return False
-        # Left by a process that died: a new leader has to say itself that it watches.
+        # Left by a process that died: the new leader must announce itself that it watches.
         self._heartbeat.unlink(missing_ok=True)
         return True
 
@@ -83,14 +83,14 @@ class IndexLeader:
     def is_watched(self) -> bool:
         """Whether there is a leader that watches the vault."""
         try:
-            # Nor may it be in the future, as after a clock was set back.
+            # It may not be in the future either, as when the clock was set back.
             return abs(time.time() - self._heartbeat.stat().st_mtime) < STALLED_SECONDS
         except OSError:
             return False
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the leader watched the vault and has given no sign of life for long."""
+        """Whether the leader watched the vault and has given no sign of life for a long time."""
         return self._heartbeat.exists() and not self.is_watched
 
 
@@ -105,7 +105,7 @@ DAMAGE_SECONDS: Final = 10.0
 deleted it, and only the leader builds it again."""
 
 CHECKPOINT_FILES: Final = 100
-"""How many files of ours change at once before the index is checkpointed right after: they fill about as many
+"""If this many of our files change at once, the index is checkpointed right after: they fill about as many
 pages as SQLite itself would wait for."""
 
 WAIT_SECONDS: Final = 10.0
@@ -119,7 +119,7 @@ COMPLETE_POLL_SECONDS: Final = 0.05
 
 log = logging.getLogger(__name__)
 
-Listener = Callable[[frozenset[VaultPath] | None], None]
+ChangeListener = Callable[[frozenset[VaultPath] | None], None]
 """Called with the paths that changed, or with None when anything may have; from any thread. Must not
 block."""
 
@@ -133,10 +133,10 @@ class Watcher(Protocol):
 
 
 class IndexSync:
-    """Owns the index of one vault in this process. Any thread may call. `watch` makes what reports changes
-    while this process leads: the system's notifications unless given. `checkpoint` is called before each
-    query ("query"), while a change waits for a first build ("waiting for the index") and before the watch is
-    trusted after a comparison ("compared")."""
+    """Owns the index of one vault in this process. Any thread may call it. `watch` makes the watcher that
+    reports changes while this process leads; by default it uses the system's notifications. `checkpoint` is
+    called before each query ("query"), while a change waits for a first build ("waiting for the index") and
+    before the watch is trusted after a comparison ("compared")."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class IndexSync:
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
         self._follower = Follower(self._index_own_writes, self._tidy)
-        self._listeners: list[Listener] = []
+        self._listeners: list[ChangeListener] = []
         self.problem = ""
         """Why the vault cannot be watched now, for people; empty when all is well."""
 
@@ -209,7 +209,7 @@ class IndexSync:
         """Whether changes are noticed as they happen, so that a query need not compare with the disk."""
         return self._watching
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
+    def listen(self, listener: ChangeListener) -> Callable[[], None]:
         """Calls `listener` for every change from now on. Returns a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
@@ -281,7 +281,7 @@ class IndexSync:
             # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
             # index itself serializes the two writers.
             own = Synchronizer(self._root, self.index)
-            if self._guarded(lambda: own.paths(changed)) is None:
+            if self._try_sync(lambda: own.paths(changed)) is None:
                 self._fall_behind()
         except Exception:
             log.exception("A change could not be indexed; queries will compare with the disk themselves.")
@@ -427,7 +427,7 @@ class IndexSync:
         match event:
             case Changed(paths=paths):
                 with self._syncing:
-                    if self._guarded(lambda: self._synchronizer().paths(paths)) is None:
+                    if self._try_sync(lambda: self._synchronizer().paths(paths)) is None:
                         self._fall_behind()
                 self._notify(frozenset(paths))
             case Rescan():
@@ -453,7 +453,7 @@ class IndexSync:
         """False when it failed."""
         with self._syncing:
             # Closing ends a comparison under way; the next one in the queue must not start.
-            report = None if self._stop.is_set() else self._guarded(self._compare)
+            report = None if self._stop.is_set() else self._try_sync(self._compare)
         if report:
             self._notify(None)
         return report is not None
@@ -476,7 +476,7 @@ class IndexSync:
         return report
 
     def _remove_leftovers(self, leftovers: Iterable[str]) -> None:
-        """Only while no writer is at work: by a clock that is wrong, the file of a live one looks old."""
+        """Only while no writer is active: if a clock is wrong, the file of a running writer looks old."""
         writer = FileLock(self._folder / WRITER_LOCK)
         if not writer.try_acquire():
             return
@@ -486,7 +486,7 @@ class IndexSync:
         finally:
             writer.release()
 
-    def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
+    def _try_sync(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
         """Runs a comparison whose failure must not end the watch. None when it failed."""
         try:
             return sync()

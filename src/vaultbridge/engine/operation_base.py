@@ -1,4 +1,4 @@
-"""What an operation is: what each can be asked, and the types of the fields that several have.
+"""The base classes of operations, and the types of the fields that several of them have.
 
 `engine.operations` has the operations themselves. A client that lists tools loads both, so this module
 imports next to nothing.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vaultbridge.markdown.edits.change import Change
     from vaultbridge.markdown.model import Note
 
-# What a field is, for a schema that every conversation pays for. `may_be_empty`: an empty value is a value.
+# The descriptions are short because every conversation pays for the schema. `may_be_empty`: "" is a value.
 Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
 Heading = Annotated[str, Meta(description="Heading, or A#B")]
 CreateHeading = Annotated[bool, Meta(description="Add if missing")]

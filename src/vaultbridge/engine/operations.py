@@ -66,7 +66,7 @@ class Create(NamedOperation, frozen=True, kw_only=True, tag="create"):
         from vaultbridge.engine.drafting.naming import new_note_path
 
         try:
-            return context.stored(new_note_path(self.note, context.settings)) is None
+            return context.find_stored_path(new_note_path(self.note, context.settings)) is None
         except VaultbridgeError:
             return False  # It will be refused, and the refusal names its place in the batch.
 
@@ -438,7 +438,7 @@ class Delete(NamedOperation, frozen=True, kw_only=True, tag="delete"):
 
 
 class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
-    """Add an attachment with these bytes. Programs build it: Bytes cannot be given as JSON."""
+    """Add an attachment with these bytes. Only programs use it: JSON has no bytes."""
 
     OFFERED = frozenset()
     PATHS = ("path",)

@@ -1,7 +1,7 @@
-"""What a change did, or a dry run would do: which files, and a diff of them; and what one is about to write.
+"""What a change did, or what a dry run would do: the files and their diff.
 
 A caller learns only of files that it may see: links in a hidden note follow a move silently. `Engine.apply`
-shows its caller's `check` what is `Planned` at the last moment, when nothing is written yet.
+passes what it is about to write, `Planned`, to its caller's `check` at the last moment.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 DIFF_CHARS: Final = 60_000
-"""What a diff may have before it is cut: a person reviews no more, and an assistant's context takes no
-more."""
+"""The longest diff; the rest is cut: nobody reviews more, and no assistant's context has room for more."""
 
 
 FileChange = Literal["created", "changed", "moved", "deleted"]
@@ -50,8 +49,8 @@ class Outcome(Struct, frozen=True):
     """What a batch of operations did, or with `dry_run` would do.
 
     `change_id` is the journal entry to undo it by (empty for a dry run, or when nothing changed). `diff` is a
-    unified diff of every text file that a dry run would touch; the history has that of a change. `notices`
-    are things the caller should know, such as older links that a new note would have re-pointed."""
+    unified diff of every text file that a dry run would touch; for a change, the history has it. `notices`
+    tell the caller about side effects, such as older links that a new note would have captured."""
 
     files: tuple[ChangedFile, ...]
     change_id: str = ""
@@ -61,7 +60,7 @@ class Outcome(Struct, frozen=True):
 
 
 def describe(draft: Draft, steps: Sequence[Step], visible: Visible, *, dry_run: bool) -> Outcome:
-    """What a draft did, less what the caller may not see: links in a hidden note follow a rename silently."""
+    """What a draft did, without what the caller may not see."""
     files: list[ChangedFile] = []
     moved: dict[str, str] = {}
     for step in steps:
@@ -69,7 +68,7 @@ def describe(draft: Draft, steps: Sequence[Step], visible: Visible, *, dry_run: 
             moved[step.target] = step.source
         elif isinstance(step, TrashFile):
             files.append(ChangedFile(step.path, "deleted"))
-    read = {file.path: file for file in draft.opened()}
+    read = {file.path: file for file in draft.opened_files()}
     opened = {path: file for path, file in read.items() if file.changed}
     for target, source in moved.items():
         file = read.get(VaultPath(target))
@@ -187,7 +186,7 @@ def describe_plan(
                 files.append(PlannedFile(path, "deleted", before=_try_read(read, path)))
         elif isinstance(step, MoveFile | MoveFolder):
             moved[step.target] = step.source
-    opened = {file.path: file for file in draft.opened()}
+    opened = {file.path: file for file in draft.opened_files()}
     for target, source in moved.items():
         file = opened.get(VaultPath(target))
         if file is not None and file.changed:

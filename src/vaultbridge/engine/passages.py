@@ -22,7 +22,7 @@ SHINGLE: Final = 4
 """How many neighbouring words are compared to find what was said before."""
 
 REPEATED: Final = 0.6
-"""The share of a passage's word sequences that earlier passages have, from which on it says nothing new."""
+"""A passage says nothing new if earlier ones contain this share of its word sequences."""
 
 _SENTENCE: Final = re.compile(r".+?(?:[.!?…]+[)\"'”’»\]]*(?=\s)|[。！？؟।]+|\Z)\s*", re.DOTALL)
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
@@ -32,8 +32,8 @@ Span = tuple[int, int]
 
 
 def find_body(text: str, starts: Sequence[int], first: int, last: int, *, headed: bool) -> Span:
-    """The span of the lines `first` to `last` without the heading that they begin with, the properties of the
-    note, and blank lines around. `starts` are the offsets of all lines."""
+    """The span of the lines `first` to `last` without the heading that they begin with, the note's
+    properties, and the blank lines around. `starts` are the offsets of all lines."""
     lines = len(starts)
     start = starts[min(first, lines) - 1] if first <= lines else len(text)
     end = starts[last] if last < lines else len(text)
@@ -69,8 +69,8 @@ def trim(text: str, start: int, end: int) -> Span:
 
 
 def cut_passage(text: str, span: Span, words: Mapping[str, float], max_chars: int) -> Span:
-    """The stretch of at most `max_chars` characters with the most of the folded `words`, each by its weight.
-    It begins with a line where it can, at least with a sentence, and takes what fits around it."""
+    """The stretch of at most `max_chars` characters that contains the most of the folded `words`, by weight.
+    It begins at a line if possible, otherwise at a sentence, and takes in as much as fits around it."""
     start, end = span
     if end - start <= max_chars:
         return span
@@ -115,8 +115,8 @@ def _split(text: str, start: int, end: int, max_chars: int) -> list[Span]:
 def _find_best(
     pieces: list[Span], blanks: list[bool], held: list[set[str]], words: Mapping[str, float], max_chars: int
 ) -> int:
-    """The first piece with a word of the best stretch that fits; the first of all that is not blank if none
-    has a word."""
+    """The first piece with a word in the best stretch that fits; if no piece has a word, the first that is
+    not blank."""
     counts: dict[str, int] = {}
     best, score = next((place for place, blank in enumerate(blanks) if not blank), 0), 0.0
     first = 0
@@ -137,7 +137,7 @@ def _find_best(
 
 
 def _step_back(pieces: list[Span], blanks: list[bool], first: int, max_chars: int) -> int:
-    """To the beginning of the paragraph, if that takes no more than a third of the room."""
+    """Moves the start to the beginning of the paragraph, if that takes no more than a third of the room."""
     found = pieces[first][0]
     while first and found - pieces[first - 1][0] <= max_chars // 3:
         if blanks[first - 1]:
@@ -147,8 +147,8 @@ def _step_back(pieces: list[Span], blanks: list[bool], first: int, max_chars: in
 
 
 def share_room(needs: Sequence[int], weights: Sequence[float], room: int) -> list[int]:
-    """How much of `room` each gets: no more than it needs, and what short ones leave goes to the others, by
-    weight."""
+    """How much of `room` each one gets: never more than it needs. What the short ones leave goes to the
+    others, by weight."""
     if sum(needs) <= room:
         return list(needs)
     shares = [0] * len(needs)
@@ -167,15 +167,15 @@ def share_room(needs: Sequence[int], weights: Sequence[float], room: int) -> lis
     return shares
 
 
-class Said:
-    """What earlier passages said, to recognize one that says hardly anything else. In every script: words are
-    those of the index."""
+class EarlierPassages:
+    """The word sequences of earlier passages, to recognize a passage that says hardly anything new. Works in
+    every script: words are those of the index."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, ...]] = set()
 
     def repeats(self, text: str) -> bool:
-        """Whether most of it was said before; if not, it is remembered."""
+        """Whether earlier passages contain most of this one; if not, it is added to them."""
         words = split_words(text)
         size = min(SHINGLE, len(words))
         if not size:

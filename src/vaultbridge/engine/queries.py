@@ -81,28 +81,25 @@ class Queries:
         self._links: _Links | None = None
         self._extra_views = extra_views
 
-    def _index(self) -> Index:
+    def index(self) -> Index:
+        """The index, up to date."""
         self._sync.ensure_fresh()
         return self._sync.index
 
-    def _seen(self) -> Visible | None:
+    def _existence_filter_or_none(self) -> Visible | None:
         """Says whether a file exists for the caller; None when all do."""
-        return None if self._scope.unrestricted else self.existing()
+        return None if self._scope.unrestricted else self.existence_filter()
 
-    def _shown(self) -> Visible | None:
-        """Says whether a file belongs in search, tag and graph views; None when all do."""
-        settings = self._settings()
-        if not settings.ignore_filters.filters:
-            return self._seen()
-        exists = self.existing()
-        return lambda path: exists(path) and not settings.is_ignored(path)
-
-    def shown(self) -> Visible | None:
+    def view_filter(self) -> Visible | None:
         """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one
         query."""
-        return self._shown()
+        settings = self._settings()
+        if not settings.ignore_filters.filters:
+            return self._existence_filter_or_none()
+        exists = self.existence_filter()
+        return lambda path: exists(path) and not settings.is_ignored(path)
 
-    def existing(self) -> Visible:
+    def existence_filter(self) -> Visible:
         """Says whether a file of the vault exists for the caller, indexed or not: its path is visible, and so
         is its target when it is a link. Valid for one query."""
         visible = self._scope.visible
@@ -120,7 +117,7 @@ class Queries:
 
     def _find_links(self) -> _Links:
         """Finds the links again only when the index has changed."""
-        index = self._index()
+        index = self.index()
         generation = index.status().generation
         if self._links is None or self._links.generation != generation:
             files = frozenset(index.table())
@@ -129,24 +126,24 @@ class Queries:
 
     @property
     def status(self) -> IndexStatus:
-        return self._without_counts(self._sync.index.status())
+        return self._hide_counts(self._sync.index.status())
 
     def fresh_status(self) -> IndexStatus:
         """The status that a query made now depends on. Read it before the query: the index may become
         complete right after the query returned."""
-        return self._without_counts(self._index().status())
+        return self._hide_counts(self.index().status())
 
-    def _without_counts(self, status: IndexStatus) -> IndexStatus:
+    def _hide_counts(self, status: IndexStatus) -> IndexStatus:
         """The status without how many notes there are, which would count those that the scope hides."""
         return status if self._scope.unrestricted else replace(status, done=0, total=0)
 
     def table(self) -> FileTable:
         """All files, hidden ones too: for drafts, never for showing."""
-        return self._index().table()
+        return self.index().table()
 
     def visible_table(self) -> FileTable:
         """The files that exist for the caller."""
-        table, exists = self.table(), self._seen()
+        table, exists = self.table(), self._existence_filter_or_none()
         return table if exists is None else FileTable(filter(exists, table))
 
     def search(
@@ -162,12 +159,12 @@ class Queries:
         from vaultbridge.index.query.search import search
 
         page = search(
-            self._index(),
+            self.index(),
             query,
             limit=limit,
             offset=offset,
             sort=sort,
-            visible=self._shown(),
+            visible=self.view_filter(),
             matches_per_note=matches_per_note,
             context=context,
         )
@@ -187,12 +184,12 @@ class Queries:
         from vaultbridge.index.ranking.rank import rank
 
         page = rank(
-            self._index(),
+            self.index(),
             question,
             limit=limit,
             offset=offset,
-            visible=self._shown(),
-            exists=self._seen(),
+            visible=self.view_filter(),
+            exists=self._existence_filter_or_none(),
             sections_per_note=sections_per_note,
             explain=explain,
             extra_views=(*extra_views, *self._extra_views(question)),
@@ -200,24 +197,24 @@ class Queries:
         return page if self._scope.unrestricted else replace(page, indexed=0, searchable=0)
 
     def notes(self) -> Iterator[IndexedNote]:
-        """Every visible note and canvas in order of path, parsed, with its links resolved as the caller may
-        see."""
+        """Every visible note and canvas in order of path, parsed, with its links resolved as far as the
+        caller may see."""
         from vaultbridge.index import files
 
-        index = self._index()
-        exists = self._seen()
+        index = self.index()
+        exists = self._existence_filter_or_none()
         for indexed in files.iterate_notes(index):
             if exists is None:
                 yield indexed
             elif exists(indexed.file.path):
-                yield _seen_by(indexed, index.table(), exists)
+                yield _resolve_for_caller(indexed, index.table(), exists)
 
     def find(self, name: str, *, source: str = "") -> VaultPath:
         """Finds a file by name, as `index.names` does. Raises NoteNotFound with the closest names, or
         AmbiguousName with the candidates."""
         from vaultbridge.index.names import AmbiguousMatch, NameMatch
 
-        match self._names().find(name, source=source, visible=self._seen()):
+        match self._names().find(name, source=source, visible=self._existence_filter_or_none()):
             case NameMatch(path=path):
                 return path
             case AmbiguousMatch(candidates=candidates):
@@ -226,7 +223,7 @@ class Queries:
                 raise NoteNotFound(name, closest=missing.closest)
 
     def _names(self) -> NameLookup:
-        index = self._index()
+        index = self.index()
         if self._lookup is None:
             from vaultbridge.index.names import NameLookup
 
@@ -238,67 +235,63 @@ class Queries:
     def _graph(self, visible: Visible | None) -> LinkGraph:
         from vaultbridge.index.graph import LinkGraph
 
-        return LinkGraph(self._index(), visible=visible, exists=self._seen())
+        return LinkGraph(self.index(), visible=visible, exists=self._existence_filter_or_none())
 
-    def index(self) -> Index:
-        """The index, up to date, for a look that no single query gives."""
-        return self._index()
-
-    def around(self, db: sqlite3.Connection) -> Neighbours:
+    def neighbours(self, db: sqlite3.Connection) -> Neighbours:
         """What a file is linked with, either way, within one transaction."""
-        graph = self._graph(self._shown())
+        graph = self._graph(self.view_filter())
         return both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
 
     def visibility(self) -> tuple[Visible | None, Visible | None]:
         """What belongs in search, tag and graph views, and what exists for the caller; None means all."""
-        return self._shown(), self._seen()
+        return self.view_filter(), self._existence_filter_or_none()
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
-        return self._graph(self._seen()).backlinks(path)
+        return self._graph(self._existence_filter_or_none()).backlinks(path)
 
     def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
-        return self._graph(self._seen()).outgoing(path)
+        return self._graph(self._existence_filter_or_none()).outgoing(path)
 
     def unresolved(
         self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
     ) -> ListPage[UnresolvedTarget]:
-        return self._graph(self._shown()).unresolved(limit=limit, offset=offset, sources=sources)
+        return self._graph(self.view_filter()).unresolved(limit=limit, offset=offset, sources=sources)
 
     def unresolved_count(self) -> tuple[int, int]:
-        """How many links name no file, and how many names they give."""
-        return self._graph(self._shown()).unresolved_count()
+        """How many links lead to no file, and how many different targets they name."""
+        return self._graph(self.view_filter()).unresolved_count()
 
     def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
-        return self._graph(self._shown()).unresolved_places(limit=limit, offset=offset)
+        return self._graph(self.view_filter()).unresolved_places(limit=limit, offset=offset)
 
     def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self._shown()).orphans(attachments=attachments, limit=limit, offset=offset)
+        return self._graph(self.view_filter()).orphans(attachments=attachments, limit=limit, offset=offset)
 
     def unused_files(self) -> set[VaultPath]:
         """Files that no other file links to. A link from a note that the app ignores counts: it would break
         if the file were deleted."""
-        return set(self._graph(self._seen()).orphans(attachments=True).rows)
+        return set(self._graph(self._existence_filter_or_none()).orphans(attachments=True).rows)
 
     def untagged(self) -> set[str]:
         """Notes without a tag."""
         from vaultbridge.index import files
 
-        return files.list_untagged(self._index())
+        return files.list_untagged(self.index())
 
     def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
-        return self._graph(self._shown()).dead_ends(limit=limit, offset=offset)
+        return self._graph(self.view_filter()).dead_ends(limit=limit, offset=offset)
 
     def neighbourhood(
         self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
     ) -> Neighbourhood:
-        graph = self._graph(self._shown())
+        graph = self._graph(self.view_filter())
         with self._sync.index.reading() as db:
-            around = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
-            return neighbourhood(path, around, depth, limit=limit)
+            neighbours = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
+            return neighbourhood(path, neighbours, depth, limit=limit)
 
     def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> LinkPath | NoPath:
         """The shortest path by links; unless `directed`, a link may be followed in either direction."""
-        graph = self._graph(self._shown())
+        graph = self._graph(self.view_filter())
         with self._sync.index.reading() as db:
             out, back = graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True)
             if directed:
@@ -310,26 +303,28 @@ class Queries:
     def tags(self) -> list[TagCount]:
         from vaultbridge.index import listing
 
-        return listing.list_tags(self._index(), visible=self._shown())
+        return listing.list_tags(self.index(), visible=self.view_filter())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
-        """With the tag or one nested in it, ignored notes included, because a rename must reach them. Waits
-        for a first build."""
+        """The notes with the tag or one nested in it. Ignored notes are included, because a rename must reach
+        them. Waits for a first build."""
         from vaultbridge.index import listing
 
-        notes = listing.list_notes_with_tag(self._sync.whole_index(), tag, visible=self._seen())
+        notes = listing.list_notes_with_tag(
+            self._sync.whole_index(), tag, visible=self._existence_filter_or_none()
+        )
         return self._root.leave_out_links(notes)
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
 
-        return listing.list_properties(self._index(), visible=self._shown())
+        return listing.list_properties(self.index(), visible=self.view_filter())
 
     def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing
 
         return listing.list_property_values(
-            self._index(), name, limit=limit, offset=offset, visible=self._shown()
+            self.index(), name, limit=limit, offset=offset, visible=self.view_filter()
         )
 
     def tasks(
@@ -348,15 +343,17 @@ class Queries:
         from vaultbridge.index import listing
 
         return listing.list_tasks(
-            self._index(),
+            self.index(),
             status=status,
             text=text,
             tag=tag,
             path_prefix=path_prefix,
             due_before=due_before,
             due_after=due_after,
-            places=None if links_to is None else {(one.source, one.line) for one in self.backlinks(links_to)},
-            visible=self._shown(),
+            places=None
+            if links_to is None
+            else {(link.source, link.line) for link in self.backlinks(links_to)},
+            visible=self.view_filter(),
             limit=limit,
             offset=offset,
         )
@@ -378,70 +375,78 @@ class Queries:
         from vaultbridge.index import files
 
         return files.list_files(
-            self._index(),
+            self.index(),
             folder,
             kind=kind,
             order=order,
             after=after,
             limit=limit,
             offset=offset,
-            visible=self._seen(),
+            visible=self._existence_filter_or_none(),
         )
 
     def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
         from vaultbridge.index import files
 
-        return files.find_files(self._index(), pattern, fits, folder, visible=self._seen())
+        return files.find_files(self.index(), pattern, fits, folder, visible=self._existence_filter_or_none())
 
     def folders(self) -> dict[str, int]:
-        """Every folder with a file beneath it, "" for the top, with how many, by path."""
+        """Every folder that has a file beneath it, by path ("" for the top), with how many it has."""
         from vaultbridge.index import files
 
-        return files.count_by_folder(self._index(), visible=self._seen())
+        return files.count_by_folder(self.index(), visible=self._existence_filter_or_none())
 
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
         from vaultbridge.index import files
 
-        return files.list_shallow_paths(self._index(), folder, depth, visible=self._seen())
+        return files.list_shallow_paths(self.index(), folder, depth, visible=self._existence_filter_or_none())
 
     # Problems. Notes that the app ignores are included.
 
     def problem_counts(self) -> dict[str, int]:
         from vaultbridge.index import files
 
-        return files.count_problems_by_code(self._index(), visible=self._seen())
+        return files.count_problems_by_code(self.index(), visible=self._existence_filter_or_none())
 
     def problems(self, *, limit: int = ALL, offset: int = 0) -> ListPage[FoundProblem]:
         from vaultbridge.index import files
 
-        return files.list_problems(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.list_problems(
+            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
+        )
 
     def duplicates(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, ...]]:
         from vaultbridge.index import files
 
-        return files.find_duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.find_duplicates(
+            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
+        )
 
     def conflicts(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, Conflict]]:
         from vaultbridge.index import files
 
-        return files.find_conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return files.find_conflicts(
+            self.index(), limit=limit, offset=offset, visible=self._existence_filter_or_none()
+        )
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
 
-        return listing.list_recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
+        return listing.list_recent(
+            self.index(), limit=limit, kinds=kinds, visible=self._existence_filter_or_none()
+        )
 
     def left_out(self) -> tuple[int, list[Skipped]]:
         """How many files and folders are not part of the vault although a person may think so, and some of
         them, with the reason. What the scope hides is not counted."""
         from vaultbridge.index.store.database import read_left_out
 
-        with self._index().reading() as db:
-            count, some = read_left_out(db)
+        with self.index().reading() as db:
+            count, examples = read_left_out(db)
         if self._scope.unrestricted:
-            return count, some
-        seen = [one for one in some if self._scope.visible(one.path)]
-        return len(seen), seen
+            return count, examples
+        visible = [skipped for skipped in examples if self._scope.visible(skipped.path)]
+        return len(visible), visible
 
     def counts(self) -> dict[str, int]:
         """How many files there are of each kind, visible ones only."""
@@ -449,12 +454,14 @@ class Queries:
 
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
-        for kind, count in files.count_by_kind(self._index(), visible=self._seen()).items():
+        for kind, count in files.count_by_kind(
+            self.index(), visible=self._existence_filter_or_none()
+        ).items():
             counts[kinds.get(kind, "attachments")] += count
         return counts
 
 
-def _seen_by(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:
+def _resolve_for_caller(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:
     """The same note with each link that leads to a hidden file resolved among those that exist."""
     path = indexed.file.path
     resolved: list[VaultPath | None] = []

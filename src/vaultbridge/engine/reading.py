@@ -1,6 +1,6 @@
-"""The part of a note that a caller asked for, cut to a size it can take; and which parser reads which file.
+"""Cuts out the part of a note that a caller asked for, limited in size, and parses a file by its kind.
 
-Pure: text in, an excerpt out. Which note, and whether it may be read, is decided before.
+Pure: text in, an excerpt out. Which note, and whether it may be read, has been decided before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vaultbridge.vault.paths import VaultPath
 
 
 def parse_file(path: str, text: str) -> Note:
-    """What a file of text says; a file that is neither a note nor a canvas says nothing."""
+    """Parses a note or a canvas; any other file gives an empty Note."""
     kind = path.rpartition(".")[2].lower()
     if kind == "md":
         from vaultbridge.markdown.parse import parse
@@ -32,8 +32,7 @@ def parse_file(path: str, text: str) -> Note:
 
 
 EXCERPT_CHARS: Final = 24_000
-"""What one reading gives unless the caller asks for less or more: about 6,000 tokens, a quarter of what
-assistants accept as one result."""
+"""The default length of an excerpt: about 6,000 tokens, a quarter of what assistants accept as one result."""
 
 LARGEST_EXCERPT_CHARS: Final = 90_000
 """The most a caller may ask for: below the 25,000 tokens at which assistants refuse a result."""
@@ -129,13 +128,13 @@ def exact_part(text: str, note: Note, part: Part = WHOLE) -> str:
 def _check_single(part: Part) -> None:
     asked = [
         name
-        for name, given in (
+        for name, value in (
             ("heading", part.heading),
             ("block", part.block),
             ("lines", part.lines),
             ("outline", part.outline),
         )
-        if given
+        if value
     ]
     if len(asked) > 1:
         raise InvalidArgument(f"{' and '.join(asked)} cannot be combined.", argument=asked[1])
@@ -168,7 +167,7 @@ def _line_span(text: str, positions: Positions, lines: tuple[int, int]) -> tuple
 
 
 def _outline_excerpt(text: str, note: Note, positions: Positions, part: Part) -> Excerpt:
-    """One row a heading: its mark, its text and the lines it covers, so that the next call can be exact."""
+    """One row per heading: its mark, its text and the lines it covers, so that the next call can be exact."""
     rows = [f"{'#' * s.level} {s.text}  (lines {s.line}-{s.end_line})" for s in outline(note, text)]
     body = "\n".join(rows) if rows else "(no headings)"
     cut = _cut(body, 0, len(body), Positions(body), part)

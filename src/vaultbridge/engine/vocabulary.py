@@ -1,4 +1,4 @@
-"""What is derived from the operations: their words, their arguments, their JSON and their documentation."""
+"""What is derived from the operations: their names, their arguments, their JSON and their documentation."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ BATCH_OPERATIONS: Final = 500
 """The most operations in one batch: more is a program's work, and would hold the writer's lock too long."""
 
 
-def op_of(operation: Operation | type[Operation]) -> str:
-    """The word for it in JSON."""
+def get_op(operation: Operation | type[Operation]) -> str:
+    """The operation's name in JSON."""
     return str(operation.__struct_config__.tag)
 
 
 OPERATIONS: Final[Mapping[str, type[Operation]]] = {
-    op_of(kind): kind
+    get_op(kind): kind
     for kind in vars(operations).values()
     if isinstance(kind, type) and issubclass(kind, Operation) and not kind.__subclasses__()
 }
-"""Every operation by its word, in the order of their module."""
+"""Every operation by its name, in the order of the module."""
 
 
-def offered_in(place: str) -> dict[str, type[Operation]]:
+def list_offered(place: str) -> dict[str, type[Operation]]:
     """The operations that a tool or command takes."""
     return {op: kind for op, kind in OPERATIONS.items() if place in kind.OFFERED}
 
@@ -47,7 +47,7 @@ class Argument(Struct, frozen=True):
 
 @cache
 def list_arguments(kind: type[Operation]) -> tuple[Argument, ...]:
-    """Those that are needed first."""
+    """The operation's arguments, the required ones first."""
     found = [
         Argument(field.name, field.type, field.required, _may_be_empty(field.type))
         for field in msgspec.structs.fields(kind)
@@ -86,7 +86,7 @@ def parse_operations(value: Any) -> list[Operation]:
 
 
 def _hint(item: Any) -> str:
-    """The hint: the operations there are, or the fields of the one that was named."""
+    """Lists all operations, or the fields of the one that was named."""
     op = item.get("op") if isinstance(item, dict) else None
     if not isinstance(op, str) or op not in OPERATIONS:
         return f"`op` is one of: {', '.join(OPERATIONS)}."
@@ -107,7 +107,7 @@ def with_paths(operation: Operation, change: Callable[[str], str]) -> Operation:
 
 def label_operations(operations: Sequence[Operation]) -> str:
     """A few words for the history."""
-    words = op_of(operations[0]).replace("_", " ") if operations else "nothing"
+    words = get_op(operations[0]).replace("_", " ") if operations else "nothing"
     return words if len(operations) == 1 else f"{words} and {len(operations) - 1} more"
 
 
@@ -124,7 +124,9 @@ def describe_operations(*places: str, words: Mapping[str, str]) -> Iterator[str]
         taken_by = [place for place in places if place in kind.OFFERED]
         if not taken_by:
             continue
-        only = "" if len(taken_by) == len(places) else f" (only {', '.join(f'`{one}`' for one in taken_by)})"
+        only = (
+            "" if len(taken_by) == len(places) else f" (only {', '.join(f'`{place}`' for place in taken_by)})"
+        )
         arguments = list_arguments(kind)
         needs = ", ".join(spell(argument.name) for argument in arguments if argument.needed)
         may_have = ", ".join(spell(argument.name) for argument in arguments if not argument.needed)

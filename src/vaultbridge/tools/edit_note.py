@@ -1,7 +1,7 @@
 """`edit_note` and `batch`: the engine's operations in one flat form, with `op`, the note's `name`, and the
-fields of that op. One vocabulary for both, because a model learns it once.
+fields of that op. Both have the same form, because a model then learns it only once.
 
-The arguments are derived from the operations, so there is nothing to add here for a new one. Two words
+The arguments are derived from the operations, so there is nothing to add here for a new one. Two names
 differ: the engine's `note` is `name` here, as in every tool, and its `name` of a property is `property`.
 """
 
@@ -20,7 +20,7 @@ from vaultbridge.engine.vocabulary import (
     concerns_whole_vault,
     convert_operation,
     list_arguments,
-    offered_in,
+    list_offered,
 )
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import Answer, answer_outcome, describe_trash
@@ -38,10 +38,10 @@ from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, NoteName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 WORDS: Final = {"note": "name", "name": "property"}
-"""The tools' words for fields of operations."""
+"""The tools' names for fields of operations."""
 
-EDIT_OPS: Final = tuple(offered_in("edit_note"))
-BATCH_OPS: Final = tuple(offered_in("batch"))
+EDIT_OPS: Final = tuple(list_offered("edit_note"))
+BATCH_OPS: Final = tuple(list_offered("batch"))
 
 
 def _flatten(ops: Iterable[str], known: Iterable[str] = ()) -> list[tuple[str, Any, Any]]:
@@ -127,8 +127,8 @@ def _parse_item(value: Any, number: int) -> Operation:
 
 
 def make_operation(edit: Any, *, where: str = "") -> Operation:
-    """The engine's operation. Raises InvalidArgument for a field that the op needs and has not, or has and
-    does not take."""
+    """The engine's operation. Raises InvalidArgument if a field that the op needs is missing, or one is given
+    that it does not take."""
     call: _Edit = edit
     at = f"{where}." if where else ""
     kind = OPERATIONS[call.op]
@@ -142,9 +142,9 @@ def make_operation(edit: Any, *, where: str = "") -> Operation:
 
 
 def _own_fields(edit: Struct, kind: type[Operation], at: str, known: dict[str, Any]) -> dict[str, Any]:
-    """What the op takes of the arguments, by the engine's words. `known` was found in the name already. A
-    caller that must fill in every argument writes an empty value where it means nothing: such a value counts
-    only where the op needs it and it can be empty."""
+    """The arguments that the op takes, under the engine's names. `known` was already found in the name. A
+    caller that must fill in every argument writes an empty value for those it would leave out: such a value
+    counts only where the op needs the argument and it can be empty."""
     op = edit.op  # type: ignore[attr-defined]
     taken = {WORDS.get(argument.name, argument.name): argument for argument in list_arguments(kind)}
     found: dict[str, Any] = {}
@@ -195,7 +195,7 @@ def run(context: VaultContext, edit: _EditNote) -> Answer:
 def _describe_ops() -> str:
     """The arguments of the ops in a few words; ops with the same ones share them."""
     groups: dict[str, list[str]] = {}
-    for op, kind in offered_in("edit_note").items():
+    for op, kind in list_offered("edit_note").items():
         if kind.BRIEF:
             groups.setdefault(kind.BRIEF, []).append(op)
     parts = []

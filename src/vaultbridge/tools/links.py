@@ -109,17 +109,17 @@ def draw_graph(
     suggested: Mapping[str, str] | None = None,
     more: bool = False,
 ) -> dict[str, Any]:
-    """The figure of a note and the `notes` around it: the links among them as pairs of positions, and for
-    notes that could be linked with it, why."""
+    """The figure of a note and the `notes` around it: the links among them as pairs of positions, and the
+    reasons for notes that could be linked with it."""
     places = {path: place for place, path in enumerate(dict.fromkeys([root, *notes]))}
     queries = context.engine.queries
     with queries.index().reading() as db:
-        neighbours = queries.around(db)
+        neighbours = queries.neighbours(db)
         edges = {
-            (min(places[one], places[other]), max(places[one], places[other]))
-            for one in places
-            for other in neighbours(one)
-            if other in places and other != one
+            (min(places[path], places[other]), max(places[path], places[other]))
+            for path in places
+            for other in neighbours(path)
+            if other in places and other != path
         }
     return {
         "kind": "graph",
@@ -146,9 +146,9 @@ def _render_outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bo
     return f"{line}: {raw} -> {target}{' (ambiguous)' if ambiguous and resolved else ''}"
 
 
-def _render_unresolved(found: UnresolvedTarget) -> str:
-    more = f" and {found.notes - SOURCES_SHOWN} more" if found.notes > SOURCES_SHOWN else ""
-    return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
+def _render_unresolved(name: UnresolvedTarget) -> str:
+    more = f" and {name.notes - SOURCES_SHOWN} more" if name.notes > SOURCES_SHOWN else ""
+    return f"[[{name.target}]]  links {name.count}, from: {', '.join(name.sources)}{more}"
 
 
 def _find_path(context: VaultContext, arguments: LinksArguments) -> list[str]:

@@ -29,7 +29,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.context import Gathered
+    from vaultbridge.engine.context import GatheredContext
     from vaultbridge.index.query.hits import HitMatch
     from vaultbridge.index.query.search import SearchHit, SearchPage
     from vaultbridge.index.ranking.rank import RankedNote, RankedPage, RankedSection
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 RANKED: Final = 10
 EXACT: Final = 20
-"""How many notes an answer has unless the caller says: what is ranked lower hardly ever helps, but of the
-notes that match exactly each is meant."""
+"""How many notes an answer has by default: what is ranked lower hardly ever helps, but every exact match is
+wanted."""
 
 NOT_ALL: Final = "(no note has all the words; these match most of it)"
 
@@ -270,7 +270,7 @@ def choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[Ra
         more += [(section, match) for match in section.matches if match.line not in shown]
     order = {section.line: place for place, (section, _) in enumerate(best)}
     chosen = [*best, *more[: max(0, places - len(best))]]
-    return sorted(chosen, key=lambda one: (order[one[0].line], one[1].line))
+    return sorted(chosen, key=lambda pair: (order[pair[0].line], pair[1].line))
 
 
 def render_heading(path: str, section: RankedSection) -> str:
@@ -369,20 +369,22 @@ def run_context(context: VaultContext, arguments: ContextArguments) -> Answer:
     return answer_text("\n".join([*notes, render(found)]), lambda: _draw_passages(context, arguments, found))
 
 
-def _draw_passages(context: VaultContext, arguments: ContextArguments, found: Gathered) -> dict[str, Any]:
+def _draw_passages(
+    context: VaultContext, arguments: ContextArguments, found: GatheredContext
+) -> dict[str, Any]:
     rows = [
         {
             "path": replace_surrogates(path),
             "places": [
                 {
-                    "heading": replace_surrogates(one.heading),
-                    "line": one.line,
-                    "parts": [replace_surrogates(one.text)],
+                    "heading": replace_surrogates(passage.heading),
+                    "line": passage.line,
+                    "parts": [replace_surrogates(passage.text)],
                 }
-                for one in passages
+                for passage in passages
             ],
         }
-        for path, passages in groupby(found.passages, key=lambda one: one.path)
+        for path, passages in groupby(found.passages, key=lambda passage: passage.path)
     ]
     return draw_results(context, arguments.question, rows, len(rows))
 

@@ -44,9 +44,9 @@ examples:
 
 
 def main_edit(argv: list[str]) -> int:
-    from vaultbridge.engine.vocabulary import offered_in
+    from vaultbridge.engine.vocabulary import list_offered
 
-    ops = fill(" ".join(offered_in("edit")), 78, initial_indent="  ", subsequent_indent="  ")
+    ops = fill(" ".join(list_offered("edit")), 78, initial_indent="  ", subsequent_indent="  ")
     parser = Parser(
         "edit",
         "Edit notes with one operation, or several as one change.",

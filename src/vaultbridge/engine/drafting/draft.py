@@ -305,7 +305,7 @@ class Draft:
             self._own_table = True
         return table
 
-    def opened(self) -> Iterator[DraftFile]:
+    def opened_files(self) -> Iterator[DraftFile]:
         yield from self._files.values()
 
     def new_paths(self) -> Iterator[VaultPath]:

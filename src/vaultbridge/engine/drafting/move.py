@@ -34,36 +34,36 @@ SOURCES_NAMED: Final = 10
 
 class LinkSources:
     """What the index knows about which files link where. It ignores the scope: a move must not break links in
-    notes that its caller may not see. Each look waits for a first build, and raises TimedOut."""
+    notes that its caller may not see. Each method waits for a first build, and raises TimedOut."""
 
     def __init__(self, root: Root, index_sync: IndexSync) -> None:
         self._root = root
         self._sync = index_sync
 
-    def naming(self, keys: Iterable[str]) -> list[VaultPath]:
-        """The notes and canvases with a link whose target one of these name keys may decide."""
+    def find_by_name(self, keys: Iterable[str]) -> list[VaultPath]:
+        """The notes and canvases with a link whose target may depend on one of these name keys."""
         from vaultbridge.index.graph import find_sources_by_name
 
         return self._root.leave_out_links(find_sources_by_name(self._sync.whole_index(), keys))
 
-    def leading_to(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+    def find_linking_to(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """The notes and canvases with a link to one of these files."""
         from vaultbridge.index.graph import find_sources
 
         return self._root.leave_out_links(find_sources(self._sync.whole_index(), paths))
 
-    def stored_links(self, paths: Iterable[VaultPath]) -> dict[VaultPath, StoredLinks]:
+    def read_stored_links(self, paths: Iterable[VaultPath]) -> dict[VaultPath, StoredLinks]:
         """The links of these files as the index knows them; of some files it knows none."""
         from vaultbridge.index.graph import read_stored_links
 
         return read_stored_links(self._sync.whole_index(), paths)
 
-    def bases(self) -> list[VaultPath]:
+    def list_bases(self) -> list[VaultPath]:
         from vaultbridge.index.graph import list_paths_of_kind
 
         return list_paths_of_kind(self._sync.index, "base")
 
-    def notes_with_bases(self) -> list[VaultPath]:
+    def list_notes_with_bases(self) -> list[VaultPath]:
         """The notes that may contain a base as a code block."""
         from vaultbridge.index.graph import find_notes_with_bases
 
@@ -101,7 +101,7 @@ def rewrite_links(
     """Rewrites every link that a move of these files will need, and leaves the files where they are. When
     `merging`, the new paths are files that take the others in."""
     keys = touched_keys([*moves, *moves.values()])
-    affected = {*_find_affected(draft, sources.naming(keys)), *(p for p in moves if _has_links(p))}
+    affected = {*_find_affected(draft, sources.find_by_name(keys)), *(p for p in moves if _has_links(p))}
     bases = _bases(draft, sources, moves, folder)
     plans = []
     for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
@@ -149,14 +149,14 @@ def _bases(
     """The vault's bases by the file they are in; of those in notes only the ones that may name what moves: a
     note full of code has many."""
     bases: dict[str, tuple[Embedded, ...]] = {
-        path: (whole_text(draft.open(path).text),) for path in draft.translate_paths(sources.bases())
+        path: (whole_text(draft.open(path).text),) for path in draft.translate_paths(sources.list_bases())
     }
     names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
-    for path in sorted(_find_affected(draft, sources.notes_with_bases())):
+    for path in sorted(_find_affected(draft, sources.list_notes_with_bases())):
         if path.endswith(".canvas"):
             continue
         inside = [block.inside for block in extract_base_blocks(draft.open(path).text)]
-        if naming := tuple(one for one in inside if path in moves or _may_name(one.text, names)):
+        if naming := tuple(block for block in inside if path in moves or _may_name(block.text, names)):
             bases[path] = naming
     return bases
 
@@ -178,7 +178,7 @@ def pin_older_links(
 
     An unresolved link that will lead to the new note is what its writer intended; it only gets a notice."""
     keys = touched_keys([path])
-    affected = _find_affected(draft, sources.naming(keys))
+    affected = _find_affected(draft, sources.find_by_name(keys))
     plans = []
     for hidden, group, table in _split_by_visibility(draft, affected):
         with redact(group if hidden else ()):
@@ -243,15 +243,15 @@ def _sources_of(draft: Draft, sources: LinkSources, paths: Iterable[VaultPath]) 
     link that leads to a hidden file there may lead to one of these for the caller, so links are also looked
     up by name."""
     origins = [draft.origin(path) for path in paths]
-    found = sources.leading_to(origins)
+    found = sources.find_linking_to(origins)
     if not draft.restricted:
         return found
-    return sorted({*found, *sources.naming(touched_keys(origins))})
+    return sorted({*found, *sources.find_by_name(touched_keys(origins))})
 
 
 def _find_affected(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
     """Translates what the index names to paths of the draft, and adds what the draft itself has written."""
-    written = (file.path for file in draft.opened() if file.changed and _has_links(file.path))
+    written = (file.path for file in draft.opened_files() if file.changed and _has_links(file.path))
     return {*draft.translate_paths(indexed), *written}
 
 
@@ -269,7 +269,7 @@ def _references(
 ) -> Iterator[Reference]:
     """The links of these files: those that depend on `keys`, and in the files of `whole` all of them."""
     linking = [path for path in paths if _has_links(path)]
-    stored = sources.stored_links(map(draft.origin, linking))
+    stored = sources.read_stored_links(map(draft.origin, linking))
     for path in linking:
         table = draft.table_for(path)
         file = draft.open(path)

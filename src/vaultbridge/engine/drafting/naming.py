@@ -44,16 +44,16 @@ def is_text_file(path: str, data: bytes) -> bool:
 
 class OperationContext(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` returns the path of an existing file for the name
-    a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `stored` returns
-    how the path of a visible file is spelled on disk, `spelled` how the folders of a new path are;
-    `check_named` raises when a file, as it is on disk, may not be used; `is_folder` looks at the disk;
+    a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `find_stored_path`
+    returns how the path of a visible file is spelled on disk, `match_spelling` how the folders of a new path
+    are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` looks at the disk;
     `find_tasks` finds tasks by a part of their text; `expand` returns a template's text for the title of a
     new note."""
 
     find: Callable[[str], VaultPath]
     find_exact: Callable[[str], VaultPath | None]
-    stored: Callable[[VaultPath], VaultPath | None]
-    spelled: Callable[[VaultPath], VaultPath]
+    find_stored_path: Callable[[VaultPath], VaultPath | None]
+    match_spelling: Callable[[VaultPath], VaultPath]
     check_named: Callable[[VaultPath], None]
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
@@ -73,7 +73,7 @@ def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPa
     if path is not None:
         draft.add_known_file(path)
     else:
-        path = _named_in_draft(draft, name, context)
+        path = _find_in_draft(draft, name, context)
     if path is None:
         path = context.find(name)
         if not draft.exists(path):
@@ -84,7 +84,7 @@ def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPa
     return path
 
 
-def _named_in_draft(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
+def _find_in_draft(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
     for spelled in (name, f"{name}.md"):
         try:
             path = vault_path(spelled)
@@ -118,7 +118,7 @@ def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -
     not learn how a hidden folder is spelled."""
     if not context.scope.visible(path):
         return path
-    path = context.spelled(path)
+    path = context.match_spelling(path)
     folder = folder_of(path)
     if not folder or context.is_folder(folder):
         return path

@@ -1,7 +1,7 @@
-"""Operations carried out on a draft of the vault: names become paths, scopes are checked, links follow.
+"""Carries out operations on a draft of the vault: names become paths, scopes are checked, links follow.
 
-`engine.operations` defines each operation; here is the code of those that take more than a few lines. Each
-one changes the draft, or raises and leaves the caller to throw the draft away. Nothing is written.
+`engine.operations` defines each operation; this module has the code of those that take more than a few lines.
+Each one changes the draft, or raises, and then the caller throws the draft away. Nothing is written.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
         wanted = coerce_value(value, property_type(name, context.settings.property_types))
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
     there = find_same_path(draft, path)
-    if not there and (stored := context.stored(path)) is not None and not draft.has_left(stored):
+    if not there and (stored := context.find_stored_path(path)) is not None and not draft.has_left(stored):
         draft.add_known_file(stored)
         there = [stored]
     if there:
@@ -198,9 +198,9 @@ def _keep_line_ends(content: str, old: str) -> str:
 
 
 def find_task_anywhere(operation: SetTask, context: OperationContext) -> tuple[VaultPath, int]:
-    """Finds the one task of the vault that has the wanted text and not yet the wanted status. A task whose
-    whole text is the wanted one comes before others that contain it; an open one is toggled, not a done
-    one."""
+    """Finds the one task in the vault that has the wanted text and does not have the wanted status yet. A
+    task whose whole text matches is preferred to one that only contains it; `toggle` finds open tasks
+    only."""
     wanted = operation.text.strip()
     if not wanted:
         raise InvalidArgument(
@@ -227,7 +227,9 @@ def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) ->
         draft.edit(path, tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to))
         return
     indexed = draft.translate_paths(context.notes_with_tag(operation.tag))
-    written = [file.path for file in draft.opened() if file.changed and context.scope.visible(file.path)]
+    written = [
+        file.path for file in draft.opened_files() if file.changed and context.scope.visible(file.path)
+    ]
     found = False
     for path in dict.fromkeys((*indexed, *written)):
         file = draft.open(path)
@@ -437,7 +439,7 @@ def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: Opera
     properties = here.note.properties
     body = here.text[properties.end if properties is not None else 0 :].strip("\r\n")
     if body.strip():
-        # A paragraph of one note must not join the last paragraph of the other.
+        # The first paragraph of one note must not run into the last paragraph of the other.
         lines = there.text.rstrip(" \t").splitlines(keepends=True)
         apart = "\n" if lines and lines[-1].strip() else ""
         Append(note=target, content=f"{apart}{body}\n").apply(draft, context)
@@ -448,7 +450,7 @@ def _add_text(draft: Draft, source: VaultPath, target: VaultPath, context: Opera
 
 
 def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> None:
-    """A link to a heading, block or footnote that both had leads to the first of the two from now on."""
+    """Adds a notice: a link to a heading, block or footnote that both notes had now leads to the first."""
     shared = sorted({*_names(draft.open(source).note)} & {*_names(draft.open(target).note)})
     if shared:
         more = f" and {len(shared) - NAMES_LISTED} more" if len(shared) > NAMES_LISTED else ""
@@ -459,7 +461,9 @@ def _note_shared_names(draft: Draft, source: VaultPath, target: VaultPath) -> No
 def _names(note: Note) -> Iterator[str]:
     yield from (f"the heading {heading_key(heading.text)!r}" for heading in note.headings)
     yield from (f"the block ^{block.id.lower()}" for block in note.blocks)
-    yield from (f"the footnote [^{one.id}]" for one in note.footnotes if one.kind == "definition")
+    yield from (
+        f"the footnote [^{footnote.id}]" for footnote in note.footnotes if footnote.kind == "definition"
+    )
 
 
 def _note_embeds(draft: Draft, target: VaultPath) -> None:

@@ -33,7 +33,7 @@ class PeriodicNote(Struct, frozen=True):
 def find_periodic_note(engine: Engine, period: Period, when: str = "today") -> PeriodicNote:
     """`when` is a date (`YYYY-MM-DD`), today, yesterday, tomorrow, or a number of periods from now (`-1`).
     Raises InvalidArgument, or InvalidPath for a format in the settings that gives no good name."""
-    day = _day(period, when, engine.now().date())
+    day = _parse_day(period, when, engine.now().date())
     path = periodic_path(period, day, engine.settings)
     return PeriodicNote(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
 
@@ -53,7 +53,7 @@ def plan_addition(
     operations: list[Operation] = []
     notices: tuple[str, ...] = ()
     if not note.exists:
-        text, notices = _new_text(engine, note)
+        text, notices = _make_text(engine, note)
         operations.append(Create(note=note.path, content=text))
     if content and first:
         operations.append(Prepend(note=note.path, content=content, heading=heading, create=create))
@@ -62,7 +62,7 @@ def plan_addition(
     return operations, notices
 
 
-def _new_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]:
+def _make_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]:
     """Like the app, creates the note without its template if that is missing, and adds a notice."""
     template = engine.settings.periodic_notes(note.period).template
     if not template:
@@ -74,14 +74,14 @@ def _new_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]
         return "", (f"The template {template!r} of the {note.period} notes was not found.",)
 
 
-def _day(period: Period, when: str, today: date) -> date:
+def _parse_day(period: Period, when: str, today: date) -> date:
     word = when.strip().lower() or "today"
     steps = {"today": 0, "yesterday": -1, "tomorrow": 1}
     if word in steps:
         return today + timedelta(days=steps[word])
     try:
         if word[0] in "+-" or len(word) < 5:
-            return _shifted(period, int(word), today)
+            return _shift(period, int(word), today)
         return date.fromisoformat(word)
     except (ValueError, OverflowError):
         raise InvalidArgument(
@@ -91,7 +91,7 @@ def _day(period: Period, when: str, today: date) -> date:
         ) from None
 
 
-def _shifted(period: Period, steps: int, today: date) -> date:
+def _shift(period: Period, steps: int, today: date) -> date:
     if period == "daily":
         return today + timedelta(days=steps)
     if period == "weekly":
@@ -152,12 +152,12 @@ def merge_properties(own: dict[str, Any], added: dict[str, Any]) -> dict[str, An
         if there.get(key) is None:
             wanted[name] = value
         elif key in _JOINED:
-            items = _items(there[key])
-            new = [item for item in _items(value) if item not in items]
+            items = _as_list(there[key])
+            new = [item for item in _as_list(value) if item not in items]
             if new:
                 wanted[name] = items + new
     return wanted
 
 
-def _items(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [] if value is None else [value]

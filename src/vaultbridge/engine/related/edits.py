@@ -30,7 +30,8 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import heading_key
 
 OLD_CHARS: Final = 300
-"""The most text that an edit repeats to name its place: more is a line that occurs twice."""
+"""The most text that an edit quotes to say where it applies: a longer quotation means that the line occurs
+twice."""
 
 TABLE_ROWS: Final = 1000
 """How far above a line the beginning of its table is looked for."""
@@ -74,11 +75,11 @@ def link_mention(
             old = place.text[start:end]
             new = f"{place.text[start : mention.start]}{link}{place.text[mention.end : end]}"
             edit = ReplaceText(note=place.path, old=old, new=new)
-            if _proves(place, edit, dest, table, shown=shown):
+            if _adds_only_this_link(place, edit, dest, table, shown=shown):
                 return {
                     "op": "replace_text", "name": place.path, "old": old, "new": new, "expected": place.hash,
                 }  # fmt: skip
-            break  # A larger context would change nothing but the uniqueness, which this one has.
+            break  # More context would only make the place unique, and it is unique already.
     return None
 
 
@@ -91,10 +92,11 @@ def link_at_end(
         link = write_link(dest, place.path, table, settings)
     except VaultbridgeError:
         return None
-    own = [one.text for one in place.note.headings if heading_key(one.text) in _RELATED_HEADINGS]
+    titles = [heading.text for heading in place.note.headings]
+    own = [title for title in titles if heading_key(title) in _RELATED_HEADINGS]
     heading = own[0] if len(own) == 1 else RELATED
     edit = Append(note=place.path, content=f"- {link}", heading=heading, create=True)
-    if not _proves(place, edit, dest, table):
+    if not _adds_only_this_link(place, edit, dest, table):
         return None
     made = {"op": "append", "name": place.path, "content": edit.content, "heading": heading}
     return {**made, **({} if own else {"create": True}), "expected": place.hash}
@@ -163,14 +165,14 @@ def _contexts(text: str, mention: UnlinkedMention) -> Iterator[tuple[int, int]]:
         end = after.pop(0) if after else end
 
 
-def _proves(
+def _adds_only_this_link(
     place: EditableNote, edit: ReplaceText | Append, dest: str, table: FileTable, *, shown: str | None = None
 ) -> bool:
     try:
         after = parse(apply_changes(place.text, edit.changes(place.text, place.note, {})))
     except VaultbridgeError:
         return False
-    added = _added(place.note.links, after.links)
+    added = _find_added_link(place.note.links, after.links)
     if added is None:
         return False
     found = resolve(added.target, place.path, table)
@@ -180,8 +182,8 @@ def _proves(
         return False
     before = place.note
     return (
-        [(one.name, one.line) for one in before.tags] == [(one.name, one.line) for one in after.tags]
-        and [one.id for one in before.blocks] == [one.id for one in after.blocks]
+        [(tag.name, tag.line) for tag in before.tags] == [(tag.name, tag.line) for tag in after.tags]
+        and [block.id for block in before.blocks] == [block.id for block in after.blocks]
         and len(before.tasks) == len(after.tasks)
         and len(before.callouts) == len(after.callouts)
         and len(before.footnotes) == len(after.footnotes)
@@ -189,7 +191,7 @@ def _proves(
     )
 
 
-def _added(before: tuple[Link, ...], after: tuple[Link, ...]) -> Link | None:
+def _find_added_link(before: tuple[Link, ...], after: tuple[Link, ...]) -> Link | None:
     """The one link that is new; None if there is none, or anything else differs."""
     if len(after) != len(before) + 1:
         return None

@@ -49,23 +49,24 @@ MEANING_WEIGHT: Final = 1.0
 half confirmed them (benchmarks/related_bench.py)."""
 
 MENTIONING: Final = 60
-"""Notes in which a name is looked for: those that the word table names, which may contain it only in code."""
+"""How many notes that contain a name, by the word table, are read to see whether they mention it: some have
+it only in code."""
 
 CANDIDATES: Final = 60
-"""Notes whose evidence is completed and that may be offered; the best by what is known of all."""
+"""How many notes may be offered: the best by all the evidence."""
 
 SHOWN_REASONS: Final = 4
-"""Words or neighbours named as a reason."""
+"""How many words or neighbours are named as a reason."""
 
 SNIPPET_CHARS: Final = 60
 """How much of a line is shown on either side of a mention."""
 
 MEANING_FLOOR: Final = 0.5
-"""Below this cosine two passages have nothing in common for most models."""
+"""With most models, two passages below this cosine have nothing in common."""
 
 
 class Related(Struct, frozen=True):
-    """A note that belongs to the one that was asked about. `reasons` are for people. `edit` are arguments of
+    """A note that is related to the subject. `reasons` are for people. `edit` has the arguments of
     `edit_note` that make the link, from either note; None if no edit is certain."""
 
     path: VaultPath
@@ -75,8 +76,8 @@ class Related(Struct, frozen=True):
 
 
 class Evidence(Struct):
-    """What speaks for one note. `mentions` are mentions of it, `mentioned` are mentions of the asked note in
-    it."""
+    """The evidence that one note is related. `mentions` are mentions of it in the subject, `mentioned` are
+    mentions of the subject in it."""
 
     score: float = 0.0
     mentions: list[UnlinkedMention] = []
@@ -86,8 +87,8 @@ class Evidence(Struct):
     meaning: float = 0.0
 
 
-class Asked(Struct, frozen=True):
-    """What is asked about: a note, or a text that is in no note (then `path` is empty)."""
+class Subject(Struct, frozen=True):
+    """What related notes are sought for: a note, or a text that is in no note (then `path` is empty)."""
 
     path: str
     title: str
@@ -107,23 +108,25 @@ def find_related(engine: Engine, path: VaultPath, *, limit: int = 10, offset: in
     """Return what belongs to a note and is not linked with it in either direction, best first. Raises
     NoteNotFound."""
     view = engine.view(path)
-    asked = Asked(path, note_name(path), (note_name(path), *view.note.aliases), view.text, view.note)
-    with RelatedSearch.open(engine) as finding:
-        ranked = finding.rank(asked)
+    subject = Subject(path, note_name(path), (note_name(path), *view.note.aliases), view.text, view.note)
+    with RelatedSearch.open(engine) as search:
+        ranked = search.rank(subject)
     place = EditableNote(path, view.text, view.note, view.hash)
     page = ranked[offset : offset + limit]
-    return RelatedPage(tuple(finding.offer(place, asked, *one) for one in page), len(ranked))
+    rows = tuple(search.offer(place, subject, other, evidence) for other, evidence in page)
+    return RelatedPage(rows, len(ranked))
 
 
 def find_related_to_text(engine: Engine, text: str, *, limit: int = 10, offset: int = 0) -> RelatedPage:
     """Return the notes related to a text. There is no note to edit: a mention's edit names the text to
     replace and nothing else."""
     note = parse(text)
-    asked = Asked("", "", (), text, note)
-    with RelatedSearch.open(engine) as finding:
-        ranked = finding.rank(asked)
+    subject = Subject("", "", (), text, note)
+    with RelatedSearch.open(engine) as search:
+        ranked = search.rank(subject)
     page = ranked[offset : offset + limit]
-    return RelatedPage(tuple(finding.offer_for_text(asked, *one) for one in page), len(ranked))
+    rows = tuple(search.offer_for_text(subject, other, evidence) for other, evidence in page)
+    return RelatedPage(rows, len(ranked))
 
 
 class RelatedSearch:
@@ -133,7 +136,7 @@ class RelatedSearch:
         self.engine = engine
         self.index = index
         self.db = db
-        self.shown = engine.queries.shown()
+        self.shown = engine.queries.view_filter()
         self.table: FileTable = engine.queries.visible_table()
         self.paths = index.paths(db)
         self.ids: dict[str, int] = {path: id_ for id_, path in self.paths.items()}
@@ -142,9 +145,9 @@ class RelatedSearch:
             self.visible = {id_ for id_, path in self.paths.items() if self.shown(path)}
         searchable = index.searchable(db)
         self.count = len(searchable if self.visible is None else searchable & set(self.visible))
-        self.around: Neighbours = engine.queries.around(db)
+        self.around: Neighbours = engine.queries.neighbours(db)
         self._aliases = self._load_aliases()
-        self._shared: tuple[Asked, dict[int, SharedWords]] | None = None
+        self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
 
     @classmethod
     @contextlib.contextmanager
@@ -174,56 +177,56 @@ class RelatedSearch:
         # As in a link, a name comes before an alias.
         return [path for path in named if self.sees(path)] or aliased
 
-    def rank(self, asked: Asked) -> list[tuple[str, Evidence]]:
-        """All notes for which something speaks and that are not linked with the asked one, best first."""
+    def rank(self, subject: Subject) -> list[tuple[str, Evidence]]:
+        """All notes for which there is evidence and that are not linked with the subject, best first."""
         found: dict[str, Evidence] = {}
-        linked = {asked.path, *self.around(asked.path)} if asked.path else set()
-        self._add_mentions(asked, found, linked)
-        self._add_words(asked, found, linked)
-        if asked.path:
-            self._add_neighbours(asked, found, linked)
-            self._add_mentioned(asked, found, linked)
-            self._add_meaning(asked, found, linked)
-        ordered = sorted(found.items(), key=lambda one: (-one[1].score, one[0]))
-        return [one for one in ordered if one[1].score > 0][:CANDIDATES]
+        linked = {subject.path, *self.around(subject.path)} if subject.path else set()
+        self._add_mentions(subject, found, linked)
+        self._add_words(subject, found, linked)
+        if subject.path:
+            self._add_neighbours(subject, found, linked)
+            self._add_mentioned(subject, found, linked)
+            self._add_meaning(subject, found, linked)
+        scored = ((path, evidence) for path, evidence in found.items() if evidence.score > 0)
+        return sorted(scored, key=lambda row: (-row[1].score, row[0]))[:CANDIDATES]
 
     def _add(self, found: dict[str, Evidence], path: str) -> Evidence:
         return found.setdefault(path, Evidence(mentions=[], mentioned=[]))
 
-    def _add_mentions(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
-        for path, mentions in find_mentions(asked.text, asked.note, self.lookup).items():
+    def _add_mentions(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
+        for path, mentions in find_mentions(subject.text, subject.note, self.lookup).items():
             if path not in linked:
                 evidence = self._add(found, path)
                 evidence.mentions = mentions
-                name = asked.text[mentions[0].start : mentions[0].end]
+                name = subject.text[mentions[0].start : mentions[0].end]
                 evidence.score += MENTION_WEIGHT * self._rarity(name)
 
-    def _add_words(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
-        for id_, words in self._share_words(asked).items():
+    def _add_words(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
+        for id_, words in self._find_shared_words(subject).items():
             path = self.paths.get(id_, "")
             if path.lower().endswith(".md") and path not in linked:
                 evidence = self._add(found, path)
                 evidence.words = words.words[:SHOWN_REASONS]
                 evidence.score += WORDS_WEIGHT * self._weigh_words(id_, words)
 
-    def _share_words(self, asked: Asked) -> dict[int, SharedWords]:
-        if self._shared is None or self._shared[0] is not asked:
-            start = asked.note.properties.end if asked.note.properties is not None else 0
+    def _find_shared_words(self, subject: Subject) -> dict[int, SharedWords]:
+        if self._shared is None or self._shared[0] is not subject:
+            start = subject.note.properties.end if subject.note.properties is not None else 0
             found = find_by_words(
                 self.db,
-                asked.text[start:],
-                asked.title,
-                own=self.ids.get(asked.path, 0),
+                subject.text[start:],
+                subject.title,
+                own=self.ids.get(subject.path, 0),
                 count=self.count,
                 visible=self.visible,
             )
-            self._shared = (asked, found)
+            self._shared = (subject, found)
         return self._shared[1]
 
-    def sharing_words(self, asked: Asked, least: float) -> list[str]:
+    def list_by_shared_words(self, subject: Subject, least: float) -> list[str]:
         """Notes that share at least this part of the rare words, linked or not, those that share most
         first."""
-        found = [(-one.score, self.paths[id_]) for id_, one in self._share_words(asked).items()]
+        found = [(-shared.score, self.paths[id_]) for id_, shared in self._find_shared_words(subject).items()]
         return [path for score, path in sorted(found) if -score >= least and path.lower().endswith(".md")]
 
     def _weigh_words(self, id_: int, words: SharedWords) -> float:
@@ -231,8 +234,8 @@ class RelatedSearch:
         size = self.index.sizes(self.db)[0][id_]
         return words.score / (1 + log(1 + size / 4000) / 4)
 
-    def _add_neighbours(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
-        shared: dict[str, SharedNeighbours] = find_by_neighbours(asked.path, self._notes_around)
+    def _add_neighbours(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
+        shared: dict[str, SharedNeighbours] = find_by_neighbours(subject.path, self._notes_around)
         for path, neighbours in shared.items():
             if path.lower().endswith(".md") and path not in linked and self.sees(path):
                 evidence = self._add(found, path)
@@ -243,23 +246,23 @@ class RelatedSearch:
         """An icon that two notes share says nothing about them."""
         return [other for other in self.around(path) if other.lower().endswith((".md", ".canvas"))]
 
-    def _add_mentioned(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
-        """Notes that mention the asked one. The word table finds them; whether they do is decided by their
-        text."""
-        keys = {key for name in asked.names if [*self.lookup(key := name_key(name))] == [asked.path]}
-        for name in asked.names:
+    def _add_mentioned(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
+        """Notes that mention the subject. The word table suggests them; their text decides whether they
+        do."""
+        keys = {key for name in subject.names if [*self.lookup(key := name_key(name))] == [subject.path]}
+        for name in subject.names:
             words = split_words(name)
             if name_key(name) not in keys or not words:
                 continue
             rarity = self._rarity(name)
-            for path in self._holding(f'body : "{" ".join(words)}"', found, linked):
+            for path in self._find_notes_with(f'body : "{" ".join(words)}"', found, linked):
                 evidence = self._add(found, path)
                 if not evidence.mentioned:
-                    evidence.mentioned = self._mentions_of(asked.path, keys, path)
+                    evidence.mentioned = self._mentions_of(subject.path, keys, path)
                     evidence.score += MENTIONED_WEIGHT * rarity if evidence.mentioned else 0.0
 
-    def _holding(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
-        """The notes that have a phrase, those for which most speaks first."""
+    def _find_notes_with(self, phrase: str, found: dict[str, Evidence], linked: set[str]) -> list[str]:
+        """The notes that contain a phrase, those with the most evidence first."""
         rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (phrase,))
         paths = [self.paths.get(id_, "") for (id_,) in rows if self.visible is None or id_ in self.visible]
         notes = [path for path in paths if path.lower().endswith(".md") and path not in linked]
@@ -272,11 +275,11 @@ class RelatedSearch:
         ).fetchone()
         return _find_names(text, decode_note(blob), wanted, keys)
 
-    def _add_meaning(self, asked: Asked, found: dict[str, Evidence], linked: set[str]) -> None:
+    def _add_meaning(self, subject: Subject, found: dict[str, Evidence], linked: set[str]) -> None:
         embeddings = self.engine.embeddings
         if embeddings is None:
             return
-        for near in embeddings.rank_by_note(asked.path, limit=CANDIDATES, visible=self.sees):
+        for near in embeddings.rank_by_note(subject.path, limit=CANDIDATES, visible=self.sees):
             if near.path not in linked and near.path in self.ids and near.score > MEANING_FLOOR:
                 evidence = self._add(found, near.path)
                 evidence.meaning = near.score
@@ -297,34 +300,38 @@ class RelatedSearch:
 
     # What is offered.
 
-    def offer(self, place: EditableNote, asked: Asked, path: str, evidence: Evidence) -> Related:
+    def offer(self, place: EditableNote, subject: Subject, path: str, evidence: Evidence) -> Related:
         settings = self.engine.settings.links
         edit: dict[str, Any] | None = None
         for mention in evidence.mentions:
             edit = edit or link_mention(place, path, mention, self.table, settings)
         if edit is None and evidence.mentioned:
             there = self.read(path)
-            edit = None if there is None else self.offer_there(asked, there)
+            edit = None if there is None else self.offer_there(subject, there)
         if edit is None:
             edit = link_at_end(place, path, self.table, settings)
-        return Related(VaultPath(path), round(evidence.score, 3), tuple(explain(asked, path, evidence)), edit)
+        return Related(
+            VaultPath(path), round(evidence.score, 3), tuple(explain(subject, path, evidence)), edit
+        )
 
-    def offer_there(self, asked: Asked, there: EditableNote) -> dict[str, Any] | None:
-        """The edit of another note, where it mentions the asked one."""
-        keys = {name_key(name) for name in asked.names}
-        for mention in _find_names(there.text, there.note, asked.path, keys):
-            edit = link_mention(there, asked.path, mention, self.table, self.engine.settings.links)
+    def offer_there(self, subject: Subject, there: EditableNote) -> dict[str, Any] | None:
+        """The edit of another note, where it mentions the subject."""
+        keys = {name_key(name) for name in subject.names}
+        for mention in _find_names(there.text, there.note, subject.path, keys):
+            edit = link_mention(there, subject.path, mention, self.table, self.engine.settings.links)
             if edit is not None:
                 return edit
         return None
 
-    def offer_for_text(self, asked: Asked, path: str, evidence: Evidence) -> Related:
-        place = EditableNote("", asked.text, asked.note, "")
+    def offer_for_text(self, subject: Subject, path: str, evidence: Evidence) -> Related:
+        place = EditableNote("", subject.text, subject.note, "")
         edit: dict[str, Any] | None = None
         for mention in evidence.mentions:
             made = edit or link_mention(place, path, mention, self.table, self.engine.settings.links)
             edit = made and {"old": made["old"], "new": made["new"]}
-        return Related(VaultPath(path), round(evidence.score, 3), tuple(explain(asked, path, evidence)), edit)
+        return Related(
+            VaultPath(path), round(evidence.score, 3), tuple(explain(subject, path, evidence)), edit
+        )
 
     def read(self, path: str) -> EditableNote | None:
         try:
@@ -340,15 +347,15 @@ def _find_names(text: str, note: Note, path: str, keys: Collection[str]) -> list
     return find_mentions(text, note, lambda key: named if key in keys else (), only=keys).get(path, [])
 
 
-def explain(asked: Asked, path: str, evidence: Evidence) -> Iterator[str]:
+def explain(subject: Subject, path: str, evidence: Evidence) -> Iterator[str]:
     """The reasons, the strongest first."""
     if evidence.mentions:
         first = evidence.mentions[0]
-        yield f"mentioned at line {first.line}: {_snippet(asked.text, first)}"
+        yield f"mentioned at line {first.line}: {_snippet(subject.text, first)}"
     if evidence.mentioned:
         yield f"mentions this at {path}:{evidence.mentioned[0].line}"
     if evidence.neighbours:
-        names = ", ".join(note_name(one) for one in evidence.neighbours[:SHOWN_REASONS])
+        names = ", ".join(note_name(neighbour) for neighbour in evidence.neighbours[:SHOWN_REASONS])
         more = len(evidence.neighbours) - SHOWN_REASONS
         yield f"shared neighbours: {names}{f' and {more} more' if more > 0 else ''}"
     if evidence.words:

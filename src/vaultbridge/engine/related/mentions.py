@@ -1,9 +1,9 @@
 """Finds where a text mentions a note by its name or an alias without linking it, in every script. No I/O.
 
 A mention begins and ends where a word does. In a script without spaces each character counts as a word, as it
-does in the index. Of names that overlap, the longest is meant. Text in properties, headings, links, tags,
-comments and addresses is not a mention. Whether the rest is text or code is decided by the parser: it is
-given the note with every mention linked, and finds only those that are links.
+does in the index. Of names that overlap, the longest counts. Text in properties, headings, links, tags,
+comments and addresses is not a mention. Whether the rest is text or code is decided by the parser: it reads
+the note with every mention turned into a link, and finds only those that are not in code.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.text import Positions
 
 NAME_UNITS: Final = 16
-"""The most words of a name that is looked for: sixteen Chinese characters are a long title too."""
+"""The longest name that is looked for, in words: sixteen Chinese characters are a long title too."""
 
 NAME_CHARS: Final = 120
-"""The longest name that is looked for."""
+"""The longest name that is looked for, in characters."""
 
 TEXT_UNITS: Final = 20_000
 """How many words of a text are looked at: 100 KB, or 20,000 Chinese characters."""
 
 TEXT_CHARS: Final = 400_000
-"""How many characters of a text are looked at, for one whose words have no end: twenty for each word."""
+"""How many characters of a text are looked at, in case it has no spaces: twenty for each word."""
 
 MENTIONS_EACH: Final = 8
 """How many mentions of one note are kept: one is enough to link it, some may not be linkable."""
@@ -124,7 +124,7 @@ def find_mentions(
     text: str, note: Note, lookup: Lookup, *, only: Collection[str] = ()
 ) -> dict[str, list[UnlinkedMention]]:
     """Return the mentions of each note, in the order of the text. A name that several notes have mentions
-    none of them. `only` are the keys that are looked for; none: whatever `lookup` knows."""
+    none of them. `only` are the keys that are looked for; if empty, whatever `lookup` knows."""
     text = text[:TEXT_CHARS]
     blocked = _Blocked(text, note)
     positions = Positions(text)
@@ -134,22 +134,24 @@ def find_mentions(
         looked += len(units)
         if looked > TEXT_UNITS:
             break
-        line = _Line(text, units)
+        line = _MentionLine(text, units)
         if not only or any(key in line.key for key in only):
             places = line.find(lookup)
             found += [
                 (path, UnlinkedMention(start, end, positions.line_of(start))) for path, start, end in places
             ]
-    free = [(path, one) for path, one in found if path and not blocked.touches(one.start, one.end)]
-    good = set(_linkable(text, [one for _, one in free]))
+    free = [
+        (path, mention) for path, mention in found if path and not blocked.touches(mention.start, mention.end)
+    ]
+    good = set(_keep_linkable(text, [mention for _, mention in free]))
     mentions: dict[str, list[UnlinkedMention]] = {}
-    for path, one in free:
-        if one in good and len(kept := mentions.setdefault(path, [])) < MENTIONS_EACH:
-            kept.append(one)
+    for path, mention in free:
+        if mention in good and len(kept := mentions.setdefault(path, [])) < MENTIONS_EACH:
+            kept.append(mention)
     return {path: kept for path, kept in mentions.items() if kept}
 
 
-class _Line:
+class _MentionLine:
     """One line, its words, and where a name may begin and end: at a word, or at the signs right before and
     after it, as in `C++` or `@home`."""
 
@@ -160,7 +162,8 @@ class _Line:
         self._base = floor
         self._text = text[floor:ceiling]
         self.key = name_key(self._text)
-        # Whether the key of a part is that part of the key. The case of a sigma depends on what follows it.
+        # Whether the key of a part of the line is that part of the line's key. How a sigma is lowered depends
+        # on what follows it.
         self._exact = len(self.key) == len(self._text) and (
             self._text.isascii() or ("Σ" not in self._text and unicodedata.is_normalized("NFC", self._text))
         )
@@ -202,20 +205,20 @@ class _Line:
         return None
 
 
-def _linkable(text: str, mentions: Collection[UnlinkedMention]) -> list[UnlinkedMention]:
-    """Those that would be links if they were written as such: the parser knows what is code."""
-    ordered = sorted(mentions, key=lambda one: one.start)
-    ordered = [one for one in ordered if fits_wiki(text[one.start : one.end])]
+def _keep_linkable(text: str, mentions: Collection[UnlinkedMention]) -> list[UnlinkedMention]:
+    """The mentions that would be links if they were written as such: the parser knows what is code."""
+    ordered = sorted(mentions, key=lambda mention: mention.start)
+    ordered = [mention for mention in ordered if fits_wiki(text[mention.start : mention.end])]
     if not ordered:
         return []
     pieces: list[str] = []
     done = 0
-    for one in ordered:
-        pieces += [text[done : one.start], "[[", text[one.start : one.end], "]]"]
-        done = one.end
+    for mention in ordered:
+        pieces += [text[done : mention.start], "[[", text[mention.start : mention.end], "]]"]
+        done = mention.end
     linked = parse("".join([*pieces, text[done:]]))
     starts = {link.start for link in linked.links if link.kind == "wiki" and not link.embed}
-    return [one for number, one in enumerate(ordered) if one.start + 4 * number in starts]
+    return [mention for number, mention in enumerate(ordered) if mention.start + 4 * number in starts]
 
 
 class _Blocked:
@@ -230,7 +233,7 @@ class _Blocked:
         if note.properties is not None:
             spans.append((note.properties.start, note.properties.end))
         for pattern in (_COMMENT, _ADDRESS, _FOOTNOTE, _EXTERNAL):
-            spans += [found.span() for found in pattern.finditer(text)]
+            spans += [match.span() for match in pattern.finditer(text)]
         spans.sort()
         self._starts: list[int] = []
         self._ends: list[int] = []

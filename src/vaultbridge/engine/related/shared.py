@@ -21,24 +21,24 @@ TEXT_CHARS: Final = 40_000
 """How much of a text is read for its words: what a note is about shows within that."""
 
 WORDS_COUNTED: Final = 1500
-"""Different words of a text whose rarity is looked up, those that occur most often first."""
+"""For how many different words of a text the rarity is looked up, those that occur most often first."""
 
 WORDS_USED: Final = 24
-"""Words by which other notes are found: the rarest and most frequent in the text."""
+"""By how many words other notes are found: those that are rare in the vault and frequent in the text."""
 
 COMMON_NOTES: Final = 2000
 """A word that more notes contain says nothing, however large the vault."""
 
 COMMON_SHARE: Final = 0.25
-"""Nor does one that so large a part of the notes has, in a vault of more than a few."""
+"""Nor does a word that this share of the notes contains, unless the vault is small."""
 
 FEW_NOTES: Final = 12
 """If fewer notes than this contain a word, its share of the vault does not matter."""
 
 
 class SharedWords(Struct, frozen=True):
-    """`score` is the part of the text's rare words that a note shares, from 0 to 1. `words` are those that
-    tell most."""
+    """`score` is the part of the text's rare words that a note shares, from 0 to 1. `words` are the shared
+    words, the most telling first."""
 
     score: float
     words: tuple[str, ...]
@@ -67,7 +67,7 @@ def find_by_words(
 def _choose(
     db: sqlite3.Connection, text: str, title: str, *, own: int, count: int, visible: Collection[int] | None
 ) -> list[tuple[str, float, list[int]]]:
-    """The words that tell most about the text, each with its weight and the other notes that have it."""
+    """The most telling words of the text, each with its weight and the other notes that contain it."""
     times = Counter(_split(text[:TEXT_CHARS]))
     for word in _split(title):
         times[word] += 2
@@ -78,29 +78,31 @@ def _choose(
         if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
             continue
         # A phrase of characters has no separate count.
-        notes = _count(db, word) if " " not in word else 0
+        notes = _count_notes(db, word) if " " not in word else 0
         if notes > COMMON_NOTES:
             continue
         ids: list[int] | None = None
         if visible is not None or " " in word:
-            ids = _holding(db, word, own, visible)
+            ids = _find_notes_with(db, word, own, visible)
             notes = len(ids) + bool(own)
-        # One other note must have it.
+        # At least one other note must contain it.
         if 1 + bool(own) <= notes <= common:
             weighed.append(((1 + log(often)) * log(1 + count / notes), word, ids))
-    weighed.sort(key=lambda one: (-one[0], one[1]))
+    weighed.sort(key=lambda entry: (-entry[0], entry[1]))
     return [
-        (word.replace(" ", ""), weight, _holding(db, word, own, visible) if ids is None else ids)
+        (word.replace(" ", ""), weight, _find_notes_with(db, word, own, visible) if ids is None else ids)
         for weight, word, ids in weighed[:WORDS_USED]
     ]
 
 
-def _count(db: sqlite3.Connection, word: str) -> int:
+def _count_notes(db: sqlite3.Connection, word: str) -> int:
     row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,)).fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _holding(db: sqlite3.Connection, word: str, own: int, visible: Collection[int] | None) -> list[int]:
+def _find_notes_with(
+    db: sqlite3.Connection, word: str, own: int, visible: Collection[int] | None
+) -> list[int]:
     rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{word}"', COMMON_NOTES + 1))
     return [id_ for (id_,) in rows if id_ != own and (visible is None or id_ in visible)]
 
@@ -153,6 +155,6 @@ def find_by_neighbours(path: str, around: Neighbours) -> dict[str, SharedNeighbo
     found = {}
     for other, shared in parts.items():
         total = sum(weight for weight, _ in shared)
-        names = tuple(name for _, name in sorted(shared, key=lambda one: (-one[0], one[1])))
+        names = tuple(name for _, name in sorted(shared, key=lambda entry: (-entry[0], entry[1])))
         found[other] = SharedNeighbours(total / (total + 1.5), names)
     return found

@@ -1,7 +1,8 @@
-"""Looks over the whole vault: the best missing links, orphans with a place to hang, notes that say the same.
+"""Looks over the whole vault: the best missing links, orphans and where they could be linked from, and notes
+that say the same.
 
-A look takes a bounded number of notes and a bounded time, the notes changed last first, and says where the
-next one continues: with as many looks as it takes, every note has its turn.
+One look covers a limited number of notes, the latest changes first, takes a limited time, and says where the
+next look continues, so that every note has its turn.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from vaultbridge.engine.related.edits import link_at_end
-from vaultbridge.engine.related.find import Asked, Evidence, RelatedSearch, explain
+from vaultbridge.engine.related.find import Evidence, RelatedSearch, Subject, explain
 from vaultbridge.index.fold import split_words
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.syntax import note_name
@@ -23,28 +24,28 @@ if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 NOTES_LOOKED: Final = 200
-"""Notes of one look: each takes some milliseconds."""
+"""How many notes one look covers: each takes some milliseconds."""
 
 LOOK_SECONDS: Final = 4.0
-"""When a look ends, however many notes it has seen: well below the time that a call may take."""
+"""A look ends after this time, however many notes it has seen: well below the time that a call may take."""
 
 ORPHANS_LOOKED: Final = 40
-"""Orphans for which a place is sought in one look."""
+"""For how many orphans one look seeks a note to link them from."""
 
 SHINGLE: Final = 4
-"""Neighbouring words that are compared as one: single words are alike in notes that say different things."""
+"""How many neighbouring words are compared as one: notes that say different things share single words."""
 
 SHINGLES: Final = 2000
-"""How many of them are compared of one note."""
+"""How many shingles of one note are compared."""
 
 ALIKE: Final = 0.7
-"""The share of the shorter note's shingles that the longer one has, from which the two say the same."""
+"""Two notes say the same if the longer one has at least this share of the shorter one's shingles."""
 
 COMPARED: Final = 3
-"""Notes that each note is compared with: those that share most words with it."""
+"""How many notes each note is compared with: those that share the most words with it."""
 
 LEAST_SHARED: Final = 0.5
-"""The share of rare words from which two notes are compared."""
+"""Two notes are compared if they share at least this part of their rare words."""
 
 FEW_WORDS: Final = 8
 """A note with fewer words is not a duplicate of anything: empty notes are all alike."""
@@ -85,11 +86,11 @@ class VaultLook(Struct, frozen=True):
 def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> VaultLook:
     """Look at the notes from `offset` on, changed last first; each list has at most `limit` entries."""
     notes = engine.queries.files_page(kind="note", order="modified", limit=NOTES_LOOKED, offset=offset)
-    shown = engine.queries.shown()
-    links: dict[tuple[str, str], tuple[str, str, Evidence, Asked]] = {}
+    shown = engine.queries.view_filter()
+    links: dict[tuple[str, str], tuple[str, str, Evidence, Subject]] = {}
     alike: dict[tuple[str, str], Duplicate] = {}
     looked = 0
-    with RelatedSearch.open(engine) as finding:
+    with RelatedSearch.open(engine) as search:
         # From now on: comparing a large vault with the disk may have taken a while.
         ends = time.monotonic() + LOOK_SECONDS
         for file in notes.rows:
@@ -98,59 +99,64 @@ def look_over_vault(engine: Engine, *, limit: int = 10, offset: int = 0) -> Vaul
             looked += 1
             if shown is not None and not shown(file.path):
                 continue
-            asked = _ask(finding, file.path)
-            if asked is None:
+            subject = _load_subject(search, file.path)
+            if subject is None:
                 continue
-            for other, evidence in finding.rank(asked)[:limit]:
+            for other, evidence in search.rank(subject)[:limit]:
                 pair = (min(file.path, other), max(file.path, other))
                 if evidence.score >= LEAST_SCORE and pair not in links:
-                    links[pair] = (file.path, other, evidence, asked)
-            for found in _find_alike(finding, asked):
-                alike.setdefault((found.path, found.other), found)
-        orphans, homeless = _place_orphans(engine, finding, limit=limit, offset=offset, ends=ends)
-    best = sorted(links.values(), key=lambda one: (-one[2].score, one[0], one[1]))
+                    links[pair] = (file.path, other, evidence, subject)
+            for duplicate in _find_alike(search, subject):
+                alike.setdefault((duplicate.path, duplicate.other), duplicate)
+        orphans, homeless = _place_orphans(engine, search, limit=limit, offset=offset, ends=ends)
+    best = sorted(links.values(), key=lambda link: (-link[2].score, link[0], link[1]))
     return VaultLook(
-        tuple(_offers(finding, best, limit)),
+        tuple(_offers(search, best, limit)),
         orphans,
         homeless,
-        tuple(sorted(alike.values(), key=lambda one: (-one.alike, one.path, one.other))[:limit]),
+        tuple(
+            sorted(alike.values(), key=lambda duplicate: (-duplicate.alike, duplicate.path, duplicate.other))[
+                :limit
+            ]
+        ),
         looked,
         offset,
         notes.total,
     )
 
 
-def _ask(finding: RelatedSearch, path: str) -> Asked | None:
-    row = finding.db.execute(
-        "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (finding.ids.get(path, 0),)
+def _load_subject(search: RelatedSearch, path: str) -> Subject | None:
+    row = search.db.execute(
+        "SELECT text, note FROM texts JOIN notes USING (id) WHERE id = ?", (search.ids.get(path, 0),)
     ).fetchone()
     if row is None:
         return None
     note = decode_note(row[1])
-    return Asked(path, note_name(path), (note_name(path), *note.aliases), row[0], note)
+    return Subject(path, note_name(path), (note_name(path), *note.aliases), row[0], note)
 
 
 def _offers(
-    finding: RelatedSearch, found: list[tuple[str, str, Evidence, Asked]], limit: int
+    search: RelatedSearch, found: list[tuple[str, str, Evidence, Subject]], limit: int
 ) -> Iterator[MissingLink]:
-    """The best links with an edit. Where the disk has changed since, the next one takes the place."""
+    """The best links that have an edit. A link whose note has changed on disk since makes room for the
+    next."""
     left = limit
-    for source, target, evidence, asked in found:
+    for source, target, evidence, subject in found:
         if not left:
             return
-        place = finding.read(source)
-        if place is None or place.text != asked.text:
+        place = search.read(source)
+        if place is None or place.text != subject.text:
             continue
-        offer = finding.offer(place, asked, target, evidence)
+        offer = search.offer(place, subject, target, evidence)
         if offer.edit is not None:
             left -= 1
             yield MissingLink(VaultPath(source), offer.path, offer.score, offer.reasons, offer.edit)
 
 
 def _place_orphans(
-    engine: Engine, finding: RelatedSearch, *, limit: int, offset: int, ends: float
+    engine: Engine, search: RelatedSearch, *, limit: int, offset: int, ends: float
 ) -> tuple[tuple[MissingLink, ...], tuple[VaultPath, ...]]:
-    """For each orphan the note that it could hang on, with the edit of that note."""
+    """For each orphan, the note that could link to it, with the edit of that note."""
     settings = engine.settings.links
     placed: list[MissingLink] = []
     homeless: list[VaultPath] = []
@@ -158,17 +164,17 @@ def _place_orphans(
     for path in rows:
         if len(placed) == limit or time.monotonic() > ends:
             break
-        asked = _ask(finding, path) if path.lower().endswith(".md") else None
-        if asked is None:
+        subject = _load_subject(search, path) if path.lower().endswith(".md") else None
+        if subject is None:
             continue
-        for other, evidence in finding.rank(asked)[:COMPARED]:
-            there = finding.read(other)
+        for other, evidence in search.rank(subject)[:COMPARED]:
+            there = search.read(other)
             if there is None:
                 continue
-            edit = finding.offer_there(asked, there) if evidence.mentioned else None
-            edit = edit or link_at_end(there, path, finding.table, settings)
+            edit = search.offer_there(subject, there) if evidence.mentioned else None
+            edit = edit or link_at_end(there, path, search.table, settings)
             if edit is not None:
-                reasons = tuple(explain(asked, other, evidence))
+                reasons = tuple(explain(subject, other, evidence))
                 placed.append(MissingLink(VaultPath(other), path, round(evidence.score, 3), reasons, edit))
                 break
         else:
@@ -176,19 +182,19 @@ def _place_orphans(
     return tuple(placed), tuple(homeless[:limit])
 
 
-def _find_alike(finding: RelatedSearch, asked: Asked) -> Iterator[Duplicate]:
+def _find_alike(search: RelatedSearch, subject: Subject) -> Iterator[Duplicate]:
     """Notes that say the same as this one, among those that share most of its words; linked ones too."""
-    own = _shingles(asked.text)
+    own = _shingles(subject.text)
     if not own:
         return
-    for other in finding.sharing_words(asked, LEAST_SHARED)[:COMPARED]:
-        row = finding.db.execute("SELECT text FROM texts WHERE id = ?", (finding.ids[other],)).fetchone()
+    for other in search.list_by_shared_words(subject, LEAST_SHARED)[:COMPARED]:
+        row = search.db.execute("SELECT text FROM texts WHERE id = ?", (search.ids[other],)).fetchone()
         theirs = _shingles(row[0]) if row is not None else frozenset()
         if theirs:
             share = len(own & theirs) / min(len(own), len(theirs))
             longer = max(len(own), len(theirs)) / min(len(own), len(theirs))
             if share >= ALIKE and longer <= 2:
-                first, second = sorted((asked.path, other))
+                first, second = sorted((subject.path, other))
                 yield Duplicate(VaultPath(first), VaultPath(second), round(share, 2))
 
 

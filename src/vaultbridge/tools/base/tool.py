@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Profile = Literal["core", "full", "read-only"]
 
 Progress = Callable[[float, float | None, str], None]
-"""Called with the amount done, the total (None: unknown) and a message. It must not block."""
+"""Called with the amount done, the total (None if unknown) and a message. It must not block."""
 
 
 def no_progress(done: float, total: float | None, message: str) -> None:
@@ -79,11 +79,11 @@ class AppAccess(Protocol):
 
 class ToolContext(Struct, frozen=True, kw_only=True):
     """What a tool may use. `engines` are the open vaults by name, in the order they are listed; the mapping
-    may open an engine on first access. `editor` None: what is open comes from the app's workspace file, as
-    long as `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
-    `read_only` refuses every change whatever the engines' scopes allow. `gate` decides on every change that a
-    tool makes; None lets all through. `index_wait` is how many seconds a question may wait for a first build
-    of the index before it is answered in part."""
+    may open an engine on first access. Without an `editor`, the open files are those in the app's workspace
+    file, if `shares_open_files` returns True; an editor decides for itself. Without an `app`, the app on this
+    machine is used. `read_only` refuses every change whatever the engines' scopes allow. `gate` decides on
+    every change that a tool makes; None lets all through. `index_wait` is how many seconds a question may
+    wait for a first build of the index before it is answered in part."""
 
     engines: Mapping[str, Engine]
     actor: str = "tools"
@@ -121,7 +121,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
                 f"No vault named {vault!r} is open.", hint=f"Open vaults: {', '.join(names)}."
             )
         engine = self.engines[vault]
-        return VaultContext(engine if self.gate is None else engine.gated(self.gate), self)
+        return VaultContext(engine if self.gate is None else engine.with_gate(self.gate), self)
 
     def with_gated_engines(self) -> ToolContext:
         """The same context, whose `engines` are gated themselves: for tools that we did not write."""
@@ -136,7 +136,7 @@ class _GatedEngines(Mapping[str, "Engine"]):
         self._gate = gate
 
     def __getitem__(self, name: str) -> Engine:
-        return self._engines[name].gated(self._gate)
+        return self._engines[name].with_gate(self._gate)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._engines)
@@ -208,7 +208,7 @@ class ListedTool(Struct, frozen=True, kw_only=True):
     annotations: dict[str, bool]
 
     def wire(self) -> dict[str, Any]:
-        """In the form of the newest MCP version."""
+        """The tool in the form of the newest MCP version."""
         form: dict[str, Any] = {
             "name": self.name,
             "description": self.description,

@@ -213,7 +213,7 @@ class PageCall:
             caller = UnaskedCaller(longest=0.0)
             gate = ReviewGate(find_rules, "page", caller, _ignore)
             try:
-                return work(engine.gated(gate))
+                return work(engine.with_gate(gate))
             except ChangePending as pending:
                 raise ApiFailure(
                     409,

@@ -155,7 +155,7 @@ async def show_home(call: PageCall) -> Any:
     def work(engine: Engine) -> dict[str, Any]:
         status = engine.queries.fresh_status()
         recent = engine.queries.recent(limit=limit, kinds=("note", "canvas", "base"))
-        visible = engine.queries.existing()
+        visible = engine.queries.existence_filter()
         return {
             "vault": name,
             "vaults": names,
