@@ -24,7 +24,7 @@ def usage() -> str:
     width = max(map(len, COMMANDS))
     groups = []
     for title, commands in GROUPS.items():
-        rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in commands.items())
+        rows = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in commands.items())
         groups.append(f"{title}:\n{rows}")
     return "\n\n".join(
         (

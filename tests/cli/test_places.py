@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.cli.common import open_vault
-from vaultbridge.cli.places import Place, find_lines, find_place, make_mention, make_selection, parse_place
+from vaultbridge.cli.places import (
+    NotePlace,
+    find_lines,
+    find_place,
+    make_mention,
+    make_selection,
+    parse_place,
+)
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 
 VAULT = {
@@ -22,24 +29,24 @@ VAULT = {
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("Note", Place("Note")),
-        ("Note.md:3", Place("Note.md", start=(3,))),
-        ("Note:3-5", Place("Note", start=(3,), end=(5,))),
-        ("Note:3-", Place("Note", start=(3,), open_end=True)),
-        ("Folder/My Note:3:2-5:9", Place("Folder/My Note", start=(3, 2), end=(5, 9))),
-        ("Note:3:2", Place("Note", start=(3, 2))),
-        ("12:30 meeting", Place("12:30 meeting")),
-        ("2024-01-02", Place("2024-01-02")),
-        ("Note#L3", Place("Note", start=(3,))),
-        ("Note.md#L3-L5", Place("Note.md", start=(3,), end=(5,))),
-        ("Note.md#L3-5", Place("Note.md", start=(3,), end=(5,))),
-        ("Note#Part", Place("Note", heading="Part")),
-        ("Note#A#B", Place("Note", heading="A#B")),
-        ("Note#^x1", Place("Note", block="x1")),
-        ("#Part", Place("#Part")),
+        ("Note", NotePlace("Note")),
+        ("Note.md:3", NotePlace("Note.md", start=(3,))),
+        ("Note:3-5", NotePlace("Note", start=(3,), end=(5,))),
+        ("Note:3-", NotePlace("Note", start=(3,), open_end=True)),
+        ("Folder/My Note:3:2-5:9", NotePlace("Folder/My Note", start=(3, 2), end=(5, 9))),
+        ("Note:3:2", NotePlace("Note", start=(3, 2))),
+        ("12:30 meeting", NotePlace("12:30 meeting")),
+        ("2024-01-02", NotePlace("2024-01-02")),
+        ("Note#L3", NotePlace("Note", start=(3,))),
+        ("Note.md#L3-L5", NotePlace("Note.md", start=(3,), end=(5,))),
+        ("Note.md#L3-5", NotePlace("Note.md", start=(3,), end=(5,))),
+        ("Note#Part", NotePlace("Note", heading="Part")),
+        ("Note#A#B", NotePlace("Note", heading="A#B")),
+        ("Note#^x1", NotePlace("Note", block="x1")),
+        ("#Part", NotePlace("#Part")),
     ],
 )
-def test_typed_places_are_parsed(text: str, place: Place) -> None:
+def test_typed_places_are_parsed(text: str, place: NotePlace) -> None:
     assert parse_place(text) == place
 
 
@@ -93,9 +100,9 @@ def test_places_are_found_in_the_vault(vault: Path) -> None:
 
 def test_a_name_that_looks_like_a_place_is_found_first(vault: Path) -> None:
     with open_vault(str(vault)) as engine:
-        assert find_place(engine, "C# notes") == Place("C# notes.md")
-        assert find_place(engine, "Meeting 10:30") == Place("Meeting 10:30.md")
-        assert find_place(engine, "C# notes:1") == Place("C# notes.md", start=(1,))
+        assert find_place(engine, "C# notes") == NotePlace("C# notes.md")
+        assert find_place(engine, "Meeting 10:30") == NotePlace("Meeting 10:30.md")
+        assert find_place(engine, "C# notes:1") == NotePlace("C# notes.md", start=(1,))
 
 
 def test_the_bridge_gets_lines_as_it_counts_them() -> None:

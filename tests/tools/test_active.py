@@ -12,8 +12,9 @@ import msgspec
 
 from support.tools import Small
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
-from vaultbridge.tools.active import ObsidianApp, build_address
+from vaultbridge.tools.active import ObsidianApp
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
+from vaultbridge.vault.obsidian import make_obsidian_link
 from vaultbridge.vault.scope import Scope
 
 
@@ -130,7 +131,7 @@ def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: A
     ObsidianApp(environ, platform="linux").show("My vault", "f/Ä & b.md", "#^b")
     address = "obsidian://open?vault=My%20vault&file=f%2F%C3%84%20%26%20b.md%23%5Eb"
     assert (tmp_path / "asked").read_text() == address
-    assert address == build_address("My vault", "f/Ä & b.md", "#^b")
+    assert address == make_obsidian_link("My vault", "f/Ä & b.md#^b")
     assert capfd.readouterr() == ("", ""), "our own output belongs to the protocol"
 
 

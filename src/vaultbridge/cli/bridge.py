@@ -1,4 +1,4 @@
-"""`vaultbridge bridge`: MCP server on stdio for any Bridge v1 server, here or elsewhere.
+"""`vaultbridge bridge`: MCP server on stdio for any Bridge v1 server, on this machine or another.
 
 A client waits for this process, so the arguments are parsed by hand: importing argparse takes as long as the
 whole session. The server is not called before `initialize` is answered.

@@ -42,10 +42,10 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS
 
 WATCH_BACKLOG: Final = 1000
-"""Notifications that wait to be printed; if the terminal is paused longer, the oldest are lost."""
+"""How many notifications wait to be printed; if the terminal is paused for longer, the oldest are lost."""
 
 NARROWEST: Final = 24
-"""Columns of a description on the narrowest terminal."""
+"""The width of a description on the narrowest terminal, in columns."""
 
 HEADINGS: Final = {
     "tool": "Tools",
@@ -310,14 +310,14 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse options that would be ignored. Raises InvalidArgument."""
     if not args.timeout > 0:
         raise InvalidArgument("--timeout must be a number of seconds above 0.")
-    asked = [name for name in ("read", "prompt", "watch") if getattr(args, name) not in (None, False)]
-    if len(asked) > 1:
-        raise InvalidArgument(f"--{asked[0]} and --{asked[1]} exclude each other.")
+    modes = [name for name in ("read", "prompt", "watch") if getattr(args, name) not in (None, False)]
+    if len(modes) > 1:
+        raise InvalidArgument(f"--{modes[0]} and --{modes[1]} exclude each other.")
     for name in ("read", "prompt", "tool"):
         if getattr(args, name) == "":
             raise InvalidArgument(f"{'The tool' if name == 'tool' else f'--{name}'} is empty.")
-    if args.tool is not None and asked and asked[0] != "prompt":
-        raise InvalidArgument(f"--{asked[0]} calls no tool.", hint=f"Leave out {args.tool!r}.")
+    if args.tool is not None and modes and modes[0] != "prompt":
+        raise InvalidArgument(f"--{modes[0]} calls no tool.", hint=f"Leave out {args.tool!r}.")
     if args.prompt is not None and args.arguments != "{}":
         raise InvalidArgument("A prompt's arguments must be one JSON object.", hint='Like \'{"a": "b"}\'.')
     if args.count < 0:
@@ -415,7 +415,7 @@ async def _watch(
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
-    session.transport.on_state = lambda _: lost.set()  # every move from connected is away from it
+    session.transport.on_state = lambda _: lost.set()  # any change of state ends the connection
     if not session.transport.is_connected:
         lost.set()
     listening = asyncio.create_task(session.listen(tuple(args.resource)))

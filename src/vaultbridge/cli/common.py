@@ -1,5 +1,5 @@
-"""What the commands share: running one, the vault, output for people and programs, exit codes, the running
-bridge. `cli.parser` parses their arguments."""
+"""What the commands share: how one runs, the vault it uses, output for people and programs, exit codes, and
+requests to a running bridge. `cli.parser` parses their arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
-from vaultbridge.cli.terminal import Terminal, paged, read_width, to_one_line
+from vaultbridge.cli.terminal import Terminal, page_output, read_width, to_one_line
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
 
 if TYPE_CHECKING:
@@ -47,22 +47,15 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     args.terminal = Terminal.detect("never" if args.json else args.color)
     try:
         if "vault_option" in args:
-            args.vault_given = args.vault is not None
-            args.vault_problem = None
-            if not args.vault_given:
-                try:
-                    args.vault = find_default_vault()
-                except VaultbridgeError as error:
-                    if parser.needs_vault:
-                        raise
-                    args.vault_problem = error
-        with paged(wanted=parser.paged and not (args.json or args.no_pager)):
+            _set_default_vault(args, needed=parser.needs_vault)
+        with page_output(wanted=parser.paged and not (args.json or args.no_pager)):
             try:
                 code = command(args)
             except VaultbridgeError as error:
                 if not error.details.get("index_rebuilt"):
                     raise
-                # Nothing has been changed or printed yet: a command that needs the index asks it first.
+                # Nothing has been changed or printed yet, because a command that needs the index reads it
+                # first.
                 code = command(args)
             sys.stdout.flush()
         return code
@@ -95,8 +88,22 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         return 130
 
 
+def _set_default_vault(args: argparse.Namespace, *, needed: bool) -> None:
+    """Choose the vault of a command that names none. If there is none and the command does not need one, it
+    gets the reason instead."""
+    args.vault_given = args.vault is not None
+    args.vault_problem = None
+    if not args.vault_given:
+        try:
+            args.vault = find_default_vault()
+        except VaultbridgeError as error:
+            if needed:
+                raise
+            args.vault_problem = error
+
+
 _ARGUMENTS = {"sections_per_note": "matches", "matches_per_note": "matches"}
-"""Arguments of the engine that an option calls otherwise."""
+"""Arguments of the engine for which the option has a different name."""
 
 
 def _is_wrong_usage(parser: Parser, args: argparse.Namespace, error: InvalidArgument) -> bool:
@@ -131,8 +138,8 @@ def emit(value: Any) -> None:
 
 
 def own_command() -> str:
-    """How a person starts this program again from a shell: by its name, or by its path when the name leads to
-    no program or to another one."""
+    """How a person starts this program again from a shell: by its name, or by its path if the name starts no
+    program or a different one."""
     import shlex
     import shutil
 
@@ -145,8 +152,8 @@ def own_command() -> str:
 
 
 def open_browser(link: str) -> None:
-    """Open a link in the user's browser, without waiting for it. Other users of the machine can see it among
-    the arguments of the browser for a moment, so it should be one that works once."""
+    """Open a link in the user's browser, without waiting for it. Other users of the machine can see it for a
+    moment among the browser's arguments, so it should be a link that works only once."""
     import threading
     import webbrowser
 
@@ -180,9 +187,9 @@ def repeat_vault(args: argparse.Namespace) -> str:
 
 
 def open_vault(name: str, *, with_model: bool = False, **options: Any) -> Engine:
-    """Open the engine of the vault that the user named; the caller closes it (`with`). `with_model`: a
-    question may be sent to the user's own model, if the configuration names one. Raises InvalidArgument for a
-    bad configuration then."""
+    """Open the engine of the vault that the user named; the caller closes it (`with`). With `with_model`, a
+    question may be sent to the user's own model, if the configuration names one; then it raises
+    InvalidArgument for a bad configuration."""
     from vaultbridge.server.wiring import open_engine
 
     if with_model:

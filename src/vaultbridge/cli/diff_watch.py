@@ -3,9 +3,9 @@ companion.
 
 A person sees one change at a time and answers it. A program reads one JSON line per event and decides by id,
 in any order, with lines `accept ID` and `reject ID`. An answer counts only for the change it was meant for:
-what was typed before it was shown, or while it was withdrawn, decides nothing. If a note has changed since so
-that something else would be written, an acceptance decides nothing either: the bridge sends the change as it
-is then, and it is asked about again.
+whatever is typed before the change is shown, or while it is withdrawn, is ignored. So is an acceptance if the
+note has changed and something else would be written now: the bridge sends the new version, and the person is
+asked again.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.editor.client import EditorClient
 
 READ_BYTES: Final = 4096
-"""Input is read in chunks of this size: an answer is a word or two."""
+"""The size of the chunks in which input is read: an answer is a word or two."""
 
 LINE_BYTES: Final = 4096
 """The longest line of input: anything longer is not an answer, and its rest is dropped."""
 
 WAITING_LINES: Final = 1000
-"""Lines that a program may write ahead; further ones wait in its pipe."""
+"""How many lines a program may write ahead; further ones wait in its pipe."""
 
 
 class _Frontend(Protocol):
-    """Shows changes and interprets input. `decide` returns the change, as it was last shown, and whether it
-    is accepted. One of `decided`, `moved` and `gone` follows."""
+    """Shows changes and interprets input. `read_decision` returns the change, as it was last shown, and
+    whether it is accepted. One of `show_decided`, `show_moved` and `show_gone` follows."""
 
-    def opened(self, proposal: dict[str, Any]) -> None: ...
+    def show_opened(self, proposal: dict[str, Any]) -> None: ...
 
-    def changed(self, proposal: dict[str, Any]) -> None: ...
+    def show_changed(self, proposal: dict[str, Any]) -> None: ...
 
-    def closed(self, id_: str, status: str, text: str) -> None: ...
+    def show_closed(self, id_: str, status: str, text: str) -> None: ...
 
-    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None: ...
+    def read_decision(self, line: str) -> tuple[dict[str, Any], bool] | None: ...
 
-    def decided(self, text: str) -> None: ...
+    def show_decided(self, text: str) -> None: ...
 
-    def moved(self, proposal: dict[str, Any], why: str) -> None: ...
+    def show_moved(self, proposal: dict[str, Any], why: str) -> None: ...
 
-    def gone(self, id_: str, problem: str) -> None: ...
+    def show_gone(self, id_: str, problem: str) -> None: ...
 
 
 def watch_diffs(vault: str, *, as_json: bool) -> int:
@@ -61,99 +61,99 @@ def watch_diffs(vault: str, *, as_json: bool) -> int:
 async def _watch(vault: str, front: _Frontend) -> None:
     from vaultbridge.protocols.editor.client import connect, find_bridge
 
-    async with connect(find_bridge(find_cache(vault)), app="terminal", proposals=True) as visitor:
+    async with connect(find_bridge(find_cache(vault)), app="terminal", proposals=True) as client:
         if isinstance(front, _Person):
             say("Waiting for changes. Ctrl-C ends.")
             sys.stdout.flush()
         lines = _read_input()
-        news = asyncio.ensure_future(visitor.next_notification())
+        notification = asyncio.ensure_future(client.next_notification())
         line = asyncio.ensure_future(lines.get())
         try:
             while True:
-                await asyncio.wait({news, line}, return_when=asyncio.FIRST_COMPLETED)
-                if news.done():
-                    _handle_notification(front, news.result())
-                    news = asyncio.ensure_future(visitor.next_notification())
+                await asyncio.wait({notification, line}, return_when=asyncio.FIRST_COMPLETED)
+                if notification.done():
+                    _handle_notification(front, notification.result())
+                    notification = asyncio.ensure_future(client.next_notification())
                 if line.done():
                     text = line.result()
                     if text is None and sys.stdin.isatty():
                         return
                     if text is not None:
                         # A connection has one reader, and the answer to our own request comes through it.
-                        await cancel_and_wait(news)
-                        await _decide(visitor, front, text)
-                        news = asyncio.ensure_future(visitor.next_notification())
+                        await cancel_and_wait(notification)
+                        await _decide(client, front, text)
+                        notification = asyncio.ensure_future(client.next_notification())
                     # The input may have ended, but others can still decide.
                     line = asyncio.ensure_future(lines.get())
                 sys.stdout.flush()
         finally:
-            await cancel_and_wait(news)
+            await cancel_and_wait(notification)
             await cancel_and_wait(line)
 
 
-async def _decide(visitor: EditorClient, front: _Frontend, text: str) -> None:
+async def _decide(client: EditorClient, front: _Frontend, text: str) -> None:
     from vaultbridge.errors import VaultbridgeError
 
-    decision = front.decide(text)
+    decision = front.read_decision(text)
     if decision is None:
         return
     proposal, accepted = decision
     action = "accept" if accepted else "reject"
     try:
-        answer = await visitor.ask("decide", id=proposal["id"], hash=proposal["hash"], action=action)
+        answer = await client.ask("decide", id=proposal["id"], hash=proposal["hash"], action=action)
     except VaultbridgeError as error:
-        front.gone(proposal["id"], str(error))
+        front.show_gone(proposal["id"], str(error))
         return
     if answer["outcome"] == "shown-again":
-        front.moved(answer["proposal"], answer["text"])
+        front.show_moved(answer["proposal"], answer["text"])
     else:
-        front.decided(answer["text"])
+        front.show_decided(answer["text"])
 
 
-def _handle_notification(front: _Frontend, news: dict[str, Any]) -> None:
-    params = news.get("params", {})
-    if news.get("method") == "proposalOpened":
-        front.opened(params)
-    elif news.get("method") == "proposalChanged":
-        front.changed(params)
-    elif news.get("method") == "proposalClosed":
-        front.closed(params["id"], params["status"], params["text"])
+def _handle_notification(front: _Frontend, notification: dict[str, Any]) -> None:
+    params = notification.get("params", {})
+    if notification.get("method") == "proposalOpened":
+        front.show_opened(params)
+    elif notification.get("method") == "proposalChanged":
+        front.show_changed(params)
+    elif notification.get("method") == "proposalClosed":
+        front.show_closed(params["id"], params["status"], params["text"])
 
 
 class _Program:
     def __init__(self) -> None:
         self._shown: dict[str, dict[str, Any]] = {}
 
-    def opened(self, proposal: dict[str, Any]) -> None:
+    def show_opened(self, proposal: dict[str, Any]) -> None:
         self._shown[proposal["id"]] = proposal
         emit({"event": "opened", **proposal})
 
-    def changed(self, proposal: dict[str, Any]) -> None:
+    def show_changed(self, proposal: dict[str, Any]) -> None:
         self._shown[proposal["id"]] = proposal
         emit({"event": "changed", "message": describe_movement(proposal), **proposal})
 
-    def closed(self, id_: str, status: str, text: str) -> None:
+    def show_closed(self, id_: str, status: str, text: str) -> None:
         self._shown.pop(id_, None)
         emit({"event": "closed", "id": id_, "reason": status})
 
-    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None:
+    def read_decision(self, line: str) -> tuple[dict[str, Any], bool] | None:
         words = line.split()
         if len(words) == 2 and words[0] in ("accept", "reject"):
             if words[1] in self._shown:
                 return self._shown[words[1]], words[0] == "accept"
-            self.gone(words[1], f"No change {words[1]!r} is waiting.")
+            self.show_gone(words[1], f"No change {words[1]!r} is waiting.")
         elif words:
             emit({"event": "problem", "message": "Type `accept ID` or `reject ID`."})
         return None
 
-    def moved(self, proposal: dict[str, Any], why: str) -> None:
+    def show_moved(self, proposal: dict[str, Any], why: str) -> None:
         self._shown[proposal["id"]] = proposal
         emit({"event": "changed", "message": why, **proposal})
 
-    def decided(self, text: str) -> None:
+    def show_decided(self, text: str) -> None:
         """Nothing to do: the bridge announces the closed change to everybody, us included."""
 
-    def gone(self, id_: str, problem: str) -> None:
+    def show_gone(self, id_: str, problem: str) -> None:
         emit({"event": "problem", "id": id_, "message": problem})
 
 
@@ -163,11 +163,11 @@ class _Person:
         self._asked = ""
         self._swallow = False
 
-    def opened(self, proposal: dict[str, Any]) -> None:
+    def show_opened(self, proposal: dict[str, Any]) -> None:
         self._waiting[proposal["id"]] = proposal
         self._ask()
 
-    def changed(self, proposal: dict[str, Any]) -> None:
+    def show_changed(self, proposal: dict[str, Any]) -> None:
         if proposal["id"] not in self._waiting:
             return
         self._waiting[proposal["id"]] = proposal
@@ -176,7 +176,7 @@ class _Person:
             self._asked = ""
             self._ask_again(proposal)
 
-    def closed(self, id_: str, status: str, text: str) -> None:
+    def show_closed(self, id_: str, status: str, text: str) -> None:
         self._waiting.pop(id_, None)
         if id_ == self._asked:
             # Somebody else decided, or it was withdrawn. The user may be typing an answer already.
@@ -186,7 +186,7 @@ class _Person:
             self._asked = ""
             self._swallow = True
 
-    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None:
+    def read_decision(self, line: str) -> tuple[dict[str, Any], bool] | None:
         id_, self._asked = self._asked, ""
         if self._swallow:
             self._swallow = False
@@ -195,15 +195,15 @@ class _Person:
             return None
         return self._waiting.pop(id_), line.strip().lower() in ("y", "yes")
 
-    def decided(self, text: str) -> None:
+    def show_decided(self, text: str) -> None:
         say(text)
         self._ask()
 
-    def moved(self, proposal: dict[str, Any], why: str) -> None:
+    def show_moved(self, proposal: dict[str, Any], why: str) -> None:
         say(why)
         self._ask_again(proposal)
 
-    def gone(self, id_: str, problem: str) -> None:
+    def show_gone(self, id_: str, problem: str) -> None:
         say(f"{id_} was over already: {problem}")
         self._ask()
 
@@ -241,8 +241,8 @@ def _read_input() -> asyncio.Queue[str | None]:
         descriptor = sys.stdin.fileno()
         while piece := os.read(descriptor, READ_BYTES):
             *whole, rest = (rest + piece).split(b"\n")
-            for one in whole:
-                put(one.decode("utf-8", "replace"))
+            for text in whole:
+                put(text.decode("utf-8", "replace"))
             rest = rest[:LINE_BYTES]
         put(None)
 

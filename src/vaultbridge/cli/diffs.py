@@ -1,8 +1,8 @@
 """`vaultbridge diffs VAULT [ID]`: lists, shows, accepts or rejects the changes that assistants propose.
 
-The running bridge is asked, which has Claude Code's diffs too. Without one, the changes that wait in the
-vault's store are decided here. Either way the server's merge brings a proposal onto the notes as they are
-now; here it is only shown, and an acceptance says by its hash what was shown.
+It asks the running bridge, which also has Claude Code's diffs. If none is running, it decides the changes
+that wait in the vault's store itself. Either way, `review` merges a proposal with the notes as they are now;
+this module only shows the result, and an acceptance names by its hash what was shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 DECIDED: Final = 100
-"""The most that --decided lists."""
+"""The most proposals that --decided lists."""
 
 
 class Proposals(Protocol):
@@ -49,7 +49,7 @@ class _BridgeProposals:
 
     def list_decided(self) -> list[dict[str, Any]]:
         listed = ask_bridge(self._vault, "proposals", {"status": "all", "limit": DECIDED})["proposals"]
-        return [one for one in listed if one["status"] != "waiting"]
+        return [proposal for proposal in listed if proposal["status"] != "waiting"]
 
     def show(self, id_: str) -> dict[str, Any]:
         found: dict[str, Any] = ask_bridge(self._vault, "proposal", {"id": id_})["proposal"]
@@ -74,11 +74,11 @@ class _StoreProposals:
         )
 
     def list_waiting(self) -> list[dict[str, Any]]:
-        return [self._encode(one, texts=False) for one in self._store.waiting()]
+        return [self._encode(proposal, texts=False) for proposal in self._store.waiting()]
 
     def list_decided(self) -> list[dict[str, Any]]:
-        listed = [one for one in self._store.latest(DECIDED) if self._decider.may_show(one)]
-        return [self._encode(one, texts=False) for one in listed if not one.waits]
+        listed = [proposal for proposal in self._store.latest(DECIDED) if self._decider.may_show(proposal)]
+        return [self._encode(proposal, texts=False) for proposal in listed if not proposal.waits]
 
     def show(self, id_: str) -> dict[str, Any]:
         from vaultbridge.review.gate import parse_id
@@ -90,14 +90,14 @@ class _StoreProposals:
         from vaultbridge.protocols.editor.wire import parse_params
         from vaultbridge.review.gate import parse_id
 
-        asked = parse_params({"id": id_, **decision}, DecideOn)
+        request = parse_params({"id": id_, **decision}, DecideOn)
         number = parse_id(id_)
-        if asked.action == "reject":
-            result = self._decider.reject(number, by="terminal", reason=asked.reason)
+        if request.action == "reject":
+            result = self._decider.reject(number, by="terminal", reason=request.reason)
         else:
-            files = [choice.to_decision() for choice in asked.files]
+            files = [choice.to_decision() for choice in request.files]
             result = self._decider.accept(
-                number, by="terminal", seen=asked.hash, files=files, reason=asked.reason
+                number, by="terminal", seen=request.hash, files=files, reason=request.reason
             )
         return {
             "outcome": result.outcome,
@@ -265,7 +265,7 @@ def _report_decision(args: argparse.Namespace, answer: dict[str, Any]) -> int:
 
 def describe_movement(proposal: dict[str, Any]) -> str:
     """What happened to the notes since it was proposed; "" when nothing did."""
-    who = ", ".join(dict.fromkeys(one["by"] for one in proposal["elsewhere"]))
+    who = ", ".join(dict.fromkeys(write["by"] for write in proposal["elsewhere"]))
     by = f" (by {who})" if who else ""
     if proposal["conflict"]:
         return f"{proposal['conflict']}{by}"

@@ -80,13 +80,13 @@ def render_manual() -> str:
     for name, summary in COMMANDS.items():
         parts.append(f".SS {name}\n{_escape(summary[:1].upper() + summary[1:])}.\n")
         if name in BY_HAND:
-            parts.append(f".PP\n.nf\n{_escape(_help_of(name))}\n.fi\n")
+            parts.append(f".PP\n.nf\n{_escape(_load_help(name))}\n.fi\n")
         else:
             parts.append(_render_parser(find_parser(name)))
     return "".join([*parts, TAIL])
 
 
-def _help_of(name: str) -> str:
+def _load_help(name: str) -> str:
     from importlib import import_module
 
     text: str = getattr(import_module(find_command(name)[0]), BY_HAND[name])
@@ -103,11 +103,11 @@ def _render_parser(parser: SuggestingParser) -> str:
             continue
         if action.dest in COMMON or action.dest == "vault":
             continue
-        rows.append(f".TP\n.B {_escape(_name_of(action))}\n{_escape(_explain(action))}\n")
+        rows.append(f".TP\n.B {_escape(_render_name(action))}\n{_escape(_explain(action))}\n")
     return "".join(rows)
 
 
-def _name_of(action: argparse.Action) -> str:
+def _render_name(action: argparse.Action) -> str:
     shown = str(action.metavar or action.dest.upper())
     if not action.option_strings:
         return shown

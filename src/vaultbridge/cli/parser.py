@@ -1,5 +1,5 @@
-"""Parses the arguments of a command: options anywhere, the vault where a person names it, and wrong usage
-answered in two lines with a suggestion."""
+"""Parses the arguments of a command: options may be anywhere, the vault may be named in several ways, and
+wrong usage is answered in two lines with a suggestion."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class HelpFormatter(argparse.HelpFormatter):
 
 class SuggestingParser(argparse.ArgumentParser):
     """argparse that answers wrong usage in two lines, suggests the right option for a mistyped one, and
-    accepts options and other arguments in any order. Options are written in full: an abbreviation would
-    become another option, or a mistake, with the next version that has one more."""
+    accepts options and other arguments in any order. Options must be written in full: a new option in a later
+    version could give an abbreviation another meaning, or make it ambiguous."""
 
     _given: Sequence[str] = ()
 
@@ -76,7 +76,7 @@ class SuggestingParser(argparse.ArgumentParser):
         raise UsageExit(InvalidArgument(text, argument="usage", hint=suggestion or usage))
 
     def _is_unknown(self, word: str) -> bool:
-        """Whether a word looks like a short option that there is not."""
+        """Whether a word looks like a short option that does not exist."""
         return word[:1] == "-" != word and word[:2] not in {"--", *self._option_string_actions}
 
     def brief_usage(self) -> str:
@@ -165,8 +165,8 @@ class Parser(SuggestingParser):
         return args
 
     def _place_vault(self, args: argparse.Namespace) -> None:
-        """argparse gives the first word to VAULT, unless others need it. When that word is not a vault, or
-        `-v` names the vault, every word belongs to the argument before the one that has it."""
+        """argparse gives the first word to VAULT, unless others need it. If that word is not a vault, or `-v`
+        names the vault, it belongs to the argument after VAULT, and the others move on by one."""
         positional = [action for action in self._actions if not action.option_strings]
         after = positional[[action.dest for action in positional].index("vault") + 1 :]
         option = args.vault_option
@@ -184,7 +184,7 @@ class Parser(SuggestingParser):
             args.vault = option
 
     def _give_words(self, args: argparse.Namespace, after: list[argparse.Action]) -> bool:
-        """Assign all the words again, including VAULT's; returns whether every word has a place."""
+        """Assign all the words again, including the one that VAULT has; returns whether all fit."""
         words = [args.vault]
         for action in after:
             held = getattr(args, action.dest)

@@ -24,7 +24,7 @@ _MENTION: Final = re.compile(rf"(?P<note>.+?)#L(?P<l1>{_NUMBER})(?:-L?(?P<l2>{_N
 FORMS: Final = "NOTE, NOTE#Heading, NOTE#^block, NOTE:3 or NOTE:3-5"
 
 
-class Place(Struct, frozen=True):
+class NotePlace(Struct, frozen=True):
     """`start` and `end` are (line,) or (line, column), counted from 1. An empty `end` means the same line,
     and with `open_end` the end of the note."""
 
@@ -42,16 +42,16 @@ class Place(Struct, frozen=True):
         return self.start[0], 0 if self.open_end else (self.end or self.start)[0]
 
 
-def parse_place(text: str) -> Place:
-    """Raises InvalidArgument for an empty name, and for lines that cannot be."""
+def parse_place(text: str) -> NotePlace:
+    """Raises InvalidArgument for an empty name, and for impossible lines."""
     if not text.strip():
         raise InvalidArgument("The name of the note is empty.", argument="usage", hint=f"Write {FORMS}.")
     found = _MENTION.fullmatch(text) or _LINES.fullmatch(text)
     if found is None:
         note, mark, below = text.partition("#")
         if not mark or not note:
-            return Place(text)
-        return Place(note, block=below[1:]) if below.startswith("^") else Place(note, heading=below)
+            return NotePlace(text)
+        return NotePlace(note, block=below[1:]) if below.startswith("^") else NotePlace(note, heading=below)
     parts = found.groupdict()
     start = tuple(int(parts[name]) for name in ("l1", "c1") if parts.get(name))
     end = tuple(int(parts[name]) for name in ("l2", "c2") if parts.get(name))
@@ -59,19 +59,21 @@ def parse_place(text: str) -> Place:
         raise InvalidArgument(f"{text!r}: lines and columns are counted from 1.", argument="usage")
     if end and end < start[: len(end)]:
         raise InvalidArgument(f"{text!r}: the end comes before the start.", argument="usage")
-    return Place(parts["note"], start=start, end=end, open_end=parts.get("dash") == "-")
+    return NotePlace(parts["note"], start=start, end=end, open_end=parts.get("dash") == "-")
 
 
-def find_place(engine: Engine, text: str) -> Place:
+def find_place(engine: Engine, text: str) -> NotePlace:
     """Parse a place whose note exists. A note's whole name comes first: it may itself contain `#` or `:3`.
     Raises NoteNotFound, which names only the note."""
     place = parse_place(text)
     if place.note != text:
         try:
-            return Place(engine.find(text))
+            return NotePlace(engine.find(text))
         except (NoteNotFound, InvalidArgument):
             pass
-    return Place(engine.find(place.note), place.heading, place.block, place.start, place.end, place.open_end)
+    return NotePlace(
+        engine.find(place.note), place.heading, place.block, place.start, place.end, place.open_end
+    )
 
 
 def find_lines(engine: Engine, text: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:

@@ -1,11 +1,12 @@
-"""Commands to a bridge that runs: `status`, `page`, `pause`, `resume`, `select`, `mention`.
+"""Commands for a running bridge: `status`, `page`, `pause`, `resume`, `select`, `mention`.
 
 The link that `page` prints contains the token, which is stored in a file that only its owner can read. With
 `--open` the browser gets a link that works once instead, because other users of the machine can see a
 program's arguments.
 
-`pause` and `resume` ask the bridge, because it knows the assistants by name. Without one there are only
-processes of `vaultbridge stdio`, which obey the vault's own list (`activity.pauses`), so that is changed.
+`pause` and `resume` ask the bridge, because it knows the assistants by name. If none is running, there are
+only processes of `vaultbridge stdio`, which obey the vault's own list (`activity.pauses`), so that list is
+changed.
 """
 
 from __future__ import annotations
@@ -65,11 +66,11 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
         say(f"  editor {editor['name']} ({editor['app']})")
     if bridge["pausedAll"]:
         say("  All assistants are paused, even later ones; `vaultbridge resume` resumes them.")
-    here = [one for one in bridge["assistants"] if one["connected"]]
-    for assistant in here:
+    connected = [assistant for assistant in bridge["assistants"] if assistant["connected"]]
+    for assistant in connected:
         for line in _describe_assistant(assistant):
             say(f"  {line}")
-    if not here:
+    if not connected:
         say("  no assistant is connected")
     for assistant in bridge["assistants"]:
         if not assistant["connected"] and assistant["did"]:
@@ -120,7 +121,7 @@ def _page(args: argparse.Namespace) -> int:
     from vaultbridge.web.page import page_link
 
     async def greet() -> None:
-        # Only connecting shows whether it really runs.
+        # Only a connection shows whether it is really running.
         async with connect(where):
             pass
 
@@ -177,7 +178,7 @@ def main_pause(argv: list[str]) -> int:
         epilog=PAUSE_EXAMPLES,
     )
     _add_assistant(parser)
-    return run(parser, argv, lambda args: _control(args, "pause"))
+    return run(parser, argv, lambda args: _pause_or_resume(args, "pause"))
 
 
 def _add_assistant(parser: Parser) -> None:
@@ -195,10 +196,10 @@ def _add_assistant(parser: Parser) -> None:
     )
 
 
-def _control(args: argparse.Namespace, action: str) -> int:
+def _pause_or_resume(args: argparse.Namespace, action: str) -> int:
     answer = _ask_bridges(action, args.assistant)
     if answer is None:
-        answer = _change_list(action, args.assistant, args.vault)
+        answer = _change_stored(action, args.assistant, args.vault)
     if args.json:
         emit(answer)
         return OK
@@ -211,7 +212,7 @@ def _control(args: argparse.Namespace, action: str) -> int:
 
 
 def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
-    """Ask every bridge on this machine; None when none runs. Raises InvalidArgument when none knows the
+    """Ask every bridge on this machine; None if none is running. Raises InvalidArgument if none knows the
     name."""
     import asyncio
 
@@ -225,32 +226,32 @@ def _ask_bridges(action: str, name: str) -> dict[str, Any] | None:
         return None
     return {
         "assistants": [
-            {key: one[key] for key in ("id", "name", "kind", "paused")}
+            {key: assistant[key] for key in ("id", "name", "kind", "paused")}
             for answer in answers
-            for one in answer["assistants"]
+            for assistant in answer["assistants"]
         ],
         "pausedAll": any(answer["pausedAll"] for answer in answers),
     }
 
 
-def _change_list(action: str, name: str, vault: str | None) -> dict[str, Any]:
+def _change_stored(action: str, name: str, vault: str | None) -> dict[str, Any]:
     from vaultbridge.activity.pauses import Pauses
 
     pauses = Pauses([find_cache(vault or find_default_vault())])
     if not name:
         pauses.pause_everyone() if action == "pause" else pauses.resume_everyone()
         return {"assistants": [], "pausedAll": pauses.everyone}
-    return _change_one(pauses, action, name)
+    return _change_stored_one(pauses, action, name)
 
 
-def _change_one(pauses: Pauses, action: str, name: str) -> dict[str, Any]:
+def _change_stored_one(pauses: Pauses, action: str, name: str) -> dict[str, Any]:
     known = pauses.identities
     if action == "pause":
         identities = [f"stdio||{name}"]
         pauses.pause([(identities[0], name)])
     else:
         identities = [
-            identity for identity, given in known.items() if name in (given, identity.rpartition("|")[2])
+            identity for identity, label in known.items() if name in (label, identity.rpartition("|")[2])
         ]
         if not identities:
             raise InvalidArgument(
@@ -274,7 +275,7 @@ def _change_one(pauses: Pauses, action: str, name: str) -> dict[str, Any]:
 def main_resume(argv: list[str]) -> int:
     parser = Parser("resume", "Resume assistants that were paused: all, or one.")
     _add_assistant(parser)
-    return run(parser, argv, lambda args: _control(args, "resume"))
+    return run(parser, argv, lambda args: _pause_or_resume(args, "resume"))
 
 
 def main_select(argv: list[str]) -> int:

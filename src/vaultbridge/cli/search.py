@@ -1,7 +1,7 @@
-"""Asks the index: `vaultbridge search` finds notes, `context` the passages that answer a question, and
-`index` builds the index and prints what is in it.
+"""Commands for the index: `vaultbridge search` finds notes, `context` the passages that answer a question,
+and `index` builds the index and prints what is in it.
 
-`search` takes plain words by rank, and anything else as Obsidian reads it; its hits look like those of grep.
+`search` ranks notes for plain words, and reads anything else as Obsidian does; its hits look like grep's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ as in Obsidian: words are joined by AND; OR, -word, "a phrase", (groups), /regex
 
 RANKED_NOTES, EXACT_NOTES = 10, 20
 RANKED_MATCHES, EXACT_MATCHES = 1, 5
-"""What is shown unless the options say: of a ranked note its best place, of an exact one its lines."""
+"""What is shown by default: the best place of a ranked note, the matching lines of an exact one."""
 
 
 def main_search(argv: list[str]) -> int:
@@ -160,7 +160,7 @@ def _show_note(engine: Engine, note: RankedNote, args: argparse.Namespace) -> No
 
 
 def _explain(note: RankedNote) -> str:
-    """What each view gave, the most first, and which words the note lacks."""
+    """How much each view contributed, the most first, and which words the note lacks."""
     parts = sorted(note.views.items(), key=lambda part: -part[1])
     views = " + ".join(f"{name} {value:.3g}" for name, value in parts)
     missing = f"; without {', '.join(note.missing)}" if note.missing else ""
@@ -282,7 +282,7 @@ def _index(args: argparse.Namespace) -> int:
                 "changed": report.changed,
                 "removed": report.removed,
                 "unreadable": [place.path for place in report.unreadable],
-                "leftOut": [{"path": one.path, "why": one.why} for one in left_out],
+                "leftOut": [{"path": skipped.path, "why": skipped.why} for skipped in left_out],
                 **counts,
             }
         )
@@ -292,8 +292,8 @@ def _index(args: argparse.Namespace) -> int:
     say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
     for place in report.unreadable:
         say(f"could not be read: {place.path}")
-    for one in left_out[:NAMES_SHOWN]:
-        say(f"left out, because {LEFT_OUT[one.why]}: {one.path}")
+    for skipped in left_out[:NAMES_SHOWN]:
+        say(f"left out, because {LEFT_OUT[skipped.why]}: {skipped.path}")
     if total > NAMES_SHOWN:
         say(f"left out for the same reasons: {total - NAMES_SHOWN:,} more")
     return OK

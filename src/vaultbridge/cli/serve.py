@@ -93,7 +93,7 @@ def _serve(args: argparse.Namespace) -> int:
 
     environ = dict(os.environ)
     if args.vaults:
-        # They replace the environment's, but the file's settings for them must still apply.
+        # They replace those in the environment, but the file's settings for them must still apply.
         environ.pop(VAULT_VARIABLE, None)
 
     def overlay(config: Config) -> Config:
@@ -184,7 +184,8 @@ def announce(listening: Listening, *, as_json: bool, link: bool) -> None:
         names = ", ".join(vault.name for vault in listening.vaults)
         say(f"Serving {names} at {url}\n")
         command = own_command()
-        # It works once, for whoever started this, and should not wait in a service's log for somebody else.
+        # The link works once, for the person who started this; it must not stay in a service's log for
+        # somebody else to use.
         page = listening.open_once if link else f"{command} page {folder}    prints the link"
         say(f"  you, in a browser       {page}")
         if listening.ide:

@@ -1,4 +1,4 @@
-"""`vaultbridge stdio [VAULT…]`: An MCP server on standard input and output, started by an assistant.
+"""`vaultbridge stdio [VAULT…]`: an MCP server on standard input and output, started by an assistant.
 
 The arguments are parsed by hand: a client waits for the first answer, and importing argparse takes half as
 long as everything else.

@@ -1,6 +1,6 @@
 """What a terminal can show: colour, clickable links, its width, and a pager for long output.
 
-Output that no terminal reads gets none of it, so that pipes and files get plain text.
+Output to a pipe or a file gets none of this: it is plain text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOBase, TextIOWrapper
 from typing import Final, Literal, TextIO, cast
-from urllib.parse import quote
 
 When = Literal["auto", "always", "never"]
 
@@ -42,11 +41,11 @@ PLAIN_WIDTH: Final = 80
 """The width if there is no terminal to ask."""
 
 NARROWEST: Final = 20
-"""The least width that is used: a terminal that says it has less is not telling the truth."""
+"""The least width that is used: a terminal that reports less is wrong."""
 
 GAP: Final = 2
 NARROWEST_COLUMN: Final = 8
-"""Between the columns of a table, and the least that a column is cut to."""
+"""The space between the columns of a table, and the least width that a column is cut to."""
 
 LINKING_TERMINALS: Final = (
     "KITTY_WINDOW_ID",
@@ -94,8 +93,8 @@ class Terminal:
         return f"\x1b[{STYLES[name]}m{text}\x1b[0m" if self.color and text else text
 
     def clean(self, text: str) -> str:
-        """Make a note's text harmless on a terminal: control sequences in it must not act. Elsewhere it stays
-        as it is."""
+        """Make a note's text harmless on a terminal, where control sequences in it must not take effect.
+        Other output stays as it is."""
         return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text) if self.screen else text
 
     def mark(self, text: str, spans: tuple[tuple[int, int], ...]) -> str:
@@ -114,6 +113,8 @@ class Terminal:
         """Make `shown` open the note in Obsidian, where the terminal can."""
         if not self.links:
             return shown
+        from vaultbridge.vault.obsidian import make_obsidian_link
+
         url = make_obsidian_link(vault, path)
         return f"\x1b]8;;{url}\x1b\\{shown}\x1b]8;;\x1b\\"
 
@@ -144,13 +145,9 @@ def _understands_escapes() -> bool:
     return bool(kernel.SetConsoleMode(handle, mode.value | virtual_terminal))
 
 
-def make_obsidian_link(vault: str, path: str) -> str:
-    """The address that opens a note in the app."""
-    return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path, safe='')}"
-
 
 @contextmanager
-def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
+def page_output(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Send what is printed through the person's pager, if standard output is a terminal.
 
     With its usual options `less` shows short output at once and ends. `PAGER=cat` or an empty `PAGER`
@@ -183,7 +180,7 @@ def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[
     try:
         yield
     finally:
-        with suppress(BrokenPipeError, ValueError):  # the person has seen enough
+        with suppress(BrokenPipeError, ValueError):  # the person has closed the pager
             sys.stdout.close()
         sys.stdout, sys.stderr = screen, remarks
         while True:
@@ -191,7 +188,7 @@ def paged(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[
                 process.wait()
                 break
             except KeyboardInterrupt:
-                continue  # it is the pager's: `less` stops a search with it
+                continue  # meant for the pager: `less` stops a search with it
         remarks.write("".join(held.waiting))
 
 
@@ -204,8 +201,8 @@ class _PagerInput(TextIOWrapper):
 
 
 class _Remarks(TextIOBase):
-    """Standard error beside a pager: what is said after the first line of output, such as how many notes
-    there are, waits until the pager has shown it. Progress comes before, and is shown at once."""
+    """Standard error while a pager runs. A remark after the first line of output, such as how many notes
+    there are, waits until the pager has ended; progress comes before that line and is shown at once."""
 
     def __init__(self, output: _PagerInput, stream: TextIO) -> None:
         self._output, self._stream = output, stream
@@ -236,8 +233,8 @@ def read_width(stream_number: int) -> int:
 
 
 def render_table(names: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:
-    """Lines of a table whose columns fit the terminal: the widest ones are cut first. Elsewhere than on a
-    terminal nothing is cut."""
+    """The lines of a table whose columns fit the terminal: the widest ones are cut first. Nothing is cut if
+    the output is not a terminal."""
     table = [[" ".join(terminal.clean(cell).split()) for cell in row] for row in (names, *rows)]
     widths = [max(map(measure, column)) for column in zip(*table, strict=True)]
     room = terminal.width - GAP * (len(widths) - 1)

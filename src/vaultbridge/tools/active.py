@@ -103,13 +103,13 @@ class ObsidianApp:
     def show(self, vault: str, path: str, subpath: str) -> None:
         """Show a file. Raises ObsidianNotRunning, because opening an address would start the app, which
         nobody asked for."""
-        from vaultbridge.vault.obsidian import is_obsidian_running
+        from vaultbridge.vault.obsidian import is_obsidian_running, make_obsidian_link
 
         if not is_obsidian_running(self._environ, platform=self._platform):
             raise ObsidianNotRunning(
                 "Obsidian application is not running. Please start Obsidian and try again."
             )
-        address = build_address(vault, path, subpath)
+        address = make_obsidian_link(vault, path + subpath)
         if self._platform == "win32":
             try:
                 os.startfile(address)  # type: ignore[attr-defined,unused-ignore]
@@ -138,13 +138,6 @@ class ObsidianApp:
             ) from error
         if ended.returncode:
             raise EngineFailure(f"Obsidian could not be opened: {opener} failed ({ended.returncode}).")
-
-
-def build_address(vault: str, path: str, subpath: str) -> str:
-    """The app decodes percent signs; `file` may end with a heading or block after `#`."""
-    from urllib.parse import quote
-
-    return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path + subpath, safe='')}"
 
 
 ACTIVE = Tool(

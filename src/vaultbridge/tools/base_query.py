@@ -61,7 +61,7 @@ def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
     lines = [f"(problem, line {problem.line}: {problem.message})" for problem in base.problems]
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
-        lines.append(f"(views: {', '.join(one.name for one in base.views)})")
+        lines.append(f"(views: {', '.join(shown.name for shown in base.views)})")
     return answer_text("\n".join([*unfinished, _render_table(result, arguments), *lines]))
 
 

@@ -89,7 +89,7 @@ def run(context: VaultContext, arguments: CanvasArguments) -> Answer:
 
     view = view_canvas(context.engine, arguments.name)
     canvas = read_canvas(view.text)
-    problems = "".join(f"(problem, line {one.line}: {one.message})\n" for one in canvas.problems)
+    problems = "".join(f"(problem, line {problem.line}: {problem.message})\n" for problem in canvas.problems)
     text = cut_text(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
     return answer_text(f"[{view.path} | hash {view.hash}]\n{text}")
 

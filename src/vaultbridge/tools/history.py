@@ -27,7 +27,7 @@ PATHS_SHOWN: Final = 5
 """How many files a row names."""
 
 DIGITS: Final = 16
-"""A number of a change has fewer digits."""
+"""The number of a change has fewer digits than this."""
 
 
 class HistoryArguments(Arguments, frozen=True, kw_only=True):
@@ -99,8 +99,8 @@ def run_undo(context: VaultContext, arguments: UndoArguments) -> Answer:
 
 
 def _list(context: VaultContext, arguments: HistoryArguments) -> str:
-    """The history of one file is followed through its earlier names, so an older page is cut from all of
-    it."""
+    """One page of the history. An older page is cut from the whole list, because the history of one file is
+    followed through its earlier names."""
     from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)

@@ -203,8 +203,8 @@ def _find_closest(folder: str, known: Iterable[str]) -> tuple[str, ...]:
     names = sorted(name for name in known if name)
     by_name = {name.lower(): name for name in names}
     by_last = {name.rpartition("/")[2].lower(): name for name in names}
-    close = [by_name[one] for one in get_close_matches(folder.lower(), by_name, n=3)]
-    close += [by_last[one] for one in get_close_matches(folder.rpartition("/")[2].lower(), by_last, n=3)]
+    close = [by_name[match] for match in get_close_matches(folder.lower(), by_name, n=3)]
+    close += [by_last[match] for match in get_close_matches(folder.rpartition("/")[2].lower(), by_last, n=3)]
     return tuple(dict.fromkeys(f"{name}/" for name in close))
 
 

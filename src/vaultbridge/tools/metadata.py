@@ -1,6 +1,4 @@
-"""Metadata over the vault: `properties`, `tags` and `tasks` list it, of one note or of all notes. `edit_note`
-changes it.
-"""
+"""Metadata: `properties`, `tags` and `tasks` list it, of one note or of all notes. `edit_note` changes it."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def run_properties(context: VaultContext, arguments: PropertiesArguments) -> Ans
         found = context.engine.queries.property_values(
             arguments.property, limit=arguments.limit, offset=arguments.offset
         )
-        values = (f"{one.path}: {_encode(one.value)}" for one in found.rows)
+        values = (f"{row.path}: {_encode(row.value)}" for row in found.rows)
         return answer_page(values, found.total, arguments, "notes", notes=notes)
     return answer_rows(_list_properties(context), arguments, "properties", notes=notes)
 
@@ -217,7 +215,7 @@ def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
 
 
 def check_filters(arguments: TasksArguments) -> None:
-    """Raises InvalidArgument for a date or a status that cannot be."""
+    """Raises InvalidArgument for an invalid date or status."""
     for argument in ("due_before", "due_after"):
         value = getattr(arguments, argument)
         if value and not _DATE.fullmatch(value):
@@ -245,8 +243,8 @@ def find_prefix(engine: Engine, name: str) -> str:
 
 
 def _find_linked(engine: Engine, text: str) -> VaultPath | None:
-    """The note that a text in double brackets names; None for any other text, or if there is no such note:
-    then the brackets are what is looked for."""
+    """The note that a text in double brackets names; None for any other text, or if there is no such note
+    (then the text is searched for, brackets included)."""
     written = text.strip()
     if not (written.startswith("[[") and written.endswith("]]")):
         return None

@@ -71,8 +71,8 @@ def run(context: VaultContext, arguments: ReadNoteArguments) -> Answer:
 
 
 def _read_raw(context: VaultContext, names: list[str], arguments: ReadNoteArguments) -> str:
-    """The exact text of the file, for a program that saves it. Never less than what was asked for: text that
-    is cut without a mark would be lost when the program saves it."""
+    """The exact text of the file, for a program that saves it. It is never shortened: what was cut off would
+    be lost when the program saves the rest."""
     from vaultbridge.engine.reading import exact_part, parse_file
     from vaultbridge.markdown.text import decode
 

@@ -62,7 +62,7 @@ def run(context: VaultContext, arguments: RelatedArguments) -> Answer:
         head = f"[not linked with {path} yet]"
     else:
         return answer_text(_render_look(context, arguments, unfinished, editable=editable))
-    rows = (_render(one.path, one.reasons, one.edit if editable else None) for one in page.rows)
+    rows = (_render(note.path, note.reasons, note.edit if editable else None) for note in page.rows)
     text = render_page(
         rows,
         total=page.total,
@@ -77,7 +77,7 @@ def run(context: VaultContext, arguments: RelatedArguments) -> Answer:
 
 
 def _draw(context: VaultContext, path: str, page: RelatedPage) -> dict[str, Any]:
-    reasons: dict[str, str] = {one.path: replace_surrogates("; ".join(one.reasons)) for one in page.rows}
+    reasons: dict[str, str] = {note.path: replace_surrogates("; ".join(note.reasons)) for note in page.rows}
     return draw_graph(context, path, reasons, suggested=reasons)
 
 
@@ -121,12 +121,12 @@ def _list_findings(look: VaultLook, *, editable: bool) -> Iterator[str]:
         yield f"[orphans without a suggestion]\n{', '.join(look.homeless)}"
     if look.duplicates:
         yield "[near-duplicates]"
-        yield from (f"{one.path} = {one.other}: {one.alike:.0%} alike" for one in look.duplicates)
+        yield from (f"{pair.path} = {pair.other}: {pair.alike:.0%} alike" for pair in look.duplicates)
 
 
 def _list_links(links: tuple[MissingLink, ...], *, editable: bool) -> Iterator[str]:
-    for one in links:
-        yield _render(f"{one.source} -> {one.target}", one.reasons, one.edit if editable else None)
+    for link in links:
+        yield _render(f"{link.source} -> {link.target}", link.reasons, link.edit if editable else None)
 
 
 RELATED = Tool(

@@ -23,7 +23,8 @@ SAME_BEGINNING: Final = 4
 _OURS: Final = "obsidian"
 
 _DESTRUCTIVE: Final = ("delete", "remove", "trash", "write", "edit", "move", "batch", "undo", "put", "patch")
-"""Words in the name of a tool without hints that rule it out for a caller that may want to read."""
+"""If the name of a tool without hints contains one of these words, it is not suggested to a caller that may
+want to read."""
 
 _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
     (
@@ -166,8 +167,8 @@ CHANGED_BY: Final = {
 
 
 def suggest_tool(name: str, tools: Mapping[str, bool]) -> str:
-    """A sentence that names the tool to use, or nothing. `tools` are the callable tools, each with whether it
-    is harmless enough to suggest to a caller that may want another."""
+    """A sentence that names the tool to use, or "". `tools` maps the callable tools to whether each is
+    harmless enough to suggest to a caller that may have wanted another."""
     found, how = find_tool(name, tools)
     if not found:
         return ""
@@ -176,16 +177,16 @@ def suggest_tool(name: str, tools: Mapping[str, bool]) -> str:
 
 def find_tool(name: str, tools: Mapping[str, bool]) -> tuple[str, str]:
     """The closest tool and how to call it, or two empty strings. See `suggest_tool`."""
-    asked = _normalize(name[:NAME_CHARS])
-    letters = {_normalize(one): one for one in tools}
-    for key, one in letters.items():
+    wanted = _normalize(name[:NAME_CHARS])
+    letters = {_normalize(tool): tool for tool in tools}
+    for key, tool in letters.items():
         # Different case, or a prefix that the client added.
-        if asked.endswith(key) or (len(asked) >= NEAR_CHARS and key == _OURS + asked):
-            return one, ""
-    bare = asked.rpartition(_OURS)[2] or asked
+        if wanted.endswith(key) or (len(wanted) >= NEAR_CHARS and key == _OURS + wanted):
+            return tool, ""
+    bare = wanted.rpartition(_OURS)[2] or wanted
     for ours, how, names in _FOREIGN:
-        if any(_normalize(one) == bare for one in names.split()):
-            return next((one for one in (f"{_OURS}_{ours}", ours) if one in tools), ""), how
+        if any(_normalize(foreign) == bare for foreign in names.split()):
+            return next((tool for tool in (f"{_OURS}_{ours}", ours) if tool in tools), ""), how
     return _find_nearest(bare, tools), ""
 
 
@@ -196,13 +197,13 @@ def is_harmless(name: str, *, reads: bool | None, destroys: bool | None) -> bool
     return destroys is None and not any(verb in name.lower() for verb in _DESTRUCTIVE)
 
 
-def _find_nearest(asked: str, tools: Mapping[str, bool]) -> str:
+def _find_nearest(wanted: str, tools: Mapping[str, bool]) -> str:
     from difflib import get_close_matches
 
-    letters = {_normalize(one).removeprefix(_OURS): one for one in tools}
-    ending = [key for key in letters if len(asked) >= NEAR_CHARS and key.endswith(asked)]
-    for key in (*ending, *get_close_matches(asked, letters, n=3)):
-        if tools[letters[key]] or key[:SAME_BEGINNING] == asked[:SAME_BEGINNING]:
+    letters = {_normalize(tool).removeprefix(_OURS): tool for tool in tools}
+    ending = [key for key in letters if len(wanted) >= NEAR_CHARS and key.endswith(wanted)]
+    for key in (*ending, *get_close_matches(wanted, letters, n=3)):
+        if tools[letters[key]] or key[:SAME_BEGINNING] == wanted[:SAME_BEGINNING]:
             return letters[key]
     return ""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vaultbridge.vault.settings import VaultSettings
 
 
-Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
+InfoSection = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
 
 
 NAMES_SHOWN: Final = 5
@@ -46,7 +46,7 @@ _DELETED: Final = {
 class VaultInfoArguments(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "max_chars", "offset"})
 
-    section: Annotated[Section, Meta(description="Which part")] = "summary"
+    section: Annotated[InfoSection, Meta(description="Which part")] = "summary"
     limit: Limit = 50
     offset: Offset = 0
     max_chars: MaxChars = PAGE_CHARS
@@ -74,7 +74,7 @@ def _list_section(queries: Queries, arguments: VaultInfoArguments) -> tuple[list
             return [f"{path}: [[{target}]]" for path, target in broken.rows], broken.total, "broken links"
         case "problems":
             found = queries.problems(**here)
-            rows = [f"{one.path}:{one.line}: {one.code}: {one.message}" for one in found.rows]
+            rows = [f"{row.path}:{row.line}: {row.code}: {row.message}" for row in found.rows]
             return rows, found.total, "problems"
         case "duplicates":
             groups = queries.duplicates(**here)
@@ -82,8 +82,8 @@ def _list_section(queries: Queries, arguments: VaultInfoArguments) -> tuple[list
         case _:
             copies = queries.conflicts(**here)
             rows = [
-                f"{path}  a copy of {one.original}, {'' if one.certain else 'perhaps '}by {one.maker}"
-                for path, one in copies.rows
+                f"{path}  a copy of {copy.original}, {'' if copy.certain else 'perhaps '}by {copy.maker}"
+                for path, copy in copies.rows
             ]
             return rows, copies.total, "conflict copies"
 
@@ -97,7 +97,7 @@ def _summarize(context: VaultContext) -> list[str]:
     other = found.count_others(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
     tasks = engine.queries.tasks(status="open", limit=1).total
     lines = [
-        f"Vault {engine.name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()),
+        f"Vault {engine.name}: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()),
         f"{len(engine.queries.tags())} tags, {len(engine.queries.properties())} properties, "
         f"{tasks} open tasks",
         "Health: "
@@ -124,7 +124,7 @@ def _list_left_out(engine: Engine) -> Iterator[str]:
     total, left_out = engine.queries.left_out()
     more = total - len(left_out)
     for why, reason in LEFT_OUT.items():
-        paths = [one.path for one in left_out if one.why == why]
+        paths = [skipped.path for skipped in left_out if skipped.why == why]
         if paths:
             shown = ", ".join(paths[:NAMES_SHOWN]) + (", …" if len(paths) > NAMES_SHOWN else "")
             yield f"Left out, because {reason}: {len(paths)} ({shown})"
@@ -149,7 +149,9 @@ def _list_settings(settings: VaultSettings, visible: Callable[[str], bool]) -> l
         if period != "daily" and notes.enabled:
             rows.append(f"{period.capitalize()} notes: {notes.folder or _TOP}, {notes.format}")
     excluded = [
-        one for one in settings.ignore_filters.filters if one.startswith("/") or visible(one.strip("/"))
+        pattern
+        for pattern in settings.ignore_filters.filters
+        if pattern.startswith("/") or visible(pattern.strip("/"))
     ]
     if excluded:
         rows.append(f"Excluded from search: {', '.join(excluded)}")
@@ -186,9 +188,9 @@ PROPERTY_PROBLEMS: Final = ("bad-yaml", "duplicate-key", "unclosed-properties")
 
 
 class Health(Struct, frozen=True):
-    """The number of each; `Queries` lists the things themselves. `problems` are counted by code, `duplicates`
-    are names that several notes have, `broken` are links to no file, and `missing` the different names in
-    those links."""
+    """How many there are of each; `Queries` lists them. `problems` are counted by code, `duplicates` are
+    names that several notes have, `broken` are links to no file, and `missing` the different names in those
+    links."""
 
     problems: dict[str, int]
     broken: int

@@ -139,6 +139,14 @@ CONNECT_SECONDS: Final = 0.2
 """How long a local socket may take to accept: a live app accepts at once."""
 
 
+def make_obsidian_link(vault: str, file: str) -> str:
+    """The address that opens a file in the app. The app decodes percent signs; `file` may end with a heading
+    or block after `#`."""
+    from urllib.parse import quote
+
+    return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(file, safe='')}"
+
+
 def is_obsidian_running(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
     """Whether the app runs on this machine now. Never raises; False if that is uncertain."""
     folders = list_app_folders(environ, platform=platform)

@@ -64,19 +64,19 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def export_jsonl(engine: Engine) -> Iterator[str]:
-    for path, note, resolved in _rows(engine):
-        yield msgspec.json.encode(_record(path, note, resolved)).decode() + "\n"
+    for path, note, resolved in _list_rows(engine):
+        yield msgspec.json.encode(_make_record(path, note, resolved)).decode() + "\n"
 
 
 def export_csv(engine: Engine) -> Iterator[str]:
     """Yields one row for each note, with counts. Several tags or problems in a cell are separated by spaces,
     aliases by semicolons."""
-    yield _csv_row(
+    yield _render_csv(
         ["path", "tags", "aliases", "headings", "links", "unresolved", "tasks_open", "tasks_done", "problems"]
     )
-    for path, note, resolved in _rows(engine):
+    for path, note, resolved in _list_rows(engine):
         done = sum(task.done for task in note.tasks)
-        yield _csv_row(
+        yield _render_csv(
             [
                 path,
                 " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
@@ -102,35 +102,35 @@ def export_graphml(engine: Engine) -> Iterator[str]:
     )
     nodes: set[str] = set()
     edges: dict[tuple[str, str], int] = {}
-    for path, note, resolved in _rows(engine):
+    for path, note, resolved in _list_rows(engine):
         nodes.add(path)
         tags = " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags))
-        yield _node(path, f'<data key="tags">{escape(tags)}</data>')
+        yield _render_node(path, f'<data key="tags">{escape(tags)}</data>')
         for target in resolved:
             if target is not None:
                 edges[path, target] = edges.get((path, target), 0) + 1
     for target in sorted({target for _, target in edges} - nodes):
-        yield _node(target)
+        yield _render_node(target)
     for (source, target), weight in sorted(edges.items()):
         ends = f"source={quoteattr(source)} target={quoteattr(target)}"
         yield f'<edge {ends}><data key="weight">{weight}</data></edge>\n'
     yield "</graph>\n</graphml>\n"
 
 
-def _node(path: str, more: str = "") -> str:
+def _render_node(path: str, more: str = "") -> str:
     return f'<node id={quoteattr(path)}><data key="path">{escape(path)}</data>{more}</node>\n'
 
 
 FORMATS = {"jsonl": export_jsonl, "csv": export_csv, "graphml": export_graphml}
 
 
-def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
+def _list_rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
     """Yields every visible note and canvas with the targets of its links, sorted by path."""
     for indexed in engine.queries.notes():
         yield indexed.file.path, indexed.note, list(indexed.resolved)
 
 
-def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:
+def _make_record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:
     return {
         "path": path,
         "properties": note.properties.values if note.properties else {},
@@ -161,7 +161,7 @@ def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]
     }
 
 
-def _csv_row(cells: list[object]) -> str:
+def _render_csv(cells: list[object]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()

@@ -1,4 +1,5 @@
-"""What notes have: `vaultbridge links`, `tasks`, `tags` and `properties`, of one note or the whole vault."""
+"""Lists what notes contain: `vaultbridge links`, `tasks`, `tags` and `properties`, of one note or the whole
+vault."""
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ def _describe_link(link: object) -> dict[str, object]:
 
 
 TASKS_SHOWN = 200
-"""How many tasks people get at once; the count below shows if there are more."""
+"""How many tasks a person gets at once; the count below them shows if there are more."""
 
 TASK_EXAMPLES = """\
 examples:
@@ -281,10 +282,10 @@ def _properties(args: argparse.Namespace) -> int:
             return OK
         refresh(engine)
         if args.name:
-            for one in engine.queries.property_values(args.name).rows:
-                shown = terminal.link_note(terminal.style(one.path, "path"), engine.name, one.path)
+            for row in engine.queries.property_values(args.name).rows:
+                shown = terminal.link_note(terminal.style(row.path, "path"), engine.name, row.path)
                 _show_property(
-                    args, {"path": one.path, "value": one.value}, f"{shown}: {_render_value(one.value)}"
+                    args, {"path": row.path, "value": row.value}, f"{shown}: {_render_value(row.value)}"
                 )
             return OK
         types = engine.settings.property_types

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
 from vaultbridge.cli.places import FORMS, find_place
-from vaultbridge.cli.terminal import make_obsidian_link, render_table
+from vaultbridge.cli.terminal import render_table
 
 if TYPE_CHECKING:
     from vaultbridge.bases.values import Value
@@ -89,6 +89,8 @@ def main_open(argv: list[str]) -> int:
 
 
 def _open(args: argparse.Namespace) -> int:
+    from vaultbridge.vault.obsidian import make_obsidian_link
+
     with open_vault(args.vault) as engine:
         place = find_place(engine, args.place)
         below = f"#{place.heading}" if place.heading else f"#^{place.block}" if place.block else ""

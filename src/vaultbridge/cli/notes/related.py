@@ -1,4 +1,4 @@
-"""`vaultbridge related [NOTE]`: what belongs together and is not linked yet, and links it on request."""
+"""`vaultbridge related [NOTE]`: shows what is related but not linked yet, and links it on request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _related(args: argparse.Namespace) -> int:
     with open_vault(args.vault, with_model=True) as engine:
         refresh(engine)
         if args.vault_wide:
-            return _look(args, engine)
+            return _show_look(args, engine)
         return _show_page(args, engine)
 
 
@@ -68,9 +68,9 @@ def _show_page(args: argparse.Namespace, engine: Engine) -> int:
     else:
         page = find_related(engine, engine.find(args.note), limit=args.limit, offset=args.offset)
     if args.link:
-        return _link(args, engine, [one.edit for one in page.rows])
-    for number, one in enumerate(page.rows, 1):
-        _show(args, number, one.path, one)
+        return _link(args, engine, [note.edit for note in page.rows])
+    for number, note in enumerate(page.rows, 1):
+        _show(args, number, note.path, note)
     if not args.json:
         found = (
             f"{len(page.rows)} of {page.total}" if page.total else "Nothing is related that it does not link."
@@ -79,27 +79,23 @@ def _show_page(args: argparse.Namespace, engine: Engine) -> int:
     return OK
 
 
-def _look(args: argparse.Namespace, engine: Engine) -> int:
+def _show_look(args: argparse.Namespace, engine: Engine) -> int:
     from vaultbridge.engine.related.vault_wide import look_over_vault
 
     look = look_over_vault(engine, limit=args.limit, offset=args.offset)
     if args.link:
-        return _link(args, engine, [one.edit for one in (*look.links, *look.orphans)])
+        return _link(args, engine, [link.edit for link in (*look.links, *look.orphans)])
     if args.json:
-        links, orphans = (
-            tuple(replace(one, edit=in_engine_words(one.edit)) for one in found)
-            for found in (look.links, look.orphans)
-        )
-        emit(replace(look, links=links, orphans=orphans))
+        emit(replace(look, links=_convert_links(look.links), orphans=_convert_links(look.orphans)))
         return OK
-    _say_look(args, look)
+    _print_look(args, look)
     last = look.offset + look.looked
     rest = f"; continue with --offset {last}" if last < look.total else ""
     sys.stderr.write(f"looked at notes {look.offset + 1}-{last} of {look.total}{rest}\n")
     return OK
 
 
-def _say_look(args: argparse.Namespace, look: VaultLook) -> None:
+def _print_look(args: argparse.Namespace, look: VaultLook) -> None:
     number = 0
     for title, links in (
         ("missing links", look.links),
@@ -107,9 +103,9 @@ def _say_look(args: argparse.Namespace, look: VaultLook) -> None:
     ):
         if links:
             say(args.terminal.style(title, "heading"))
-        for one in links:
+        for link in links:
             number += 1
-            _show(args, number, f"{one.source} -> {one.target}", one)
+            _show(args, number, f"{link.source} -> {link.target}", link)
     if look.homeless:
         say(args.terminal.style("orphans without a suggestion", "heading"))
         for path in look.homeless:
@@ -120,17 +116,21 @@ def _say_look(args: argparse.Namespace, look: VaultLook) -> None:
             say(f"{pair.path} = {pair.other}  ({pair.alike:.0%} alike)")
 
 
-def _show(args: argparse.Namespace, number: int, what: str, one: Related | MissingLink) -> None:
+def _show(args: argparse.Namespace, number: int, title: str, row: Related | MissingLink) -> None:
     if args.json:
-        emit(replace(one, edit=in_engine_words(one.edit)))
+        emit(replace(row, edit=use_engine_names(row.edit)))
         return
     terminal = args.terminal
-    say(f"{number:>3}  {terminal.style(terminal.clean(what), 'path')}")
-    for reason in one.reasons:
+    say(f"{number:>3}  {terminal.style(terminal.clean(title), 'path')}")
+    for reason in row.reasons:
         say(f"     {terminal.clean(reason)}")
 
 
-def in_engine_words(edit: dict[str, Any] | None) -> dict[str, Any] | None:
+def _convert_links(links: tuple[MissingLink, ...]) -> tuple[MissingLink, ...]:
+    return tuple(replace(link, edit=use_engine_names(link.edit)) for link in links)
+
+
+def use_engine_names(edit: dict[str, Any] | None) -> dict[str, Any] | None:
     """An edit as `vaultbridge edit` takes it, which says `note` where the tools say `name`."""
     return edit and {"note" if key == "name" else key: value for key, value in edit.items()}
 

@@ -1,4 +1,4 @@
-"""What people write into notes: `vaultbridge new`, `append`, `daily` and `set`.
+"""Commands that write into notes: `vaultbridge new`, `append`, `daily` and `set`.
 
 Text comes from the command line or from standard input, a property as NAME=VALUE.
 """
@@ -219,14 +219,14 @@ def _set(args: argparse.Namespace) -> int:
 
 STDIN: Final = "-"
 
-# A number must be read back exactly as it was written: 01234 is a postal code and 1e3 a name.
+# A number counts as one only if it is printed exactly as it was typed: 01234 is a postal code and 1e3 a name.
 _WHOLE_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,14}")
 _DECIMAL_NUMBER: Final = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
 
 
 def read_text(words: list[str], *, required: bool = True) -> str:
-    """Join the words, or read standard input for `-`, and when nothing was given but something is piped in.
-    Raises InvalidArgument when there is no text and it is `required`."""
+    """Join the words. Reads standard input instead for `-`, or if there are no words and input is piped in.
+    Raises InvalidArgument if there is no text and it is `required`."""
     if words == [STDIN] or (required and not words and not sys.stdin.isatty()):
         data = sys.stdin.buffer.read(NOTE_READ_BYTES + 1)
         if len(data) > NOTE_READ_BYTES:

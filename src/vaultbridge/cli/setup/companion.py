@@ -1,8 +1,8 @@
 """`vaultbridge companion install|remove|status VAULT`: manages our Obsidian plugin in a vault.
 
 It writes `.obsidian/plugins/vaultbridge/` and, when asked to enable or remove, our own entry in the list of
-enabled plugins. It never enables the plugin unasked, and changes no folder or list that is not what it
-expects. The plugin keeps no settings there: docs/companion.md.
+enabled plugins. It never enables the plugin unless asked, and leaves alone any folder or list that is not
+what it expects. The plugin keeps no settings there: docs/companion.md.
 
 Obsidian loads one script, so `plugin_files` joins the plugin's parts.
 """
@@ -59,9 +59,9 @@ def release_files() -> dict[str, bytes]:
 PLUGIN_ID: Final = "vaultbridge"
 
 SETTINGS_FILE_BYTES: Final = 2**20
-"""The most that we read of a manifest or a list of plugins: they have a few kilobytes."""
+"""The most that we read of a manifest or a list of plugins: they take a few kilobytes."""
 
-SWITCH: Final = "Enable it in Obsidian: Settings, Community plugins, “vaultbridge companion”."
+HOW_TO_ENABLE: Final = "Enable it in Obsidian: Settings, Community plugins, “vaultbridge companion”."
 
 
 def main(argv: list[str]) -> int:
@@ -100,15 +100,15 @@ def _companion(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace, config: Path) -> int:
-    folder = _own_folder(config)
-    enabled = _enabled(config) if args.enable else _enabled_or_none(config)
-    was = _version(folder)
+    folder = _find_folder(config)
+    enabled = _read_enabled(config) if args.enable else _try_read_enabled(config)
+    was = _read_version(folder)
     for name, data in plugin_files().items():
-        _put(folder / name, data)
-    version = _version(folder)
+        _write_file(folder / name, data)
+    version = _read_version(folder)
     if args.enable and enabled is not None and PLUGIN_ID not in enabled:
         enabled = [*enabled, PLUGIN_ID]
-        _put_list(config, enabled)
+        _write_enabled(config, enabled)
     on = enabled is not None and PLUGIN_ID in enabled
     if args.json:
         emit({"installed": True, "version": version, "was": was, "enabled": on})
@@ -121,17 +121,17 @@ def _install(args: argparse.Namespace, config: Path) -> int:
     say(
         "It is enabled: restart Obsidian, or disable and enable it there, to start this version."
         if on
-        else SWITCH
+        else HOW_TO_ENABLE
     )
     return OK
 
 
 def _remove(args: argparse.Namespace, config: Path) -> int:
-    folder = _own_folder(config)
-    was = _version(folder)
-    enabled = _enabled_or_none(config)
+    folder = _find_folder(config)
+    was = _read_version(folder)
+    enabled = _try_read_enabled(config)
     if enabled is not None and PLUGIN_ID in enabled:
-        _put_list(config, [name for name in enabled if name != PLUGIN_ID])
+        _write_enabled(config, [name for name in enabled if name != PLUGIN_ID])
     # The manifest first: without it, the rest is not a plugin.
     for name in reversed(plugin_files()):
         (folder / name).unlink(missing_ok=True)
@@ -154,13 +154,13 @@ def read_state(vault: Path) -> dict[str, Any] | None:
     config = vault / CONFIG_FOLDER
     if not config.is_dir():
         return None
-    folder = _own_folder(config)
-    enabled = _enabled_or_none(config)
+    folder = _find_folder(config)
+    enabled = _try_read_enabled(config)
     return {
-        "installed": _version(folder) is not None,
-        "version": _version(folder),
+        "installed": _read_version(folder) is not None,
+        "version": _read_version(folder),
         "available": __version__,
-        "current": all(_bytes(folder / name) == data for name, data in plugin_files().items()),
+        "current": all(_read_bytes(folder / name) == data for name, data in plugin_files().items()),
         "enabled": enabled is not None and PLUGIN_ID in enabled,
     }
 
@@ -178,12 +178,12 @@ def _status(args: argparse.Namespace, config: Path) -> int:
     if not found["current"]:
         say(f"It is not the version that this vaultbridge brings ({found['available']}): install it again.")
     if not found["enabled"]:
-        say(SWITCH)
+        say(HOW_TO_ENABLE)
     say("It is connected." if found["connected"] else "It is not connected to a bridge at the moment.")
     return OK
 
 
-def _own_folder(config: Path) -> Path:
+def _find_folder(config: Path) -> Path:
     """Find the plugin's folder, which may not exist. Raises EditRefused if something else is there."""
     folder = config / "plugins" / PLUGIN_ID
     if folder.is_symlink():
@@ -193,7 +193,7 @@ def _own_folder(config: Path) -> Path:
         )
     if folder.exists() and not folder.is_dir():
         raise EditRefused(f"{PLUGIN_ID} in the plugins' folder is not a folder.", hint="Move it away first.")
-    manifest = _manifest(folder)
+    manifest = _read_manifest(folder)
     if manifest is not None and manifest.get("id") != PLUGIN_ID:
         raise EditRefused(
             f"The folder {PLUGIN_ID} contains another plugin: {manifest.get('id')!r}.",
@@ -202,9 +202,9 @@ def _own_folder(config: Path) -> Path:
     return folder
 
 
-def _manifest(folder: Path) -> dict[str, Any] | None:
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
     """Read the manifest; None when there is none. Raises EditRefused when it is invalid."""
-    data = _bytes(folder / "manifest.json")
+    data = _read_bytes(folder / "manifest.json")
     if data is None:
         return None
     read = _read_json(data)
@@ -213,14 +213,14 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
     return read
 
 
-def _version(folder: Path) -> str | None:
-    manifest = _manifest(folder)
+def _read_version(folder: Path) -> str | None:
+    manifest = _read_manifest(folder)
     return None if manifest is None else str(manifest.get("version", "of no version"))
 
 
-def _enabled(config: Path) -> list[str]:
+def _read_enabled(config: Path) -> list[str]:
     """Obsidian's list of plugins that are switched on. Raises EditRefused when it is not such a list."""
-    data = _bytes(config / "community-plugins.json")
+    data = _read_bytes(config / "community-plugins.json")
     read = [] if data is None else _read_json(data)
     if not isinstance(read, list) or not all(isinstance(name, str) for name in read):
         raise EditRefused(
@@ -230,20 +230,20 @@ def _enabled(config: Path) -> list[str]:
     return read
 
 
-def _enabled_or_none(config: Path) -> list[str] | None:
+def _try_read_enabled(config: Path) -> list[str] | None:
     with contextlib.suppress(EditRefused):
-        return _enabled(config)
+        return _read_enabled(config)
     return None
 
 
-def _put_list(config: Path, names: list[str]) -> None:
-    """As the app itself writes it; where the list is a link, what it leads to."""
+def _write_enabled(config: Path, names: list[str]) -> None:
+    """Write the list as the app does; if the file is a link, write to its target."""
     place = Path(os.path.realpath(config / "community-plugins.json"))
-    _put(place, json.dumps(names, indent=2, ensure_ascii=False).encode())
+    _write_file(place, json.dumps(names, indent=2, ensure_ascii=False).encode())
 
 
 def _is_connected(vault: str) -> bool:
-    """Whether an app is at the bridge that serves this vault now."""
+    """Whether an app is connected to the bridge that serves this vault."""
     from vaultbridge.cli.common import ask_bridge
     from vaultbridge.editor.state import OBSIDIAN, WORKSPACE
 
@@ -254,7 +254,7 @@ def _is_connected(vault: str) -> bool:
     return any(editor["app"] == OBSIDIAN and editor["name"] != WORKSPACE for editor in editors)
 
 
-def _bytes(file: Path) -> bytes | None:
+def _read_bytes(file: Path) -> bytes | None:
     try:
         with file.open("rb") as opened:
             return opened.read(SETTINGS_FILE_BYTES)
@@ -271,7 +271,7 @@ def _read_json(data: bytes) -> Any:
         return None
 
 
-def _put(file: Path, data: bytes) -> None:
+def _write_file(file: Path, data: bytes) -> None:
     """Replace `file` in one step. Raises EngineFailure and leaves nothing behind."""
     from vaultbridge.vault.write.replace import publish_over, stage, temporary_name
 

@@ -1,7 +1,7 @@
 """`vaultbridge completion bash|zsh|fish`: completes commands, options, notes, headings and tags in a shell.
 
-The scripts are a few lines: they ask this command with the words typed so far. It reads the index as it is
-and never builds one, because a person is waiting for the Tab key.
+The scripts are a few lines that call this command with the words typed so far. It reads the index as it is
+and never builds one, because the person who pressed Tab is waiting.
 """
 
 from __future__ import annotations
@@ -127,14 +127,14 @@ def _offer(candidates: list[str]) -> int:
 
 
 def complete_bash(line: str = "", breaks: str = "") -> list[str]:
-    """Complete a line of bash that ends at the cursor. What is offered replaces the text after the last open
-    quote, or else after the last of `breaks` in the word, and is quoted as the text there must be."""
+    """Complete a line of bash that ends at the cursor. A candidate replaces the text after the open quote, or
+    else after the last of `breaks` in the word, and is quoted as that place requires."""
     words, quote, kept = _split_bash(line, breaks)
     found = complete_line(words, len(words) - 1)
     if quote == "'":
-        return [one.replace("'", "'\\''") for one in found]
+        return [candidate.replace("'", "'\\''") for candidate in found]
     special = _SPECIAL_IN_QUOTES if quote else _SPECIAL
-    return [special.sub(r"\\\g<0>", one[kept:]) for one in found]
+    return [special.sub(r"\\\g<0>", candidate[kept:]) for candidate in found]
 
 
 def _split_bash(line: str, breaks: str) -> tuple[list[str], str, int]:
@@ -163,8 +163,8 @@ def _split_bash(line: str, breaks: str) -> tuple[list[str], str, int]:
 
 
 def complete_line(words: list[str], at: int) -> list[str]:
-    """Return the candidates for word `at`, where word 0 is `vaultbridge` itself. Instead of an error it
-    returns nothing: a shell has no place for one."""
+    """Return the candidates for word `at`, where word 0 is `vaultbridge` itself. If anything fails it returns
+    none: a shell has no place to show an error."""
     at = min(at, len(words))
     current = words[at] if at < len(words) else ""
     if at <= 1:
@@ -193,10 +193,10 @@ def find_parser(command: str) -> SuggestingParser:
 
 
 def choose(current: str, candidates: Iterable[str]) -> list[str]:
-    """Those that begin with what was typed; if none does, those that do in another case."""
+    """The candidates that begin with what was typed; if none does, those that do if case is ignored."""
     every = list(dict.fromkeys(candidates))
-    exact = [one for one in every if one.startswith(current)]
-    return exact or [one for one in every if one.lower().startswith(current.lower())]
+    exact = [candidate for candidate in every if candidate.startswith(current)]
+    return exact or [candidate for candidate in every if candidate.lower().startswith(current.lower())]
 
 
 def _complete_command(command: str, before: list[str], current: str) -> list[str]:
@@ -232,7 +232,7 @@ def _complete_command(command: str, before: list[str], current: str) -> list[str
 def _split(
     parser: SuggestingParser, before: list[str]
 ) -> tuple[dict[str, str], list[str], argparse.Action | None]:
-    """Tell options from other words; the last item is the option that waits for its value, if one does."""
+    """Separate options from other words; the last item is the option that still needs its value, if any."""
     options: dict[str, str] = {}
     positional: list[str] = []
     waiting: argparse.Action | None = None
@@ -267,7 +267,7 @@ def _complete_value(action: argparse.Action, current: str, vault: str | None) ->
     if action.dest == "assistant":
         from vaultbridge.server.assistants.catalog import ASSISTANTS
 
-        return choose(current, [*(one.name for one in ASSISTANTS), "all"])
+        return choose(current, [*(assistant.name for assistant in ASSISTANTS), "all"])
     return kinds[name](current, vault) if name in kinds else []
 
 
@@ -286,7 +286,7 @@ def _complete_place(current: str, vault: str | None) -> list[str]:
             view = engine.view(note)
             headings = [heading.text for heading in view.note.headings]
             blocks = [f"^{block.id}" for block in view.note.blocks]
-            return [f"{note}#{one}" for one in choose(below, [*headings, *blocks])]
+            return [f"{note}#{part}" for part in choose(below, [*headings, *blocks])]
         paths = [path.removesuffix(".md") for path in _list_paths(engine, "note")]
     if "/" in current:
         return choose(current, paths)
@@ -304,7 +304,7 @@ def _list_bases(current: str, vault: str | None) -> list[str]:
 
 
 def _list_paths(engine: Engine, kind: str) -> list[str]:
-    """From the index if there is a whole one, otherwise from as much of the disk as can be listed at once."""
+    """From the index if it is complete, otherwise from as much of the disk as can be listed quickly."""
     if engine.queries.status.complete:
         from vaultbridge.index.graph import list_paths_of_kind
 
@@ -312,4 +312,4 @@ def _list_paths(engine: Engine, kind: str) -> list[str]:
     from vaultbridge.vault.walk import FileEntry, walk
 
     listed = islice(walk(engine.root), LISTED)
-    return [one.path for one in listed if isinstance(one, FileEntry) and one.kind == kind]
+    return [entry.path for entry in listed if isinstance(entry, FileEntry) and entry.kind == kind]

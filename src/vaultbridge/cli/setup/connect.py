@@ -108,14 +108,18 @@ def choose_assistants(name: str) -> list[Assistant]:
 
     if name == ALL:
         here = Path.cwd()
-        return [one for one in ASSISTANTS if is_installed(one, find_config_file(one, os.environ, here=here))]
+        return [
+            assistant
+            for assistant in ASSISTANTS
+            if is_installed(assistant, find_config_file(assistant, os.environ, here=here))
+        ]
     found = find_assistant(name)
     if found is not None:
         return [found]
     from difflib import get_close_matches
 
-    names = [one.name for one in ASSISTANTS]
-    titles = {one.title.lower(): one.name for one in ASSISTANTS}
+    names = [assistant.name for assistant in ASSISTANTS]
+    titles = {assistant.title.lower(): assistant.name for assistant in ASSISTANTS}
     closest = get_close_matches(name.lower(), [*names, *titles], n=1)
     if closest:
         hint = f"Did you mean {titles.get(closest[0], closest[0])}? `vaultbridge connect` lists them."
@@ -125,7 +129,7 @@ def choose_assistants(name: str) -> list[Assistant]:
 
 
 def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
-    """Connect each, and go on when one refuses."""
+    """Connect each assistant, and go on if one fails."""
     from vaultbridge.cli.common import report
     from vaultbridge.server.assistants.catalog import find_config_file
 
@@ -231,10 +235,10 @@ def plan_addition(
     *,
     replace: bool = False,
 ) -> tuple[str | None, str] | None:
-    """The file's text now and with the server; None if it is there already. An entry of ours for this vault
-    is brought up to date, and keeps its options (unless others are given) and what else the owner wrote into
-    it: `--deny` must not get lost because somebody connects twice. Another vault's or another program's is
-    replaced only with `replace`. Raises EditRefused."""
+    """The file's text now, and with the server; None if it is already there. An entry of ours for this vault
+    is brought up to date, and keeps its options (unless others are given) and anything else that the owner
+    wrote into it: `--deny` must not get lost when somebody connects twice. An entry for another vault or
+    program is replaced only with `replace`. Raises EditRefused."""
     from vaultbridge.server.assistants.catalog import (
         make_entry,
         serves_another,
@@ -268,7 +272,7 @@ def plan_addition(
 
 
 def keep_options(entry: Any, vault: Path) -> list[str]:
-    """What an entry of ours gives to `stdio` besides this vault, or besides one that is gone: options, and
+    """What an entry of ours passes to `stdio` in addition to this vault, or to one that is gone: options, and
     further vaults. Raises EditRefused."""
     from vaultbridge.cli.stdio import WrongUsage, parse_arguments
     from vaultbridge.server.assistants.catalog import parse_entry
@@ -359,8 +363,8 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
 
 
 def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
-    """The name under which the assistant has this vault; else one that it has for no other vault. Names of
-    vaults in other alphabets come out the same, and so do two folders named Notes."""
+    """The name under which the assistant has this vault, or else a name that it has for no other vault. Vault
+    names in other alphabets may give the same server name, and so do two folders named Notes."""
     from vaultbridge.server.assistants.catalog import (
         find_entry_vault,
         is_same_place,
@@ -373,7 +377,7 @@ def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     try:
         known = list_servers(read_text(file) or "", assistant)
     except EditRefused:
-        return first  # whoever changes the file says what is wrong with it
+        return first  # the step that changes the file reports what is wrong with it
     for name, entry in known.items():
         place = find_entry_vault(entry) if starts_vaultbridge(entry) else None
         named = re.fullmatch(rf"{re.escape(first)}(-\d+)?", name)

@@ -1,4 +1,4 @@
-"""`vaultbridge doctor`: checks everything one can have, and says what to do about what is wrong."""
+"""`vaultbridge doctor`: checks the whole installation, and says what to do about anything that is wrong."""
 
 from __future__ import annotations
 
@@ -218,29 +218,29 @@ def _check_vault(vault: Path) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     skipped: list[str] = []
     unreadable: list[str] = []
-    for found in walk(Root(vault)):
-        if isinstance(found, FileEntry):
-            counts[found.kind] = counts.get(found.kind, 0) + 1
-            if not os.access(vault / found.path, os.R_OK):
-                unreadable.append(found.path)
-        elif isinstance(found, Skipped) and found.why in LEFT_OUT:
-            skipped.append(f"{found.path} ({LEFT_OUT[found.why]})")
-        elif isinstance(found, Unreadable):
-            unreadable.append(f"{found.path or vault.name} ({found.why})")
+    for entry in walk(Root(vault)):
+        if isinstance(entry, FileEntry):
+            counts[entry.kind] = counts.get(entry.kind, 0) + 1
+            if not os.access(vault / entry.path, os.R_OK):
+                unreadable.append(entry.path)
+        elif isinstance(entry, Skipped) and entry.why in LEFT_OUT:
+            skipped.append(f"{entry.path} ({LEFT_OUT[entry.why]})")
+        elif isinstance(entry, Unreadable):
+            unreadable.append(f"{entry.path or vault.name} ({entry.why})")
     notes = counts.get("note", 0)
     yield Finding(
         "Vault", "notes", "good" if notes else "unknown", f"{notes:,} in {sum(counts.values()):,} files"
     )
     if unreadable:
         advice = "Give yourself read access to them; until then they are missing everywhere."
-        yield Finding("Vault", "unreadable", "bad", _some(unreadable), advice)
+        yield Finding("Vault", "unreadable", "bad", _list_some(unreadable), advice)
     if skipped:
         yield Finding(
-            "Vault", "left out", "warning", _some(skipped), "Rename them to see them here and on phones."
+            "Vault", "left out", "warning", _list_some(skipped), "Rename them to see them here and on phones."
         )
 
 
-def _some(names: list[str], most: int = 5) -> str:
+def _list_some(names: list[str], most: int = 5) -> str:
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -283,14 +283,14 @@ def _check_index(args: argparse.Namespace) -> Iterator[Finding]:
 
 
 def _check_model(cache: Path) -> Iterator[Finding]:
-    """Check the user's own model by asking it for one sentence; nothing if there is none."""
+    """Check the user's own model with one sentence; nothing if there is no model."""
     from vaultbridge.cli.common import load_embeddings
     from vaultbridge.server.wiring import make_embedding_settings
 
     try:
         settings = make_embedding_settings(load_embeddings(), os.environ)
     except VaultbridgeError:
-        return  # the configuration cannot be read, which was said above
+        return  # the configuration cannot be read, as reported above
     if settings is None:
         return
     from vaultbridge.embeddings.embeddings import check_model
@@ -324,7 +324,7 @@ def _check_bridge(args: argparse.Namespace, vault: Path) -> Iterator[Finding]:
         yield from _check_dead_locks(args)
         return
     if known is not None and running and (known.host != "127.0.0.1" or known.certificate):
-        # Its owner wanted it so, and has no lock file: what follows would find only that, as faults.
+        # Its owner chose this, and it has no lock file: the checks below would only report that as a fault.
         yield Finding(
             "Bridge",
             "address",
@@ -355,7 +355,7 @@ def _check_port() -> Iterator[Finding]:
     try:
         server = load_config(config_file(os.environ)).server
     except VaultbridgeError:
-        return  # it was said above
+        return  # already reported above
     if not server.port:
         return
     with socket.socket() as probe:

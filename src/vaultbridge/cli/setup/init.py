@@ -1,8 +1,8 @@
-"""`vaultbridge init`: from nothing to an assistant that answers from a vault; `vaultbridge vaults` lists
-those that Obsidian has opened on this machine.
+"""`vaultbridge init` connects assistants to a vault; `vaultbridge vaults` lists the vaults that Obsidian has
+opened on this machine.
 
-`init` finds vaults and assistants, asks which, shows each file's change, writes them with a copy of what was
-there, and checks by really starting what it wrote.
+`init` finds vaults and assistants, asks which to use, shows the change to each file, writes it and keeps a
+copy of the old file, and then starts what it wrote to check that it works.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,7 +103,7 @@ def _init(args: argparse.Namespace) -> int:
 
 
 def list_vaults() -> list[Path]:
-    """The vaults that a person may mean, the likeliest first."""
+    """The vaults that a person may mean, the most likely first."""
     from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, load_config
     from vaultbridge.server.vault_choice import find_vault_around
     from vaultbridge.vault.obsidian import find_vault, list_known_vaults
@@ -118,7 +119,8 @@ def list_vaults() -> list[Path]:
         except VaultbridgeError:
             continue
     known = [vault for vault in list_known_vaults(os.environ) if vault.is_there]
-    for vault in sorted(known, key=lambda one: not one.open):
+    # Those that are open now come first.
+    for vault in sorted(known, key=attrgetter("open"), reverse=True):
         found[vault.folder.resolve()] = None
     return list(found)[:LISTED_VAULTS]
 
@@ -155,7 +157,8 @@ def _make_plans(args: argparse.Namespace, vault: Path) -> tuple[list[_Plan], lis
     """Plan each assistant's change; one that refuses is reported and left out."""
     from vaultbridge.server.assistants.catalog import find_config_file
 
-    chosen = [one for given in args.assistant for one in choose_assistants(given)] or choose_assistants("all")
+    names = args.assistant or ["all"]
+    chosen = [assistant for name in names for assistant in choose_assistants(name)]
     if not chosen:
         raise EditRefused(
             "No assistant was found on this machine.",
@@ -277,9 +280,12 @@ def _report(
     if args.json:
         written = {outcome.plan.assistant.name for outcome in outcomes if outcome.changed}
         files = [
-            {"assistant": one.name, "file": str(plan.file), "changed": one.name in written}
+            {
+                "assistant": plan.assistant.name,
+                "file": str(plan.file),
+                "changed": plan.assistant.name in written,
+            }
             for plan in plans
-            for one in (plan.assistant,)
         ]
         checks = [
             *problems,

@@ -37,7 +37,8 @@ _WORDS: Final = {"true": True, "false": False}
 
 
 def coerce(given: dict[str, Any], wanted: type[Struct]) -> dict[str, Any]:
-    """`given`, with each value converted to the type that `wanted` has for it, where there is one way to."""
+    """`given`, with each value converted to the type that `wanted` has for it, where there is only one way to
+    do so."""
     info = inspect.type_info(wanted)
     assert isinstance(info, inspect.StructType)
     kinds = {field.encode_name: field.type for field in info.fields}
@@ -48,7 +49,7 @@ def _coerce_value(value: Any, kind: inspect.Type) -> Any:
     if isinstance(kind, inspect.Metadata):
         return _coerce_value(value, kind.type)
     if isinstance(kind, inspect.UnionType):
-        others = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        others = [other for other in kind.types if not isinstance(other, inspect.NoneType)]
         # With several types, the intended one cannot be known.
         return _coerce_value(value, others[0]) if len(others) == 1 else value
     match kind:
@@ -58,9 +59,9 @@ def _coerce_value(value: Any, kind: inspect.Type) -> Any:
             return _WORDS.get(value.strip().lower(), value)
         case inspect.StrType() if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+        case inspect.ListType(item_type=item_kind) | inspect.VarTupleType(item_type=item_kind):
             items = _coerce_container(value, list)
-            return [_coerce_value(one, item) for one in items] if isinstance(items, list) else value
+            return [_coerce_value(item, item_kind) for item in items] if isinstance(items, list) else value
         case inspect.DictType() | inspect.StructType():
             return _coerce_container(value, dict)
         case _:
@@ -178,30 +179,32 @@ def make_relative(arguments: dict[str, Any], make_vault_relative: Callable[[str]
         for key, value in arguments.items()
     }
     if operations := _list_operations(arguments):
-        short = iter([make_relative(one, make_vault_relative) for one in operations])
-        own["operations"] = [next(short) if isinstance(one, dict) else one for one in arguments["operations"]]
+        short = iter([make_relative(item, make_vault_relative) for item in operations])
+        own["operations"] = [
+            next(short) if isinstance(item, dict) else item for item in arguments["operations"]
+        ]
     return own
 
 
 def _list_paths(arguments: dict[str, Any]) -> Iterator[str]:
-    for one in (arguments, *_list_operations(arguments)):
-        for key in PATH_ARGUMENTS.intersection(one):
-            yield from _list_texts(one[key])
+    for fields in (arguments, *_list_operations(arguments)):
+        for key in PATH_ARGUMENTS.intersection(fields):
+            yield from _list_texts(fields[key])
 
 
 def _list_operations(arguments: dict[str, Any]) -> list[dict[str, Any]]:
     """The operations of a batch."""
     listed = arguments.get("operations")
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def _list_texts(value: Any) -> list[str]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 
 def _shorten(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
     if isinstance(value, list):
-        return [_shorten(one, make_vault_relative) for one in value]
+        return [_shorten(item, make_vault_relative) for item in value]
     return make_vault_relative(value) if isinstance(value, str) else value
 
 
@@ -308,7 +311,7 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
     if get_origin(kind) is Annotated:
         return _alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return tuple(one for part in get_args(kind) for one in _alternatives(part))
+        return tuple(alternative for part in get_args(kind) for alternative in _alternatives(part))
     return (kind,)
 
 

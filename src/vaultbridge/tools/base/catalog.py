@@ -87,7 +87,7 @@ class Catalog:
             if len(self._tools) >= MAX_TOOLS:
                 raise InvalidArgument(f"There are already {MAX_TOOLS} tools.", argument="name")
             self._tools = {**self._tools, tool.name: tool}
-        self._changed()
+        self._announce_change()
 
     def remove(self, name: str) -> None:
         """Remove a tool, or all tools of a group. Removing what does not exist is not an error."""
@@ -96,7 +96,7 @@ class Catalog:
             if len(kept) == len(self._tools):
                 return
             self._tools = kept
-        self._changed()
+        self._announce_change()
 
     def replace_tools(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
         """Replace the named tools with `tools` in one step: a list or a call sees either the old ones or the
@@ -112,7 +112,7 @@ class Catalog:
             before = next((place for place, key in enumerate(self._tools) if key in old), len(kept))
             order = list(kept.items())
             self._tools = dict([*order[:before], *new.items(), *order[before:]])
-        self._changed()
+        self._announce_change()
 
     def switch(self, name: str, *, on: bool) -> None:
         """Switch a tool or a group on or off. This also applies to tools that are added later."""
@@ -121,7 +121,7 @@ class Catalog:
             if off == self._off:
                 return
             self._off = off
-        self._changed()
+        self._announce_change()
 
     def is_off(self, name: str) -> bool:
         """Whether this name was switched off, even if the catalog has no such tool."""
@@ -144,17 +144,17 @@ class Catalog:
 
     def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
         """The names of all tools that are switched on."""
-        return tuple(self._named(tool, prefix) for tool in self._on())
+        return tuple(self._full_name(tool, prefix) for tool in self._list_on())
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener`, from any thread, whenever the list of tools may have changed; the function
-        returned ends this."""
+        """Call `listener`, from any thread, whenever the list of tools may have changed. Returns a function
+        that stops it."""
         with self._guard:
             self._listeners = [*self._listeners, listener]
 
         def stop() -> None:
             with self._guard:
-                self._listeners = [one for one in self._listeners if one is not listener]
+                self._listeners = [other for other in self._listeners if other is not listener]
 
         return stop
 
@@ -175,7 +175,7 @@ class Catalog:
         if key not in kept:
             listed = tuple(
                 self._describe(tool, vaults, prefix)
-                for tool in self._on()
+                for tool in self._list_on()
                 if _is_offered(tool, profile, read_only=read_only)
             )
             with self._guard:
@@ -194,7 +194,7 @@ class Catalog:
             if len(vaults) > 1:
                 schema = add_vault_argument(schema, vaults)
         return ListedTool(
-            name=self._named(tool, prefix),
+            name=self._full_name(tool, prefix),
             title=tool.title,
             description=tool.description,
             input_schema=schema,
@@ -256,20 +256,20 @@ class Catalog:
 
         prefix = PREFIX if name.startswith(PREFIX) else ""
         found, _ = find_tool(
-            name, {self._named(tool, prefix): tool.effect != "changes" for tool in self._on()}
+            name, {self._full_name(tool, prefix): tool.effect != "changes" for tool in self._list_on()}
         )
         return (found,) if found else ()
 
-    def _named(self, tool: AnyTool, prefix: str) -> str:
+    def _full_name(self, tool: AnyTool, prefix: str) -> str:
         return tool.name if isinstance(tool, ForeignTool) else prefix + tool.name
 
     def _is_on(self, tool: AnyTool) -> bool:
         return tool.name not in self._off and tool.group not in self._off
 
-    def _on(self) -> list[AnyTool]:
+    def _list_on(self) -> list[AnyTool]:
         return [tool for tool in self._tools.values() if self._is_on(tool)]
 
-    def _changed(self) -> None:
+    def _announce_change(self) -> None:
         with self._guard:
             self._listings = {}
             listeners = self._listeners
