@@ -16,7 +16,7 @@ from vaultbridge.index.store.rows import (
     decode_note,
     encode_link_flags,
     encode_note,
-    find_changed,
+    find_text_change,
     make_body,
     parse_rows,
     property_type,
@@ -140,7 +140,7 @@ def test_every_word_that_a_change_adds_is_among_those_of_its_changed_part(seed: 
     after = (
         before[:start] + rng.choice(("", draw_text(rng), before[: rng.randrange(len(before))])) + before[end:]
     )
-    part = find_changed(before, after)
+    part = find_text_change(before, after)
     assert (part.start + part.before + part.end, part.start + part.after + part.end) == (before, after)
     new = part.new_terms()
     assert set(split_words(after)) - set(split_words(before)) <= new <= set(split_words(after))
@@ -151,5 +151,5 @@ def test_every_word_that_a_change_adds_is_among_those_of_its_changed_part(seed: 
 
 def test_an_edit_of_one_word_in_a_long_note_adds_few_words() -> None:
     text = " ".join(f"word{number}" for number in range(1000))
-    assert find_changed(text, text.replace("word500", "other")).new_terms() == {"other"}
-    assert find_changed(text, text).new_terms() <= {"word999"}
+    assert find_text_change(text, text.replace("word500", "other")).new_terms() == {"other"}
+    assert find_text_change(text, text).new_terms() <= {"word999"}

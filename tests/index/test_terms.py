@@ -26,28 +26,28 @@ def test_words_are_found_by_any_part_and_by_their_end(db: sqlite3.Connection) ->
     add(db, "banana", "an", "nab", "日", "ñandú")
     terms = Terms()
     terms.refresh(db)
-    assert terms.containing("an") == ["banana", "an", "ñandú"]
-    assert terms.containing("nana") == ["banana"]
-    assert terms.ending("an") == ["an"]
-    assert terms.ending("dú") == ["ñandú"]
-    assert terms.containing("x") == []
+    assert terms.find_containing("an") == ["banana", "an", "ñandú"]
+    assert terms.find_containing("nana") == ["banana"]
+    assert terms.find_ending("an") == ["an"]
+    assert terms.find_ending("dú") == ["ñandú"]
+    assert terms.find_containing("x") == []
 
 
 def test_a_refresh_loads_words_added_later(db: sqlite3.Connection) -> None:
     terms = Terms()
     terms.refresh(db)
-    assert terms.containing("a") == []
+    assert terms.find_containing("a") == []
     add(db, "ab")
     terms.refresh(db)
     add(db, "ac")
     terms.refresh(db)
     terms.refresh(db)
-    assert terms.containing("a") == ["ab", "ac"]
+    assert terms.find_containing("a") == ["ab", "ac"]
 
 
 def test_a_string_in_too_many_words_is_not_expanded(db: sqlite3.Connection) -> None:
     add(db, *(f"w{number}" for number in range(EXPANSION + 1)), "x")
     terms = Terms()
     terms.refresh(db)
-    assert terms.containing("w") is None
-    assert terms.containing("x") == ["x"]
+    assert terms.find_containing("w") is None
+    assert terms.find_containing("x") == ["x"]

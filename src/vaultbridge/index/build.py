@@ -122,11 +122,11 @@ Recall = Callable[[list[int]], dict[int, Known]]
 
 def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
     try:
-        places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+        reader = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # The writer of the rows decides whether only these files are gone or the whole vault.
         return [FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs]
-    read = [(job, _read_job(places, job)) for job in chunk.jobs]
+    read = [(job, _read_job(reader, job)) for job in chunk.jobs]
     changed = [job.id for job, content in read if job.known_hash and isinstance(content, FileContent)]
     known = recall(changed) if recall is not None and changed else {}
     return [
@@ -135,7 +135,7 @@ def run_chunk(chunk: Chunk, recall: Recall | None = None) -> ChunkResult:
     ]
 
 
-def _read_job(places: _FileReader, job: FileJob) -> FileContent | FileResult:
+def _read_job(reader: _FileReader, job: FileJob) -> FileContent | FileResult:
     """Returns content that has to be parsed, or the result of a job that needs none."""
     if job.placeholder:
         return _report_unread(
@@ -145,7 +145,7 @@ def _read_job(places: _FileReader, job: FileJob) -> FileContent | FileResult:
         message = f"The file has {job.size} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return _report_unread(job, "too-large", message)
     try:
-        content = places.read(job.path)
+        content = reader.read(job.path)
     except (NoteNotFound, VaultNotFound):
         return FileResult(job.id, job.path, None, None, gone=True)
     except VaultbridgeError as error:
@@ -161,7 +161,7 @@ def _parse_job(job: FileJob, content: FileContent, known: Known | None) -> FileR
     derive = partial(relink, known) if known is not None else None
     rows = parse_rows(job.kind, content.data, content.hash, derive)
     if not job.known_hash and rows.text is not None and not rows.text.isascii():
-        # Of a changed file, whoever writes the rows makes it together with that of the former text.
+        # For a changed file, the writer of the rows makes it together with that of the old text.
         rows.body = make_body(rows.text)
     return FileResult(job.id, job.path, rows, content.signature)
 
@@ -235,7 +235,7 @@ def parse_files(
 ) -> Generator[ChunkResult, None, None]:
     """Yields the rows of all files in any order. Close it to stop early. `recall` spares this process parsing
     most notes in which only a link was renamed; children parse every file."""
-    chunks = list(_chunks(root, jobs))
+    chunks = list(_split_chunks(root, jobs))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
@@ -251,7 +251,7 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _chunks(root: Root, jobs: Iterable[FileJob]) -> Iterator[Chunk]:
+def _split_chunks(root: Root, jobs: Iterable[FileJob]) -> Iterator[Chunk]:
     taken: list[FileJob] = []
     size = 0
     for job in jobs:

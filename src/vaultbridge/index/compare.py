@@ -97,12 +97,16 @@ class Difference(Struct):
 
         The order matters: the full-text table collects rows in memory only while their ids rise. At a lower
         id it writes what it has to the file and must merge it later."""
-        known = sorted((_job(row.id, entry, row.hash) for row, entry in self.changed), key=lambda job: job.id)
-        new = (_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind))
+        known = sorted(
+            (_make_job(row.id, entry, row.hash) for row, entry in self.changed), key=lambda job: job.id
+        )
+        new = (
+            _make_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind)
+        )
         return [*known, *new]
 
 
-def _job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
+def _make_job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
     return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
 
 
@@ -119,14 +123,14 @@ def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]
     return (StoredFile(*row) for row in rows)
 
 
-def compare(rows: Iterable[StoredFile], seen: DiskSnapshot) -> Difference:
-    """Compares the stored rows with a scan of the same part of the vault. Consumes `seen.entries`."""
+def compare(rows: Iterable[StoredFile], snapshot: DiskSnapshot) -> Difference:
+    """Compares the stored rows with a scan of the same part of the vault. Consumes `snapshot.entries`."""
     difference = Difference()
-    entries = seen.entries
+    entries = snapshot.entries
     for row in rows:
         entry = entries.pop(row.path, None)
         if entry is None:
-            if not seen.unreadable or not seen.may_hold(row.path):
+            if not snapshot.unreadable or not snapshot.may_hold(row.path):
                 difference.gone.append(row)
         elif is_searched(entry.kind):
             if not row.trusted or row.state == PENDING or not row.same_stat(entry):
@@ -138,14 +142,14 @@ def compare(rows: Iterable[StoredFile], seen: DiskSnapshot) -> Difference:
 
 
 def scan_vault(root: Root) -> DiskSnapshot:
-    seen = DiskSnapshot()
-    seen.add(walk(root))
-    return seen
+    snapshot = DiskSnapshot()
+    snapshot.add(walk(root))
+    return snapshot
 
 
 def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     """Scans one path, whether it is a file, a folder or no longer there."""
-    seen = DiskSnapshot()
+    snapshot = DiskSnapshot()
     if not path:
         return scan_vault(root)
     try:
@@ -154,28 +158,28 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
         if status is None:
             place = root.locate(path)
             if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
-                return seen
+                return snapshot
             status = beneath.status(root.real_place(place, path))
         else:
             place = Path(root.folder, path)
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
-            seen.unreadable.append(Unreadable(VaultPath(""), why))
+            snapshot.unreadable.append(Unreadable(VaultPath(""), why))
         elif obstacle := root.obstacle(path):
-            seen.unreadable.append(Unreadable(path, os.strerror(obstacle.errno or 0)))
-        return seen
+            snapshot.unreadable.append(Unreadable(path, os.strerror(obstacle.errno or 0)))
+        return snapshot
     except OSError as error:
-        seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
-        return seen
+        snapshot.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
+        return snapshot
     if stat.S_ISDIR(status.st_mode):
         if not place.is_symlink() or not root.contains(real_path(place)):
-            seen.add(walk(root, path))
+            snapshot.add(walk(root, path))
     elif stat.S_ISREG(status.st_mode):
         placeholder = is_placeholder(status, str(place))
         found = FileStat.of(status)
         kind = kind_of(place.name)
-        seen.entries[path] = FileEntry(path, found.size, found.mtime_ns, found.ino, kind, placeholder)
-    return seen
+        snapshot.entries[path] = FileEntry(path, found.size, found.mtime_ns, found.ino, kind, placeholder)
+    return snapshot
 
 
 def _behind_loop(root: Root, folder: str) -> bool:

@@ -83,7 +83,7 @@ class LinkGraph:
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         """Returns every link to a file, including its own, by source and line."""
         with self._index.reading() as db:
-            rows = self._links_to(db, path)
+            rows = self._find_links_to(db, path)
         rows.sort(key=lambda row: (row[0], row[2], row[1]))
         return [
             Backlink(VaultPath(source), seq, line, raw, subpath, bool(flags & EMBED), decode_link_kind(flags))
@@ -116,7 +116,7 @@ class LinkGraph:
         found = resolve_among(target, source, self._index.table(), self._exists)
         return (found.path, bool(found.others)) if isinstance(found, Resolved) else (None, False)
 
-    def _links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
+    def _find_links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
         """Returns (source, seq, line, flags, raw, target, subpath) of each link to a file, as the caller sees
         it."""
         rows = db.execute(
@@ -148,7 +148,7 @@ class LinkGraph:
         with self._index.reading() as db:
             if self._visible is None and totals.are_current(db):
                 rows = tuple(
-                    _target(db, key, count, notes, limit=sources)
+                    _read_target(db, key, count, notes, limit=sources)
                     for key, count, notes in totals.list_frequent(db, MISSING, "", limit=limit, offset=offset)
                 )
                 return ListPage(rows, totals.read_sum(db, MISSING).rows)
@@ -214,7 +214,7 @@ class LinkGraph:
             for key, count, notes in totals.list_frequent(db, MISSING, ""):
                 if passed + notes > offset:
                     skipped = max(0, offset - passed)
-                    entry = _target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
+                    entry = _read_target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
                     rows += [(path, entry.target) for path in entry.sources]
                 passed += notes
                 if len(rows) >= wanted:
@@ -229,7 +229,7 @@ class LinkGraph:
             if self._visible is None and not attachments and totals.are_current(db):
                 return _read_marked(db, totals.ORPHAN, limit, offset)
             linked = {to for to, _ in self.edges(db)}
-            found = self._others(db, linked, attachments=attachments)
+            found = self._list_others(db, linked, attachments=attachments)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def dead_ends(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[VaultPath]:
@@ -240,7 +240,7 @@ class LinkGraph:
                 return _read_marked(db, totals.DEAD_END, limit, offset)
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
-            found = self._others(db, linking, attachments=False)
+            found = self._list_others(db, linking, attachments=False)
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
@@ -263,7 +263,7 @@ class LinkGraph:
     def _visible_neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
         def find(path: str) -> Iterable[str]:
             if incoming:
-                others = {row[0] for row in self._links_to(db, path)}
+                others = {row[0] for row in self._find_links_to(db, path)}
             else:
                 others = {link.resolved for link in self.outgoing(VaultPath(path)) if link.resolved}
             return sorted(other for other in others if other != path and self._sees(other))
@@ -299,7 +299,7 @@ class LinkGraph:
                 if found is not None and ids[found] != source:
                     yield ids[found], source
 
-    def _others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
+    def _list_others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
         rows = db.execute(f"SELECT id, path FROM files WHERE {condition} ORDER BY path")
         return [VaultPath(path) for id_, path in rows if id_ not in ids and self._sees(path)]
@@ -310,7 +310,7 @@ def _read_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> 
     return ListPage(rows, totals.count_marked(db, what))
 
 
-def _target(
+def _read_target(
     db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
 ) -> UnresolvedTarget:
     """Reads a target without a file as it is first written, and some of the notes that contain it."""

@@ -164,10 +164,10 @@ def list_properties(index: Index, *, visible: Visible | None = None) -> list[Pro
         parts[what].setdefault(key, {})[name] = notes
     return [
         PropertySummary(
-            next(iter(_frequent(spellings, 1))),
+            next(iter(_take_frequent(spellings, 1))),
             sum(spellings.values()),
-            _frequent(parts[PROPERTY_TYPE][key], None),
-            _frequent(parts[PROPERTY_VALUE].get(key, {}), MAX_VALUES),
+            _take_frequent(parts[PROPERTY_TYPE][key], None),
+            _take_frequent(parts[PROPERTY_VALUE].get(key, {}), MAX_VALUES),
         )
         for key, spellings in sorted(parts[PROPERTY].items())
     ]
@@ -216,12 +216,12 @@ def list_tasks(
     are dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is a tag written in the task itself.
     `places`, paths and lines, leave out tasks elsewhere."""
     wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
-    conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
+    conditions, values = _make_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if visible is None and not wanted and not wanted_tag and places is None:
             everywhere = not path_prefix and not due_before and not due_after and totals.are_current(db)
-            counts = _stored_task_counts(db, status) if everywhere else _task_counts(db, conditions, values)
-            found = _task_page(db, conditions, values, counts, limit, offset)
+            counts = _read_task_counts(db, status) if everywhere else _count_tasks(db, conditions, values)
+            found = _read_task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
         else:
             matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, places, visible)
@@ -256,7 +256,7 @@ def _find_tasks(
     found = [
         (due is None, due or "", paths[file], seq, file)
         for file, seq, due, text, line in db.execute(
-            f"SELECT file, seq, due, text, line FROM {_selected_tasks(conditions)}", values
+            f"SELECT file, seq, due, text, line FROM {_select_tasks(conditions)}", values
         )
         if file not in hidden
         and (not wanted or wanted in fold_text(text))
@@ -271,12 +271,12 @@ def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[t
     return [db.execute(statement, task).fetchone() for task in wanted]
 
 
-def _selected_tasks(conditions: list[str]) -> str:
+def _select_tasks(conditions: list[str]) -> str:
     joined = " JOIN files ON files.id = file" if any("path" in condition for condition in conditions) else ""
     return f"tasks{joined}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 
-def _task_conditions(
+def _make_conditions(
     status: str, path_prefix: str, due_before: str, due_after: str
 ) -> tuple[list[str], list[str]]:
     conditions: list[str] = []
@@ -301,7 +301,7 @@ def _task_conditions(
     return conditions, values
 
 
-def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
+def _read_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
     """Returns how many tasks of a status have a due date, and how many have none, from the totals."""
     dated = undated = 0
     for (_, mark, kind), (count, _) in totals.read(db, TASK).items():
@@ -314,14 +314,14 @@ def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
     return dated, undated
 
 
-def _task_counts(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
+def _count_tasks(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
     """Counts the tasks that meet the conditions: those with a due date, and those without."""
-    statement = f"SELECT count(due), count(*) FROM {_selected_tasks(conditions)}"
+    statement = f"SELECT count(due), count(*) FROM {_select_tasks(conditions)}"
     (dated, total) = db.execute(statement, values).fetchone()
     return dated, total - dated
 
 
-def _task_page(
+def _read_task_page(
     db: sqlite3.Connection,
     conditions: list[str],
     values: list[str],
@@ -399,14 +399,14 @@ def has_non_ascii(column: str) -> str:
 def read_counts(
     index: Index,
     db: sqlite3.Connection,
-    whats: tuple[str, ...],
+    kinds: tuple[str, ...],
     counter: Callable[..., None],
     visible: Visible | None,
 ) -> Counts:
     """Reads the stored counts. For a caller who may not see everything, and during a first build, it counts
     now instead."""
     if visible is None and totals.are_current(db):
-        return totals.read(db, *whats)
+        return totals.read(db, *kinds)
     counts = Counts()
     counter(db, counts, hidden=hidden_ids(index, db, visible))
     return counts
@@ -416,7 +416,7 @@ def hidden_ids(index: Index, db: sqlite3.Connection, visible: Visible | None) ->
     return set() if visible is None else {id_ for id_, path in index.paths(db).items() if not visible(path)}
 
 
-def _frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:
+def _take_frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 

@@ -79,9 +79,9 @@ class NameLookup:
                 ("path", lambda: [wanted] if table.has(wanted) else []),
                 ("extension", lambda: [wanted + ".md"] if table.has(wanted + ".md") else []),
                 ("case", lambda: table.same_path(wanted) or table.same_path(wanted + ".md")),
-                ("link", lambda: table.linked(wanted, source)),
-                ("alias", lambda: table.only(_find_by_alias(db, wanted))),
-                ("title", lambda: table.only(_find_by_title(db, wanted))),
+                ("link", lambda: table.find_linked(wanted, source)),
+                ("alias", lambda: table.keep_visible(_find_by_alias(db, wanted))),
+                ("title", lambda: table.keep_visible(_find_by_title(db, wanted))),
             )
             for how, look in steps if wanted else ():
                 paths = sorted(set(look()))
@@ -89,15 +89,17 @@ class NameLookup:
                     return NameMatch(VaultPath(paths[0]), how)
                 if paths:
                     return AmbiguousMatch(tuple(map(VaultPath, paths)))
-            return NotFound(self._closest(db, wanted, visible))
+            return NotFound(self._find_closest(db, wanted, visible))
 
-    def _closest(self, db: sqlite3.Connection, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
+    def _find_closest(
+        self, db: sqlite3.Connection, wanted: str, visible: Visible | None
+    ) -> tuple[VaultPath, ...]:
         (version,) = db.execute("SELECT value FROM meta WHERE name = 'files_version'").fetchone()
         (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
         similar = self._similar
         if similar is None or similar.version != (version, generation):
             similar = self._similar = _SimilarNames(db, (version, generation))
-        return similar.closest(wanted[:NAME_CHARS], visible)
+        return similar.find_closest(wanted[:NAME_CHARS], visible)
 
 
 def _strip_wrapping(name: str) -> str:
@@ -117,18 +119,18 @@ class _VisibleTable:
         self._table = table
         self._visible = visible
 
-    def only(self, paths: Iterable[str]) -> list[str]:
+    def keep_visible(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if self._visible is None or self._visible(path)]
 
     def has(self, path: str) -> bool:
-        return path in self._table and bool(self.only([path]))
+        return path in self._table and bool(self.keep_visible([path]))
 
     def same_path(self, path: str) -> list[str]:
-        return self.only(self._table.same_path(path))
+        return self.keep_visible(self._table.same_path(path))
 
-    def linked(self, target: str, source: str) -> list[str]:
+    def find_linked(self, target: str, source: str) -> list[str]:
         keys = candidate_keys(target)
-        near = FileTable(self.only(path for key in keys for path in self._table.paths_named(key)))
+        near = FileTable(self.keep_visible(path for key in keys for path in self._table.paths_named(key)))
         found = resolve(target, source, near)
         if not isinstance(found, Resolved):
             return []
@@ -153,12 +155,12 @@ def _find_by_alias(db: sqlite3.Connection, wanted: str) -> list[str]:
 
 def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
     """Finds files whose name or whole path consists of the same words."""
-    asked = split_words(wanted)
-    if asked and asked[-1] == "md":
-        asked = asked[:-1]
-    if not asked:
+    words = split_words(wanted)
+    if words and words[-1] == "md":
+        words = words[:-1]
+    if not words:
         return []
-    phrase = " ".join(asked)
+    phrase = " ".join(words)
     rows = db.execute(
         "SELECT files.path FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ?",
         (f'path : "{phrase}"',),
@@ -166,7 +168,7 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
     found = []
     for (path,) in rows:
         stem = path.rpartition(".")[0]
-        if split_words(file_name(stem)) == asked or split_words(stem) == asked:
+        if split_words(file_name(stem)) == words or split_words(stem) == words:
             found.append(path)
     return found
 
@@ -190,7 +192,7 @@ class _SimilarNames:
         for line in self._folded.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def closest(self, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
+    def find_closest(self, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
         import difflib
 
         folded = fold_text(wanted).removesuffix(".md")

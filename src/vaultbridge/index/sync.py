@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.index import compare
-from vaultbridge.index.build import ChunkResult, FileResult, parse_files
+from vaultbridge.index.build import ChunkResult, FileJob, FileResult, parse_files
 from vaultbridge.index.store import write
 from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
 from vaultbridge.index.store.relink import Known
@@ -43,7 +43,7 @@ slower)."""
 
 log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
+SyncProgress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
@@ -86,7 +86,7 @@ class Synchronizer:
         self._children = children
         self._batch_files = batch_files
 
-    def full(self, progress: Progress | None = None, cancel: Cancelled | None = None) -> SyncReport:
+    def full(self, progress: SyncProgress | None = None, cancel: Cancelled | None = None) -> SyncReport:
         """Compare the whole vault. `progress(done, total)` counts notes. When `cancel()`, which is called
         between batches, returns True, committed batches stay and the next call continues from there. Raises
         `VaultNotFound` or `EngineFailure` when the vault's folder itself cannot be read; then nothing has
@@ -156,7 +156,7 @@ class Synchronizer:
         difference: compare.Difference,
         seen: compare.DiskSnapshot,
         started: int,
-        progress: Progress | None,
+        progress: SyncProgress | None,
         cancel: Cancelled | None,
         *,
         fresh: bool,
@@ -172,23 +172,37 @@ class Synchronizer:
         jobs = difference.jobs(first_id)
         change = _Change(self.root, self.index, difference, started, fresh=fresh)
         if len(jobs) <= self._batch_files and not fresh:
-            results = list(parse_files(self.root, jobs, children=self._children, recall=self._recall))
-            if change.writes_nothing(results):
-                return change.report(seen)
-            with self.index.writing() as db:
-                totals = Totals(db)
-                change.write_files(db, totals)
-                sum(change.write_contents(db, totals, iter(results)))
-                # Last: most links to a file that was moved have been rewritten by now.
-                change.resolve_links(db, totals)
-                totals.flush()
+            self._write_at_once(change, jobs)
             return change.report(seen)
+        cancelled = self._write_in_batches(change, jobs, progress, cancel)
+        return change.report(seen, cancelled=cancelled)
+
+    def _write_at_once(self, change: _Change, jobs: list[FileJob]) -> None:
+        results = list(parse_files(self.root, jobs, children=self._children, recall=self._recall))
+        if change.writes_nothing(results):
+            return
+        with self.index.writing() as db:
+            totals = Totals(db)
+            change.write_files(db, totals)
+            sum(change.write_contents(db, totals, iter(results)))
+            # Last: most links to a file that was moved have been rewritten by now.
+            change.resolve_links(db, totals)
+            totals.flush()
+
+    def _write_in_batches(
+        self,
+        change: _Change,
+        jobs: list[FileJob],
+        progress: SyncProgress | None,
+        cancel: Cancelled | None,
+    ) -> bool:
+        """Returns whether it was cancelled."""
         with self.index.writing() as db:
             totals = Totals(db)
             change.write_files(db, totals)
             change.resolve_links(db, totals)
             totals.flush()
-            if fresh:
+            if change.fresh:
                 (searchable,) = db.execute(
                     "SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)
                 ).fetchone()
@@ -207,7 +221,7 @@ class Synchronizer:
                 if progress is not None:
                     progress(done, len(jobs))
                 cancelled = done < len(jobs) and cancel is not None and cancel()
-        return change.report(seen, cancelled=cancelled)
+        return cancelled
 
     def _recall(self, ids: list[int]) -> dict[int, Known]:
         with self.index.reading() as db:
@@ -402,7 +416,7 @@ class _Change:
         if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):
             write.update_stat(db, row.id, entry, trusted=trusted)
             return
-        target = write.Target(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
+        target = write.FileWrite(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
         if row.state == INDEXED:
             self.terms.add(db, write.replace_content(target, result.rows))
             self.changed += 1

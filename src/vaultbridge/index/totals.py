@@ -97,7 +97,7 @@ def count_files(
 ) -> None:
     kinds: dict[str, int] = {}
     folders: dict[str, int] = {}
-    for id_, path, kind in _rows(db, "id, path, kind FROM files", "id", only):
+    for id_, path, kind in _select_rows(db, "id, path, kind FROM files", "id", only):
         if id_ not in hidden:
             kinds[kind] = kinds.get(kind, 0) + 1
             folder = folder_of(path)
@@ -116,7 +116,9 @@ def count_tags(
 ) -> None:
     """Counts a note once for a tag and once for each parent tag, under the spelling that comes first."""
     holders: dict[str, set[int]] = {}
-    for key, file, name, count in _rows(db, "key, file, name, count FROM tags", "file", only, order="key"):
+    for key, file, name, count in _select_rows(
+        db, "key, file, name, count FROM tags", "file", only, order="key"
+    ):
         if file in hidden:
             continue
         at = level = 0
@@ -135,7 +137,7 @@ def count_properties(
     db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
 ) -> None:
     columns = "key, file, name, type, value FROM properties"
-    for key, file, name, type_, value in _rows(db, columns, "file", only):
+    for key, file, name, type_, value in _select_rows(db, columns, "file", only):
         if file in hidden:
             continue
         counts.add(PROPERTY, key, name)
@@ -148,7 +150,7 @@ def count_properties(
 def count_tasks(
     db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
 ) -> None:
-    for file, status, dated in _rows(db, "file, status, due IS NOT NULL FROM tasks", "file", only):
+    for file, status, dated in _select_rows(db, "file, status, due IS NOT NULL FROM tasks", "file", only):
         if file not in hidden:
             counts.add(TASK, status, DATED if dated else "")
 
@@ -167,9 +169,9 @@ def _list_missing_links(
     db: sqlite3.Connection, only: int | None, hidden: Collection[int]
 ) -> Iterator[tuple[int, str]]:
     if not hidden:
-        yield from _rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
+        yield from _select_rows(db, "source, missing FROM links WHERE missing IS NOT NULL", "source", only)
         return
-    for source, target, to in _rows(db, "source, target, target_id FROM links", "source", only):
+    for source, target, to in _select_rows(db, "source, target, target_id FROM links", "source", only):
         if source not in hidden and (to is None or to in hidden):
             yield source, name_key(target)
 
@@ -177,7 +179,7 @@ def _list_missing_links(
 def count_problems(
     db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
 ) -> None:
-    for file, code in _rows(db, "file, code FROM problems", "file", only):
+    for file, code in _select_rows(db, "file, code FROM problems", "file", only):
         if file not in hidden:
             counts.add(PROBLEM, code, "")
 
@@ -195,7 +197,7 @@ COUNTED_TABLES: Final = frozenset(_COUNTERS)
 """The tables from which the totals are counted."""
 
 
-def _rows(
+def _select_rows(
     db: sqlite3.Connection, columns: str, owner: str, only: int | None, *, order: str = ""
 ) -> Iterator[tuple[Any, ...]]:
     """Selects `columns` for all files, or for the one whose id is in the column `owner`."""
@@ -263,13 +265,17 @@ def rebuild(db: sqlite3.Connection) -> None:
     conflicts = ((path, detect_conflict(VaultPath(path), paths)) for path in sorted(paths))
     db.executemany(
         "INSERT INTO marks VALUES (?, ?, ?)",
-        ((CONFLICT, path, _encode_conflict(found)) for path, found in conflicts if found is not None),
+        (
+            (CONFLICT, path, _encode_conflict(conflict))
+            for path, conflict in conflicts
+            if conflict is not None
+        ),
     )
 
 
-def read(db: sqlite3.Connection, *whats: str) -> Counts:
+def read(db: sqlite3.Connection, *kinds: str) -> Counts:
     """Returns all counts of these kinds. Call `are_current` first."""
-    rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(whats))})", whats)
+    rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(kinds))})", kinds)
     return Counts({(what, key, name): (count, places) for what, key, name, count, places in rows})
 
 
@@ -363,9 +369,9 @@ class Totals:
         affected = set(self._before)
         for id_, before in self._before.items():
             after = self._read_file(id_, COUNTED_TABLES if before is None else before.tables)
-            for one, sign in ((before, -1), (after, 1)):
-                if one is not None:
-                    for at, (count, places) in one.counts.items():
+            for file, sign in ((before, -1), (after, 1)):
+                if file is not None:
+                    for at, (count, places) in file.counts.items():
                         delta.add(*at, sign * count, sign * places)
             was, now = (file.path if file else "" for file in (before, after))
             if was != now:

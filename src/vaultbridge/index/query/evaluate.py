@@ -84,7 +84,7 @@ class Evaluation:
             self.terms.refresh(db)
         self._notes = index.searchable(db)
 
-    def matching(self, query: Query) -> set[int]:
+    def find(self, query: Query) -> set[int]:
         return self.ids(query, None, sensitive=False)
 
     def searchable(self, within: set[int] | None) -> set[int]:
@@ -156,7 +156,7 @@ class Evaluation:
             self._cancellation.check()
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
-    def _encoded_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    def _read_encoded_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Yields texts in UTF-8, as they are stored: decoding thousands of texts takes longer than searching
         them."""
         for marks, part in split_for_sql(ids):
@@ -205,7 +205,7 @@ class Evaluation:
             named = {id_ for id_ in pool if needle.occurs_in(self.paths[id_])}
         pool = pool - named
         if (occurs_in := needle.search_encoded) is not None:
-            return named | {id_ for id_, text in self._encoded_texts(pool) if occurs_in(text)}
+            return named | {id_ for id_, text in self._read_encoded_texts(pool) if occurs_in(text)}
         return named | {id_ for id_, text in self.texts(pool) if needle.occurs_in(text)}
 
     def _match(self, match: str) -> set[int]:

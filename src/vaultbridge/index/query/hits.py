@@ -65,13 +65,13 @@ class SearchTerms(Struct):
 
     @classmethod
     def collect(cls, query: Query, *, sensitive: bool = False) -> SearchTerms:
-        asked = cls([], [], [], [], [], [], [])
-        asked._take(query, sensitive=sensitive, named=False)
-        return asked
+        terms = cls([], [], [], [], [], [], [])
+        terms._take(query, sensitive=sensitive, named=False)
+        return terms
 
     def words(self) -> list[Needle]:
         """Returns all words of the query, wherever they have to be. Notes are ranked by them."""
-        inside = (needle for *_, asked in self.units for needle in asked.words())
+        inside = (needle for *_, terms in self.units for needle in terms.words())
         return [*self.needles, *inside, *self.names]
 
     def _take(self, query: Query, *, sensitive: bool, named: bool) -> None:
@@ -133,14 +133,14 @@ class HitReader:
     def __init__(
         self,
         db: sqlite3.Connection,
-        asked: SearchTerms,
+        terms: SearchTerms,
         patterns: PatternMatcher,
         *,
         limit: int,
         context: int,
     ) -> None:
         self.db = db
-        self.asked = asked
+        self.terms = terms
         self.patterns = patterns
         self.limit = limit
         self.context = context
@@ -152,28 +152,28 @@ class HitReader:
             return ()
         text = NoteText(row[0])
         found: dict[int, list[Places]] = {}
-        self._find(found, self.asked, id_, text, None)
+        self._find(found, self.terms, id_, text, None)
         best = sorted(found, key=lambda line: (-len(found[line]), line))[: self.limit]
         return tuple(self._match(text.lines, line, found[line]) for line in sorted(best))
 
     def _find(
         self,
         found: dict[int, list[Places]],
-        asked: SearchTerms,
+        terms: SearchTerms,
         id_: int,
         text: NoteText,
         within: set[int] | None,
     ) -> None:
         """Collect by line number where each search term occurs, only in the lines `within` if given."""
-        for needle in asked.needles:
+        for needle in terms.needles:
             _collect(found, text.lines_with(needle), within)
-        for pattern in asked.patterns:
+        for pattern in terms.patterns:
             _collect(found, self._pattern_lines(pattern, text.text), within)
-        if asked.tags or asked.tasks:
-            _collect(found, self._note_lines(asked, id_), within)
-        if asked.properties:
-            _collect(found, self._property_lines(asked, text.lines), within)
-        for place, query, sensitive, inner in asked.units:
+        if terms.tags or terms.tasks:
+            _collect(found, self._note_lines(terms, id_), within)
+        if terms.properties:
+            _collect(found, self._property_lines(terms, text.lines), within)
+        for place, query, sensitive, inner in terms.units:
             held = self._unit_lines(place, query, id_, text.text, sensitive=sensitive)
             self._find(found, inner, id_, text, held if within is None else held & within)
 
@@ -207,13 +207,13 @@ class HitReader:
         row = self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
         return decode_note(row[0])
 
-    def _note_lines(self, asked: SearchTerms, id_: int) -> Iterator[tuple[int, Places]]:
+    def _note_lines(self, terms: SearchTerms, id_: int) -> Iterator[tuple[int, Places]]:
         note = self._note(id_)
         for tag in note.tags:
             key = name_key(tag.name)
-            if any(key == wanted or key.startswith(wanted + "/") for wanted in asked.tags):
+            if any(key == wanted or key.startswith(wanted + "/") for wanted in terms.tags):
                 yield tag.line, []
-        for place, query, sensitive in asked.tasks:
+        for place, query, sensitive in terms.tasks:
             tasks = [task for task in note.tasks if place == "task" or task.done == (place == "task-done")]
             held = match_texts(
                 query, [task.text or " " for task in tasks], self.patterns, sensitive=sensitive
@@ -224,14 +224,14 @@ class HitReader:
                     yield task.line, []
                     yield task.line, []
 
-    def _property_lines(self, asked: SearchTerms, lines: list[str]) -> Iterator[tuple[int, Places]]:
+    def _property_lines(self, terms: SearchTerms, lines: list[str]) -> Iterator[tuple[int, Places]]:
         if not lines or lines[0].rstrip() != "---":
             return
         for number, line in enumerate(lines[1:MAX_LINES], 2):
             if line.rstrip() == "---":
                 return
             key = _KEY_LINE.match(line)
-            if key and any(name_matches(name, key[1].strip(), self.patterns) for name in asked.properties):
+            if key and any(name_matches(name, key[1].strip(), self.patterns) for name in terms.properties):
                 yield number, [key.span(1)]
 
     def _match(self, lines: list[str], number: int, found: list[Places]) -> HitMatch:
@@ -289,7 +289,7 @@ def shorten_line(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
     return head + line[first:last] + tail, inside
 
 
-def make_name_keys(asked: SearchTerms) -> tuple[str, ...]:
+def make_name_keys(terms: SearchTerms) -> tuple[str, ...]:
     """Returns the keys of names that equal what was typed: such notes come first."""
-    words = " ".join(needle.text for needle in asked.words())
+    words = " ".join(needle.text for needle in terms.words())
     return (name_key(words), fold_text(words)) if words else ()

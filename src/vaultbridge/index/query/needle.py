@@ -134,7 +134,7 @@ def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
     dictionary is not collected yet."""
     if _is_whole(needle.words[0]):
         return 0
-    found = terms.containing(needle.words[0]) if terms else None
+    found = terms.find_containing(needle.words[0]) if terms else None
     return None if found is None else sum(word != needle.words[0] for word in found)
 
 
@@ -157,7 +157,7 @@ def _match_one_word(needle: Needle, terms: Terms | None) -> str | None:
     word = needle.words[0]
     if _is_whole(word):
         return _quote(word)
-    found = terms.containing(word) if terms else None
+    found = terms.find_containing(word) if terms else None
     if found is None:
         return None
     # Words that begin with it need not be listed one by one.
@@ -188,8 +188,8 @@ def _match_several_words(needle: Needle, terms: Terms | None) -> str | None:
         return _match_part_of_word(words[0], terms, open_start=open_start, open_end=open_end)
     between = words[1:-1]
     tail = " *" if open_end else ""
-    firsts = (terms.ending(words[0]) if terms else None) if open_start else words[:1]
-    lasts = (terms.starting(words[-1]) if terms else None) if open_end else words[-1:]
+    firsts = (terms.find_ending(words[0]) if terms else None) if open_start else words[:1]
+    lasts = (terms.find_starting(words[-1]) if terms else None) if open_end else words[-1:]
     if firsts is None:
         return _quote(" ".join(words[1:])) + tail
     if lasts is not None and len(firsts) * len(lasts) <= PHRASES:
@@ -217,5 +217,5 @@ def _match_part_of_word(word: str, terms: Terms | None, *, open_start: bool, ope
         return _quote(word) + (" *" if open_end else "")
     if terms is None:
         return None
-    found = terms.containing(word) if open_end else terms.ending(word)
+    found = terms.find_containing(word) if open_end else terms.find_ending(word)
     return None if found is None else _match_any_phrase([term] for term in found)

@@ -32,7 +32,7 @@ SHOWN_CHARS: Final = 30
 
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
-Place = Literal["file", "path", "content", "line", "block", "section", "task", "task-todo", "task-done"]
+SearchPlace = Literal["file", "path", "content", "line", "block", "section", "task", "task-todo", "task-done"]
 Comparison = Literal["<", ">", "<=", ">="]
 
 
@@ -69,7 +69,7 @@ class Not(Struct, frozen=True):
 class Within(Struct, frozen=True):
     """`part` matches in the named place; for line, block, section and task within a single one of them."""
 
-    place: Place
+    place: SearchPlace
     part: Query
 
 
@@ -108,14 +108,14 @@ Query: TypeAlias = (
     Term | RegexTerm | Anything | And | Or | Not | Within | Cased | HasTag | Compared | IsNull | HasProperty
 )
 
-_PLACES: Final = get_args(Place)
+_PLACES: Final = get_args(SearchPlace)
 _OPERATORS: Final = (*_PLACES, "tag", "match-case", "ignore-case")
 _COMPARISONS: Final = ("<=", ">=", "<", ">")
 
 
 def parse_query(text: str) -> Query:
     """Parses a query. Raises `InvalidQuery`, even for an empty query."""
-    return _Parser(text).parse()
+    return _QueryParser(text).parse()
 
 
 def _all_of(parts: list[Query]) -> Query:
@@ -126,7 +126,7 @@ def _any_of(parts: list[Query]) -> Query:
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _where(text: str, place: int) -> str:
+def _describe_place(text: str, place: int) -> str:
     """Describes a place in a query and quotes what is there."""
     shown = text[place : place + SHOWN_CHARS]
     if not shown:
@@ -135,7 +135,7 @@ def _where(text: str, place: int) -> str:
     return f"At character {place + 1} of the query, at {shown}"
 
 
-class _Parser:
+class _QueryParser:
     """Recursive descent over the text; `at` is the next character."""
 
     def __init__(self, text: str) -> None:
@@ -148,58 +148,60 @@ class _Parser:
 
     def parse(self) -> Query:
         if len(self.text) > QUERY_CHARS:
-            raise self.wrong(
+            raise self.make_error(
                 f"The query has {len(self.text)} characters; at most {QUERY_CHARS} are allowed.", at=0
             )
         if (odd := _LONE_SURROGATE.search(self.text)) is not None:
-            raise self.wrong("this is not a Unicode character.", at=odd.start(), hint="Write it in UTF-8.")
+            raise self.make_error(
+                "this is not a Unicode character.", at=odd.start(), hint="Write it in UTF-8."
+            )
         query = self.alternatives()
         if query is None:
             if self.at < len(self.text):
-                raise self.wrong("')' closes no group.", hint='Quote it to search for it: ")".')
-            raise self.wrong(
+                raise self.make_error("')' closes no group.", hint='Quote it to search for it: ")".')
+            raise self.make_error(
                 "The query is empty.", hint='Give words, a "phrase", or an operator such as tag:#name.'
             )
         if self.at < len(self.text):
-            raise self.wrong("')' closes no group.", hint='Quote it to search for it: ")".')
+            raise self.make_error("')' closes no group.", hint='Quote it to search for it: ")".')
         return query
 
-    def wrong(self, what: str, *, at: int | None = None, hint: str = "") -> Exception:
+    def make_error(self, what: str, *, at: int | None = None, hint: str = "") -> Exception:
         from vaultbridge.errors import InvalidQuery
 
         place = self.at if at is None else at
-        return InvalidQuery(f"{_where(self.text, place)}: {what}", position=place, hint=hint)
+        return InvalidQuery(f"{_describe_place(self.text, place)}: {what}", position=place, hint=hint)
 
-    def blanks(self) -> None:
+    def skip_blanks(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
 
-    def next(self, string: str) -> bool:
+    def is_next(self, string: str) -> bool:
         return self.text.startswith(string, self.at)
 
-    def or_word(self) -> bool:
+    def is_or_next(self) -> bool:
         after = self.text[self.at + 2 : self.at + 3]
-        return self.next("OR") and (not after or after.isspace() or after in "()" + self.ends)
+        return self.is_next("OR") and (not after or after.isspace() or after in "()" + self.ends)
 
     def alternatives(self) -> Query | None:
         """Parses everything up to `)` or the end of a property or of the query; None if there is nothing."""
         self.depth += 1
         if self.depth > QUERY_DEPTH:
-            raise self.wrong(f"Groups are nested more than {QUERY_DEPTH} deep.")
+            raise self.make_error(f"Groups are nested more than {QUERY_DEPTH} deep.")
         found: list[Query] = []
         part = self.conjunction()
         while True:
-            self.blanks()
-            if not self.or_word():
+            self.skip_blanks()
+            if not self.is_or_next():
                 break
             if part is None:
-                raise self.wrong("OR has nothing before it.", hint='Quote it to search for it: "OR".')
+                raise self.make_error("OR has nothing before it.", hint='Quote it to search for it: "OR".')
             found.append(part)
             place = self.at
             self.at += 2
             part = self.conjunction()
             if part is None:
-                raise self.wrong(
+                raise self.make_error(
                     "OR has nothing after it.", at=place, hint='Quote it to search for it: "OR".'
                 )
         self.depth -= 1
@@ -210,8 +212,8 @@ class _Parser:
     def conjunction(self) -> Query | None:
         parts: list[Query] = []
         while True:
-            self.blanks()
-            if self.at >= len(self.text) or self.text[self.at] == ")" or self.or_word():
+            self.skip_blanks()
+            if self.at >= len(self.text) or self.text[self.at] == ")" or self.is_or_next():
                 break
             if self.ends and self.text[self.at] in self.ends:
                 break
@@ -221,12 +223,12 @@ class _Parser:
     def negation(self) -> Query:
         place = self.at
         negated = 0
-        while self.next("-") and self.text[self.at + 1 : self.at + 2].strip() and not self.next("--"):
+        while self.is_next("-") and self.text[self.at + 1 : self.at + 2].strip() and not self.is_next("--"):
             negated += 1
             self.at += 1
         part = self.term()
         if part is None:
-            raise self.wrong("'-' has nothing after it.", at=place)
+            raise self.make_error("'-' has nothing after it.", at=place)
         return Not(part) if negated % 2 else part
 
     def term(self) -> Query | None:
@@ -235,7 +237,7 @@ class _Parser:
             return None
         self.parts += 1
         if self.parts > QUERY_PARTS:
-            raise self.wrong(f"The query has more than {QUERY_PARTS} parts.")
+            raise self.make_error(f"The query has more than {QUERY_PARTS} parts.")
         char = self.text[self.at]
         if char == "(":
             return self.group()
@@ -243,18 +245,18 @@ class _Parser:
             return self.phrase()
         if char == "/" and (regex := self.regex()) is not None:
             return regex
-        if char == "[" and not self.ends and not self.next("[["):
+        if char == "[" and not self.ends and not self.is_next("[["):
             return self.property_test()
-        if self.ends and self.next_comparison():
-            return self.compared()
+        if self.ends and self.is_comparison_next():
+            return self.comparison()
         return self.word()
 
     def group(self) -> Query:
         place = self.at
         self.at += 1
         inside = self.alternatives()
-        if not self.next(")"):
-            raise self.wrong("'(' is never closed.", at=place, hint="Close it with ')', or quote it.")
+        if not self.is_next(")"):
+            raise self.make_error("'(' is never closed.", at=place, hint="Close it with ')', or quote it.")
         self.at += 1
         return Anything() if inside is None else inside
 
@@ -273,7 +275,7 @@ class _Parser:
                 char = self.text[self.at]
             taken.append(char)
             self.at += 1
-        raise self.wrong(
+        raise self.make_error(
             "the quotation mark is never closed.", at=place, hint='End the phrase with ", or write \\".'
         )
 
@@ -300,7 +302,7 @@ class _Parser:
 
     def word(self) -> Query | None:
         place = self.at
-        if self.next("[["):
+        if self.is_next("[["):
             close = self.text.find("]]", self.at)
             self.at = len(self.text) if close < 0 else close + 2
             return Term(self.text[place : self.at])
@@ -318,12 +320,12 @@ class _Parser:
         return Term(self.text[place : self.at]) if self.at > place else None
 
     def refuse_operator(self, name: str, place: int) -> None:
-        if not name.replace("-", "").replace("_", "").isalpha() or self.next("://") or not name.isascii():
+        if not name.replace("-", "").replace("_", "").isalpha() or self.is_next("://") or not name.isascii():
             return
         following = self.text[self.at + 1 : self.at + 2]
         if not following or following.isspace():
             return
-        raise self.wrong(
+        raise self.make_error(
             f"{name!r} is not an operator.",
             at=place,
             hint=f"Operators are {', '.join(op + ':' for op in _OPERATORS)}; for a property write "
@@ -331,11 +333,11 @@ class _Parser:
         )
 
     def operator(self, name: str, place: int) -> Query:
-        self.blanks()
+        self.skip_blanks()
         self.depth += 1
         if self.depth > QUERY_DEPTH:
-            raise self.wrong(f"Operators are nested more than {QUERY_DEPTH} deep.")
-        ended = self.at >= len(self.text) or self.text[self.at] == ")" or self.or_word()
+            raise self.make_error(f"Operators are nested more than {QUERY_DEPTH} deep.")
+        ended = self.at >= len(self.text) or self.text[self.at] == ")" or self.is_or_next()
         argument = None if ended else self.term()
         self.depth -= 1
         part: Query = Anything() if argument is None else argument
@@ -351,14 +353,16 @@ class _Parser:
                 if name := text.removeprefix("#").rstrip("/"):
                     return HasTag(name)
             case And(parts):
-                return And(tuple(self.tags(each, place) for each in parts))
+                return And(tuple(self.tags(inner, place) for inner in parts))
             case Or(parts):
-                return Or(tuple(self.tags(each, place) for each in parts))
+                return Or(tuple(self.tags(inner, place) for inner in parts))
             case Not(inner):
                 return Not(self.tags(inner, place))
             case _:
                 pass
-        raise self.wrong("tag: needs the name of a tag.", at=place, hint="Write tag:#name or tag:(#a OR #b).")
+        raise self.make_error(
+            "tag: needs the name of a tag.", at=place, hint="Write tag:#name or tag:(#a OR #b)."
+        )
 
     def property_test(self) -> Query:
         place = self.at
@@ -366,34 +370,36 @@ class _Parser:
         self.ends = ":]"
         name = self.alternatives()
         if name is None:
-            raise self.wrong("'[' begins a property test, which needs a name.", at=place, hint=_PROPERTY_HINT)
+            raise self.make_error(
+                "'[' begins a property test, which needs a name.", at=place, hint=_PROPERTY_HINT
+            )
         value: Query = Anything()
-        if self.next(":"):
+        if self.is_next(":"):
             self.at += 1
             self.ends = "]"
-            self.blanks()
+            self.skip_blanks()
             value = self.alternatives() or Anything()
             if isinstance(value, Term) and value.text.lower() == "null" and not value.quoted:
                 value = IsNull()
         self.ends = ""
-        if not self.next("]"):
-            raise self.wrong(
+        if not self.is_next("]"):
+            raise self.make_error(
                 "'[' begins a property test that is never closed.", at=place, hint=_PROPERTY_HINT
             )
         self.at += 1
         return HasProperty(_join_name(name), value)
 
-    def next_comparison(self) -> bool:
-        return self.ends == "]" and any(self.next(sign) for sign in _COMPARISONS)
+    def is_comparison_next(self) -> bool:
+        return self.ends == "]" and any(self.is_next(sign) for sign in _COMPARISONS)
 
-    def compared(self) -> Query:
+    def comparison(self) -> Query:
         place = self.at
-        sign = next(sign for sign in _COMPARISONS if self.next(sign))
+        sign = next(sign for sign in _COMPARISONS if self.is_next(sign))
         self.at += len(sign)
-        self.blanks()
-        value = self.phrase() if self.next('"') else self.word()
+        self.skip_blanks()
+        value = self.phrase() if self.is_next('"') else self.word()
         if not isinstance(value, Term):
-            raise self.wrong(f"{sign!r} needs a value after it.", at=place, hint="Write [rating:>5].")
+            raise self.make_error(f"{sign!r} needs a value after it.", at=place, hint="Write [rating:>5].")
         return Compared(sign, value.text)  # type: ignore[arg-type]
 
 

@@ -52,8 +52,8 @@ _RANK_SOME: Final = f"{_RANK} AND +rowid IN (SELECT value FROM json_each(?))"
 """The same for some notes only. Without the `+`, the full-text table would look up each id separately."""
 
 _RANKED_APART: Final = 2
-"""When fewer than one in this many notes is a hit, only hits are ranked: a search for several common words
-finds each of them in most notes and all together in few."""
+"""When fewer than one in this many notes is a hit, only hits are ranked: most notes have each of several
+common words, but few have all of them."""
 
 
 class SearchHit(Struct, frozen=True):
@@ -97,9 +97,9 @@ def search(
     check_bound("context", context, CONTEXT_LINES)
     check_bound("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
     tree = parse_query(query) if isinstance(query, str) else query
-    asked = SearchTerms.collect(tree)
+    terms = SearchTerms.collect(tree)
     try:
-        return _answer(index, tree, asked, limit, offset, sort, visible, matches_per_note, context)
+        return _answer(index, tree, terms, limit, offset, sort, visible, matches_per_note, context)
     except VaultbridgeError as error:
         # An error may be kept for a while, and its traceback keeps the local variables of its frames alive:
         # here megabytes of text that were being searched.
@@ -109,7 +109,7 @@ def search(
 def _answer(
     index: Index,
     tree: Query,
-    asked: SearchTerms,
+    terms: SearchTerms,
     limit: int,
     offset: int,
     sort: Sort,
@@ -119,13 +119,13 @@ def _answer(
 ) -> SearchPage:
     with index.reading() as db, PatternMatcher() as patterns:
         evaluation = Evaluation(index, db, patterns)
-        found = evaluation.matching(tree)
+        found = evaluation.find(tree)
         paths = evaluation.paths
         if visible is not None:
             found = {id_ for id_ in found if visible(paths[id_])}
-        scores = _compute_scores(db, asked, found, paths) if sort == "relevance" else {}
+        scores = _compute_scores(db, terms, found, paths) if sort == "relevance" else {}
         page = _choose_page(index, db, found, scores, paths, sort, limit, offset)
-        reader = HitReader(db, asked, patterns, limit=matches_per_note, context=context)
+        reader = HitReader(db, terms, patterns, limit=matches_per_note, context=context)
         hits = tuple(
             SearchHit(VaultPath(paths[id_]), scores.get(id_, 0.0), modified, reader.matches(id_))
             for id_, modified in page
@@ -135,10 +135,10 @@ def _answer(
 
 
 def _compute_scores(
-    db: sqlite3.Connection, asked: SearchTerms, found: set[int], paths: dict[int, str]
+    db: sqlite3.Connection, terms: SearchTerms, found: set[int], paths: dict[int, str]
 ) -> dict[int, float]:
     """Returns a score for each hit, higher is better. Other notes may have one too."""
-    matches = [match for needle in asked.words() if (match := _match_rank(db, needle, len(paths)))]
+    matches = [match for needle in terms.words() if (match := _match_rank(db, needle, len(paths)))]
     if not matches:
         return {}
     match = " OR ".join(matches)
@@ -146,7 +146,7 @@ def _compute_scores(
         scores = dict(db.execute(_RANK_SOME, (match, encode(list(found)).decode())))
     else:
         scores = dict(db.execute(_RANK, (match,)))
-    for key in make_name_keys(asked):
+    for key in make_name_keys(terms):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
             if id_ in found:
                 scores[id_] = scores.get(id_, 0.0) + _EXACT_NAME

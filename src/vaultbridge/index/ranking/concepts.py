@@ -323,14 +323,14 @@ def _find_stand_ins(vocabulary: Vocabulary, word: str) -> list[WeightedTerm]:
     rows = vocabulary.db.execute(
         "SELECT term FROM vocabulary WHERE term > ? AND term < ?", (word, word + LAST)
     )
-    if longer := _take_held(vocabulary, (found for (found,) in rows)):
-        return [WeightedTerm(found, BEGINNING_WEIGHT) for found in longer]
+    if longer := _take_held(vocabulary, (term for (term,) in rows)):
+        return [WeightedTerm(term, BEGINNING_WEIGHT) for term in longer]
     terms = vocabulary.index.terms
     terms.refresh(vocabulary.db)
     if near := _take_held(vocabulary, _find_near(vocabulary, word)):
-        return [WeightedTerm(found, MISTYPED_WEIGHT, synonym=True) for found in near]
-    inside = _take_held(vocabulary, terms.containing(word) or [])
-    return [WeightedTerm(found, INSIDE_WEIGHT) for found in inside]
+        return [WeightedTerm(term, MISTYPED_WEIGHT, synonym=True) for term in near]
+    inside = _take_held(vocabulary, terms.find_containing(word) or [])
+    return [WeightedTerm(term, INSIDE_WEIGHT) for term in inside]
 
 
 def _take_held(vocabulary: Vocabulary, words: Iterable[str]) -> list[str]:
@@ -351,7 +351,7 @@ def _find_near(vocabulary: Vocabulary, word: str) -> list[str]:
         (begin, begin + LAST, size - 1, size + 1),
     ).fetchall()
     alike = [term for (term,) in rows]
-    alike += vocabulary.index.terms.ending(word[half + 1 :]) or []
+    alike += vocabulary.index.terms.find_ending(word[half + 1 :]) or []
     return [term for term in dict.fromkeys(alike) if is_near(word, term)]
 
 
@@ -360,8 +360,8 @@ def is_near(word: str, other: str) -> bool:
     if word[:1] != other[:1] or word == other:
         return False
     same = 0
-    for one, two in zip(word, other, strict=False):
-        if one != two:
+    for letter, other_letter in zip(word, other, strict=False):
+        if letter != other_letter:
             break
         same += 1
     left, right = word[same:], other[same:]

@@ -33,7 +33,7 @@ SUMMARIES: Final = ("description", "summary", "abstract")
 """Properties that usually say what a note is about."""
 
 LINK_CONTEXT_CHARS: Final = 100
-"""How far from a link the text still counts as a description of its target."""
+"""How many characters on either side of a link count as a description of its target."""
 
 LINKS_READ: Final = 400
 """The most links of one note that are read: a long index names everything and describes nothing."""
@@ -302,8 +302,8 @@ def read_cards(line: str) -> str:
         return line
     lists = [found for key in ("nodes", "edges") if isinstance(found := value.get(key), list)]
     cards = [card for cards in lists for card in cards if isinstance(card, dict)] if lists else [value]
-    said = [card[key] for card in cards for key in CARD_TEXTS if isinstance(card.get(key), str)]
-    return " ".join(" ".join(said).split())
+    texts = [card[key] for card in cards for key in CARD_TEXTS if isinstance(card.get(key), str)]
+    return " ".join(" ".join(texts).split())
 
 
 def _add(counts: ConceptCounts, place: int, term: WeightedTerm) -> None:

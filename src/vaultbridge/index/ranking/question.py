@@ -1,4 +1,4 @@
-"""Splits a question into units, and tells function words from the others. Pure: no I/O.
+"""Splits a question into units, and separates function words from the others. Pure: no I/O.
 
 A *unit* is looked up as a whole: a word, or two or four adjacent characters of a script that is written
 without spaces between words."""
@@ -19,7 +19,7 @@ from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose
 
 UNITS: Final = 48
 """The most units of one question that are looked up. A question has about ten. A whole paragraph may be
-passed too; then its rarest words show what it is about: see `lookup`."""
+passed too; then its rarest words show what it is about: see `concepts.shorten`."""
 
 READ_UNITS: Final = 6000
 """The most units from which those are chosen: finding out how rare a word is takes 20 µs."""
@@ -119,7 +119,7 @@ def read_question(text: str, usual: str = "") -> Question:
         Unit(
             written.get("".join(words), "".join(words)),
             words,
-            function=_holds_together(words, known),
+            function=_is_function_unit(words, known),
             light=words[0] in light,
         )
         for words in pieces
@@ -132,7 +132,7 @@ def read_question(text: str, usual: str = "") -> Question:
     return Question(tuple(units), language, text, usual)
 
 
-def _holds_together(words: tuple[str, ...], known: frozenset[str]) -> bool:
+def _is_function_unit(words: tuple[str, ...], known: frozenset[str]) -> bool:
     return "".join(words) in (GRAMS if stands_apart(words[0][0]) else known)
 
 

@@ -387,16 +387,16 @@ not change it, and detecting it takes some milliseconds."""
 
 JUDGED_NOTES: Final = 60
 TRIED_NOTES: Final = 2000
-"""How many visible notes tell the language of a vault of which some are hidden, and how many notes are looked
-at to find those."""
+"""If some notes are hidden, the language is detected from this many visible notes, and this many notes are
+looked at to find them."""
 
 KNOWN_LANGUAGES: Final = 16
-"""The most callers with different notes to see whose language is remembered."""
+"""For how many different sets of visible notes the language is remembered."""
 
 
 def find_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None) -> str:
-    """Returns the language of most notes, "" when none stands out. Hidden notes have no say in it: their
-    language would show in how a question is read."""
+    """Returns the language of most notes, "" when none stands out. Hidden notes do not count: how a question
+    is read would reveal their language."""
     if sees is not None:
         return _find_visible_language(index, db, sees)
     count = len(index.searchable(db))

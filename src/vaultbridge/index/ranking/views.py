@@ -47,7 +47,7 @@ EXTRA_WEIGHT: Final = 1.0
 SATURATION: Final = 1.6
 LENGTH_SHARE: Final = 0.7
 SECTION_LENGTH_SHARE: Final = 0.5
-"""The constants of BM25: see `lookup`."""
+"""The constants of BM25: see `candidates`."""
 
 RARITY: Final = 1.5
 RARITY_LENGTH: Final = 0.4
@@ -89,7 +89,7 @@ class Views:
         self._average = average_length
         self._section_average = 1.0
         self._links: dict[int, ConceptCounts] = {}
-        self._overlaps = [len(one.unit.written) if one.unit.is_gram else 0 for one in concepts]
+        self._overlaps = [len(concept.unit.written) if concept.unit.is_gram else 0 for concept in concepts]
 
     def add_link_context(self, id_: int, counts: ConceptCounts) -> None:
         """Add the counts from the text around links to a note."""
@@ -186,8 +186,8 @@ class Views:
         if "name" in note.fields:
             best |= dict.fromkeys(combinations(sorted(note.fields["name"]), 2), 1.0)
         return sum(
-            near * min(self._concepts[one].idf, self._concepts[other].idf)
-            for (one, other), near in best.items()
+            near * min(self._concepts[first].idf, self._concepts[second].idf)
+            for (first, second), near in best.items()
         )
 
 

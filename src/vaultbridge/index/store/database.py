@@ -61,15 +61,15 @@ class Terms:
                 self._words += joined.encode() + _SEPARATOR
                 self._last = last
 
-    def containing(self, part: str) -> list[str] | None:
+    def find_containing(self, part: str) -> list[str] | None:
         """Returns the words that contain `part`, or None when there are more than EXPANSION."""
         return self._find(part.encode())
 
-    def ending(self, part: str) -> list[str] | None:
+    def find_ending(self, part: str) -> list[str] | None:
         """Returns the words that end with `part`, with the same limit."""
         return self._find(part.encode() + _SEPARATOR)
 
-    def starting(self, part: str) -> list[str] | None:
+    def find_starting(self, part: str) -> list[str] | None:
         """Returns the words that begin with `part`, with the same limit."""
         return self._find(_SEPARATOR + part.encode())
 
@@ -167,8 +167,8 @@ class Index:
         cancellation.check()
         db = self._take_reader()
         try:
-            asked = None if cancellation is NEVER_CANCELLED else cancellation.is_requested
-            db.set_progress_handler(asked, CHECKED_STEPS)
+            handler = None if cancellation is NEVER_CANCELLED else cancellation.is_requested
+            db.set_progress_handler(handler, CHECKED_STEPS)
             db.execute("BEGIN")
             yield db
             db.execute("COMMIT")
@@ -306,7 +306,7 @@ class Index:
 
     def rebuild(self) -> None:
         """Delete the file and start with an empty one."""
-        with self._writer_lock, self._replacing():
+        with self._writer_lock, self._hold_replace_lock():
             self._drop_connections()
             schema.remove(self.file)
             self._create()
@@ -314,14 +314,14 @@ class Index:
     def _prepare(self) -> None:
         self._wal_index.repair()
         if not self.file.exists():
-            with self._replacing():
+            with self._hold_replace_lock():
                 if not self.file.exists():
                     self._create()
         try:
             schema.check(self.file)
         except schema.UnusableIndex as unusable:
             log.warning("The search index cannot be used and is rebuilt: %s.", unusable)
-            with self._replacing():
+            with self._hold_replace_lock():
                 # Another process may have replaced it while we waited for the lock.
                 try:
                     schema.check(self.file)
@@ -331,7 +331,7 @@ class Index:
         self._identity = self._stat_identity()
 
     @contextmanager
-    def _replacing(self) -> Iterator[None]:
+    def _hold_replace_lock(self) -> Iterator[None]:
         with FileLock(self.folder / "index.lock").hold(REPLACE_SECONDS, what="The search index"):
             yield
 

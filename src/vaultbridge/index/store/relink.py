@@ -103,8 +103,8 @@ def _may_be_inside(before: str, replaced: _Replaced) -> bool:
     looked = 0
     for link, _ in replaced:
         # Each part of the text once: a note may have a hundred thousand links.
-        for found in _BLANK_LINE_OR_MARK.finditer(before, looked, link[_START]):
-            marked = found[1] is not None
+        for match in _BLANK_LINE_OR_MARK.finditer(before, looked, link[_START]):
+            marked = match[1] is not None
         if marked:
             return True
         looked = link[_START]

@@ -291,7 +291,7 @@ def collect_terms(rows: Rows, path: str) -> set[str]:
     return found
 
 
-class Changed(Struct, frozen=True):
+class TextChange(Struct, frozen=True):
     """What a text was and what it is now: each its `start`, then what differs, then its `end`. They meet at
     ASCII blanks, because no word, and nothing that becomes one, extends across these."""
 
@@ -310,13 +310,13 @@ class Changed(Struct, frozen=True):
         return set(split_words(self.after))
 
 
-def find_changed(before: str, after: str) -> Changed:
+def find_text_change(before: str, after: str) -> TextChange:
     first = count_common(before, after)
     last = count_common_end(before, after, min(len(before), len(after)) - first)
     first = max(after.rfind(" ", 0, first), after.rfind("\n", 0, first)) + 1
     blanks = [at for at in (after.find(mark, len(after) - last) for mark in " \n") if at >= 0]
     last = len(after) - min(blanks, default=len(after))
-    return Changed(
+    return TextChange(
         after[:first],
         before[first : len(before) - last],
         after[first : len(after) - last],

@@ -35,7 +35,7 @@ memory (measured: queries on 10,000 notes are no faster above 1 MiB, nor is inde
 above 2). A first build uses more while it lasts."""
 
 PAGE_BYTES: Final = 8192
-"""Two notes of the usual size fit into a page; with 4096 bytes the second would need overflow pages."""
+"""Two notes of average size fit into a page; with 4096 bytes the second would need overflow pages."""
 
 WAL_BYTES: Final = 32 * 1024 * 1024
 """The largest write-ahead file left after a checkpoint: a first build makes it grow."""
@@ -121,7 +121,7 @@ CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
 `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
 `words`. Words are only added, so that a reader can load just the new ones; a word that no note contains any
-longer finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `words`
+more finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `words`
 stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and
 `occurrences` (where) are views of `words` and store nothing."""
 

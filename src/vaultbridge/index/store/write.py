@@ -18,8 +18,8 @@ from vaultbridge.index.store.rows import (
     HEAD_SECTIONS,
     Rows,
     decode_note,
-    find_changed,
     find_changed_sections,
+    find_text_change,
     join_heads,
     make_body,
 )
@@ -66,7 +66,7 @@ def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: 
     )
 
 
-class Target(Struct, frozen=True):
+class FileWrite(Struct, frozen=True):
     """The file whose content is written: its row, and what is needed to resolve its links. `table` is called
     only if there are links."""
 
@@ -79,7 +79,7 @@ class Target(Struct, frozen=True):
     totals: Totals
 
 
-def insert_content(file: Target, rows: Rows) -> None:
+def insert_content(file: FileWrite, rows: Rows) -> None:
     """Insert the content of a file that has none in the index yet."""
     db, id_ = file.db, file.id
     file.totals.touch(id_)
@@ -93,7 +93,7 @@ def insert_content(file: Target, rows: Rows) -> None:
     _insert_details(file, rows, frozenset(_REMOVALS))
 
 
-def replace_content(file: Target, rows: Rows) -> set[str]:
+def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     """Replace the content of a file that is in the index, writing only what differs: a new paragraph leaves
     the tables of links, tags, properties and tasks as they are. Returns the words that may be new in the
     file."""
@@ -102,7 +102,7 @@ def replace_content(file: Target, rows: Rows) -> set[str]:
         "SELECT note, text FROM notes LEFT JOIN texts ON texts.id = notes.id WHERE notes.id = ?", (id_,)
     ).fetchone()
     changed = find_changed_sections(note, rows.note)
-    part = find_changed(text or "", rows.text or "")
+    part = find_text_change(text or "", rows.text or "")
     words = part.new_terms()
     heads = rows.heads
     if not changed.isdisjoint(HEAD_SECTIONS):
@@ -132,7 +132,7 @@ def replace_content(file: Target, rows: Rows) -> set[str]:
     return words
 
 
-def _has_rows(file: Target, section: str, rows: Rows) -> bool:
+def _has_rows(file: FileWrite, section: str, rows: Rows) -> bool:
     """Whether the rows of a section are in the index already. Adding a word shifts all later positions in a
     note, but hardly any row contains a position."""
     if section not in _STORED:
@@ -141,7 +141,7 @@ def _has_rows(file: Target, section: str, rows: Rows) -> bool:
     return file.db.execute(statement, (file.id,)).fetchall() == sorted(wanted(rows))
 
 
-def _mark_indexed(file: Target, rows: Rows) -> None:
+def _mark_indexed(file: FileWrite, rows: Rows) -> None:
     entry = file.entry
     file.db.execute(
         "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, trusted = ?, state = ?"
@@ -150,7 +150,7 @@ def _mark_indexed(file: Target, rows: Rows) -> None:
     )
 
 
-def _insert_words(file: Target, rows: Rows) -> None:
+def _insert_words(file: FileWrite, rows: Rows) -> None:
     file.db.execute(
         "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
         (file.id, separate_words(file.entry.path), rows.heads, rows.body),
@@ -165,7 +165,7 @@ def _remove_words(db: sqlite3.Connection, id_: int, path: str, heads: str, body:
     )
 
 
-def _insert_details(file: Target, rows: Rows, sections: Collection[str]) -> None:
+def _insert_details(file: FileWrite, rows: Rows, sections: Collection[str]) -> None:
     """Insert the rows of these sections of a note, one table each."""
     db, id_ = file.db, file.id
     if rows.links and "links" in sections:
@@ -194,7 +194,7 @@ def _insert_details(file: Target, rows: Rows, sections: Collection[str]) -> None
         )
 
 
-def _replace_links(file: Target, rows: Rows) -> None:
+def _replace_links(file: FileWrite, rows: Rows) -> None:
     """Write the links that differ: when one target is renamed, most others stay."""
     before = file.db.execute(
         "SELECT line, flags, raw, target, subpath, key, exact_key, target_id, missing FROM links"
@@ -223,7 +223,7 @@ _Where = tuple[int, int | None, str | None]
 
 
 def _link_rows(
-    file: Target, rows: Rows, known: dict[str, _Where] | None = None
+    file: FileWrite, rows: Rows, known: dict[str, _Where] | None = None
 ) -> Iterator[tuple[int | str | None, ...]]:
     """Resolve the links of a file, except those whose destination is `known` already."""
     where = {} if known is None else known
@@ -235,7 +235,7 @@ def _link_rows(
         yield line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
 
 
-def _resolve(file: Target, target: str) -> _Where:
+def _resolve(file: FileWrite, target: str) -> _Where:
     found = resolve(target, file.entry.path, file.table())
     if isinstance(found, Resolved):
         to = file.ids.get(found.path)
