@@ -1,6 +1,6 @@
-"""What we ask of the operating system outside any vault: processes, private files, and file stats.
+"""What we use of the operating system outside any vault: processes, private files, file stats, mounts.
 
-A private file holds a secret. It is written so that nobody else can ever read it, and nobody reads half of
+A private file contains a secret. It is written so that nobody else can ever read it, and nobody reads half of
 it. A `FileStat` shows that a file has changed (a configuration file, a plugin, a note) without reading it.
 """
 
@@ -43,8 +43,8 @@ FILE_URI: Final = "file://"
 
 
 def read_file_uri(text: str) -> str:
-    """The path in a `file://` address; any other text as it is, and so is an address with NUL, which no path
-    has."""
+    """The path in a `file://` address. Any other text stays as it is, and so does an address with NUL, which
+    no path contains."""
     if not text.startswith(FILE_URI):
         return text
     if os.name == "nt":
@@ -57,8 +57,30 @@ def read_file_uri(text: str) -> str:
     return text if b"\0" in path else os.fsdecode(path)
 
 
+MOUNTS: Final = Path("/proc/self/mountinfo")
+
+
+def find_disk_kind(folder: str, mounts: str) -> str:
+    """The kind of file system that contains a folder, by the lines of `MOUNTS`; "" if that is unknown. Of the
+    mount points above the folder the innermost counts, and of several in the same place the last."""
+    import re
+
+    innermost, kind = "", ""
+    for line in mounts.split("\n"):
+        # "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": proc_pid_mountinfo(5).
+        before, separator, after = line.partition(" - ")
+        fields = before.split(" ")
+        if not separator or len(fields) < 5:
+            continue
+        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
+        above = place.rstrip("/") + "/"
+        if len(above) >= len(innermost) and f"{folder}/".startswith(above):
+            innermost, kind = above, after.split(" ")[0]
+    return kind
+
+
 def is_process_alive(pid: int) -> bool:
-    """Whether a process with this id runs. In doubt (it belongs to another user) the answer is yes."""
+    """Whether a process with this id is running. If in doubt, because it belongs to another user, True."""
     if pid <= 0:
         return False
     if sys.platform == "win32":

@@ -11,7 +11,7 @@ import pytest
 
 from support.files import mounted
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.write.trash import Trash, put, restore
+from vaultbridge.vault.write.trash import Trash, move_to_trash, restore_from_trash
 
 NOW = datetime(2024, 5, 6, 7, 8, 9)
 
@@ -21,7 +21,7 @@ def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: 
     for text in "abc":
         (folder / "Note.md").write_text(text)
         chosen = trash.choose(root, folder / "Note.md", system=False, now=NOW)
-        put(folder / "Note.md", chosen.place, chosen.info_place, chosen.info_text)
+        move_to_trash(folder / "Note.md", chosen.place, chosen.info_place, chosen.info_text)
         names.append(chosen.place.relative_to(folder).as_posix())
     assert names == [".trash/Note.md", ".trash/Note 2.md", ".trash/Note 3.md"]
     assert (folder / ".trash" / "Note 3.md").read_text() == "c"
@@ -39,7 +39,7 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
     place = folder / "Ä note & more.md"
     place.write_text("x")
     chosen = trash.choose(root, place, system=True, now=NOW)
-    put(place, chosen.place, chosen.info_place, chosen.info_text)
+    move_to_trash(place, chosen.place, chosen.info_place, chosen.info_text)
     can = home / ".local" / "share" / "Trash"
     assert (can / "files" / place.name).read_text() == "x"
     head, path, date = (can / "info" / f"{place.name}.trashinfo").read_text().splitlines()
@@ -47,7 +47,7 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
     assert path.startswith("Path=") and path.isascii() and unquote(path[5:]) == str(place)
     assert date == "DeletionDate=2024-05-06T07:08:09"
     assert not chosen.fallback
-    restore(place, chosen.place, chosen.info_place)
+    restore_from_trash(place, chosen.place, chosen.info_place)
     assert place.read_text() == "x"
     assert list((can / "files").iterdir()) == list((can / "info").iterdir()) == []
 
@@ -68,7 +68,7 @@ def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
     (folder / ".trash" / "x.md").write_text("older")
     (folder / "x.md").write_text("newer")
     with pytest.raises(FileExistsError):
-        put(folder / "x.md", folder / ".trash" / "x.md", None, "")
+        move_to_trash(folder / "x.md", folder / ".trash" / "x.md", None, "")
     assert (folder / ".trash" / "x.md").read_text() == "older"
 
 

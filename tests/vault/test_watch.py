@@ -17,17 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultbridge.system import find_disk_kind
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.watch import (
     STALL_SECONDS,
-    Changed,
+    PathsChanged,
     Rescan,
     SettingsChanged,
     VaultLost,
     VaultWatcher,
     WatchEvent,
     WorkspaceChanged,
-    find_disk_kind,
 )
 
 BOUND = 60.0
@@ -88,7 +88,7 @@ def _paths(events: list[WatchEvent]) -> set[str]:
 
 
 def _all_paths(events: list[WatchEvent]) -> set[str]:
-    return {path for event in events if isinstance(event, Changed) for path in event.paths}
+    return {path for event in events if isinstance(event, PathsChanged) for path in event.paths}
 
 
 def _of_obsidian(events: list[WatchEvent]) -> set[WatchEvent]:
@@ -171,7 +171,7 @@ def test_very_many_changes_become_a_rescan(root: Root, folder: Path) -> None:
     watched.busy.set()
     events = watched.until(lambda events: Rescan("many-changes") in events)
     watched.watcher.stop()
-    assert all(len(event.paths) <= 20 for event in events if isinstance(event, Changed))
+    assert all(len(event.paths) <= 20 for event in events if isinstance(event, PathsChanged))
 
 
 def test_a_new_folder_with_very_many_files_becomes_a_rescan(root: Root, folder: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ tasks for years."""
 log = logging.getLogger(__name__)
 
 
-class _Overtaken(Exception):
+class _DraftOutdated(Exception):
     """Another writer changed the vault first; nothing was written."""
 
     def __init__(self, error: StaleWrite | Overtaken) -> None:
@@ -318,9 +318,9 @@ class Engine:
                 try:
                     with self._changing, self.index_sync.during_edit(), held:
                         return self._apply(operations, dry_run=dry_run, label=label, actor=actor, check=check)
-                except _Overtaken as overtaken:
+                except _DraftOutdated as outdated:
                     if number == DRAFT_ATTEMPTS:
-                        raise overtaken.error from None
+                        raise outdated.error from None
             raise AssertionError  # The last attempt returns or raises.
 
         return retry_while_busy(attempt)
@@ -377,7 +377,7 @@ class Engine:
                     drafted_after=drafted_after,
                 )
         except (StaleWrite, Overtaken) as error:
-            raise _Overtaken(error) from error
+            raise _DraftOutdated(error) from error
         self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
         record_change(self.root.folder, applied.id, outcome.files)
         return Outcome(

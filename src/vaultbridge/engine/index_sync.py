@@ -422,10 +422,10 @@ class IndexSync:
             self._fall_behind()
 
     def _handle(self, event: WatchEvent) -> None:
-        from vaultbridge.vault.watch import Changed, Rescan, VaultLost
+        from vaultbridge.vault.watch import PathsChanged, Rescan, VaultLost
 
         match event:
-            case Changed(paths=paths):
+            case PathsChanged(paths=paths):
                 with self._syncing:
                     if self._try_sync(lambda: self._synchronizer().paths(paths)) is None:
                         self._fall_behind()

@@ -116,14 +116,14 @@ def _parent(place: Path | str) -> Iterator[tuple[int | None, str]]:
 
 
 @contextmanager
-def _parents(one: Path | str, other: Path | str) -> Iterator[tuple[int | None, str, int | None, str]]:
+def _parents(source: Path | str, target: Path | str) -> Iterator[tuple[int | None, str, int | None, str]]:
     """The folders and names of both places. Usually they share one folder, which is opened once."""
-    folder, _, new = str(other).rpartition("/")
-    with _parent(one) as (here, name):
-        if not _PLAIN and str(one) == f"{folder}/{name}":
+    folder, _, new = str(target).rpartition("/")
+    with _parent(source) as (here, name):
+        if not _PLAIN and str(source) == f"{folder}/{name}":
             yield here, name, here, new
         else:
-            with _parent(other) as (there, new):
+            with _parent(target) as (there, new):
                 yield here, name, there, new
 
 
@@ -203,10 +203,10 @@ def rename_new(source: Path | str, target: Path | str) -> None:
         os.rename(name, new, src_dir_fd=here, dst_dir_fd=there)
 
 
-def exchange(one: Path | str, other: Path | str) -> bool:
+def exchange(first: Path | str, second: Path | str) -> bool:
     """Exchanges two files in one step, so that neither is ever without a name. Returns False where the system
     or the file system cannot do that."""
-    with _parents(one, other) as (here, name, there, new):
+    with _parents(first, second) as (here, name, there, new):
         return not _PLAIN and _renameat2(here, name, there, new, _EXCHANGE)
 
 

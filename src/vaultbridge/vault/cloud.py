@@ -53,7 +53,7 @@ def is_placeholder(status: os.stat_result, place: str | int) -> bool:
     if getattr(status, "st_flags", 0) & _SF_DATALESS:
         return True
     if sys.platform == "win32":
-        return False  # it reports no blocks; the attributes above say all there is
+        return False  # Windows reports no blocks; the attributes above say everything
     return status.st_size > 0 and status.st_blocks == 0 and _is_one_hole(place)
 
 
@@ -119,7 +119,7 @@ def detect_conflict(
         found = pattern.fullmatch(stem)
         if found:
             return Conflict(join(folder, found[1] + dot + extension), maker, certain=True)
-    original = _beside(_MACHINE.fullmatch(stem), folder, dot + extension, siblings)
+    original = _find_beside(_MACHINE.fullmatch(stem), folder, dot + extension, siblings)
     if original is None and "-" in stem:
         head, _, machine = stem.rpartition("-")
         candidate = join(folder, head + dot + extension)
@@ -129,14 +129,14 @@ def detect_conflict(
         return Conflict(original, "onedrive", certain=False)
     numbered = _NUMBERED.fullmatch(stem)
     if numbered and int(numbered[2]) >= 2:
-        original = _beside(numbered, folder, dot + extension, siblings)
+        original = _find_beside(numbered, folder, dot + extension, siblings)
         # iCloud counts from 2. Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are not conflicts.
         if original is not None and join(folder, f"{numbered[1]} 1{dot}{extension}") not in siblings:
             return Conflict(original, "icloud", certain=False)
     return None
 
 
-def _beside(
+def _find_beside(
     found: re.Match[str] | None, folder: VaultPath, ending: str, siblings: Container[str]
 ) -> VaultPath | None:
     if found is None:

@@ -84,19 +84,19 @@ class FormatToken(Struct, frozen=True, gc=False):
 @lru_cache(maxsize=256)
 def split_format(fmt: str) -> tuple[FormatToken | str, ...]:
     """Splits a format into tokens and the text between them."""
-    fmt = _LONG.sub(lambda found: _LONG_FORMS.get(found[0], found[0]), fmt[:FORMAT_CHARS])
+    fmt = _LONG.sub(lambda match: _LONG_FORMS.get(match[0], match[0]), fmt[:FORMAT_CHARS])
     parts: list[FormatToken | str] = []
     at = 0
-    for found in _TOKEN.finditer(fmt):
-        if found.start() > at:
-            parts.append(fmt[at : found.start()])
-        at = found.end()
-        if found["literal"] is not None:
-            parts.append(found["literal"][1:-1])
-        elif found["escaped"] is not None:
-            parts.append(found["escaped"])
+    for match in _TOKEN.finditer(fmt):
+        if match.start() > at:
+            parts.append(fmt[at : match.start()])
+        at = match.end()
+        if match["literal"] is not None:
+            parts.append(match["literal"][1:-1])
+        elif match["escaped"] is not None:
+            parts.append(match["escaped"])
         else:
-            parts.append(FormatToken(found["token"]))
+            parts.append(FormatToken(match["token"]))
     parts.append(fmt[at:])
     return tuple(part for part in parts if part != "")
 
@@ -224,11 +224,11 @@ def expand_template(
     present time, for a periodic note on that note's day. Anything else in braces stays: other tools have
     their own variables."""
 
-    def value(found: re.Match[str]) -> str:
-        name, given = found[1].lower(), (found[2] or "").strip()
+    def value(match: re.Match[str]) -> str:
+        name, written = match[1].lower(), (match[2] or "").strip()
         if name == "title":
             return title
-        fmt = given or (date_format if name == "date" else time_format)
+        fmt = written or (date_format if name == "date" else time_format)
         return format_moment(now, fmt, week=week)
 
     return _VARIABLE.sub(value, text)

@@ -1,11 +1,11 @@
-"""Reads the state of the Obsidian app on this machine from its files: its vaults, whether it runs, its open
-tabs.
+"""Reads the state of the Obsidian app on this machine from its files: its vaults, whether it is running, and
+its open tabs.
 
-It runs when its single-instance lock belongs to a live process or the socket of its command line accepts;
-neither outlives the app. The list of vaults does not show it, because a vault is marked as open after
-quitting too. The tabs come from `workspace.json`, the only source when no plugin reports them. The app writes
-it about a second after tabs change, never when only the cursor moves, and it keeps what was open when the app
-quit. None of these files is ever written here.
+It is running if its single-instance lock belongs to a live process or the socket of its command line accepts;
+neither outlives the app. The list of vaults does not show it, because a vault stays marked as open after
+quitting. The tabs come from `workspace.json`, the only source when no plugin reports them. The app writes it
+about a second after tabs change, never when only the cursor moves, and it keeps what was open when the app
+quit. This module never writes to any of these files.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def _read_list(file: Path) -> Iterable[KnownVault]:
     vaults = data.get("vaults") if isinstance(data, dict) else None
     for number, entry in (vaults if isinstance(vaults, dict) else {}).items():
         if isinstance(entry, dict) and isinstance(entry.get("path"), str) and entry["path"]:
-            yield _vault(str(number), entry)
+            yield _parse_vault(str(number), entry)
 
 
-def _vault(number: str, entry: dict[str, Any]) -> KnownVault:
+def _parse_vault(number: str, entry: dict[str, Any]) -> KnownVault:
     folder = Path(entry["path"])
     stamp = entry.get("ts")
     opened = stamp / 1000 if isinstance(stamp, (int, float)) and not isinstance(stamp, bool) else 0.0
@@ -240,19 +240,21 @@ def parse_workspace(data: bytes) -> Workspace:
         return Workspace(problem=f"{WORKSPACE_FILE} is not valid JSON: {error}")
     if not isinstance(tree, dict):
         return Workspace(problem=f"{WORKSPACE_FILE} does not hold an object")
-    tabs = [tab for part in ("main", "floating") for tab in _tabs(tree.get(part), in_main=part == "main")]
+    tabs = [
+        tab for part in ("main", "floating") for tab in _list_tabs(tree.get(part), in_main=part == "main")
+    ]
     listed = tree.get("lastOpenFiles")
-    recent = (_path(item) for item in (listed if isinstance(listed, list) else [])[:RECENT_FILES])
+    recent = (_parse_path(item) for item in (listed if isinstance(listed, list) else [])[:RECENT_FILES])
     return Workspace(
-        _active(tree.get("active"), tabs),
+        _find_active(tree.get("active"), tabs),
         tuple(tab.file for tab in tabs),
         tuple(dict.fromkeys(path for path in recent if path is not None)),
     )
 
 
-def _active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
-    """The file of the active leaf; when that has none or is in a sidebar, as it often is, the front tab of
-    the main area."""
+def _find_active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
+    """The file of the active leaf. Often that has none, or is in a sidebar; then it is the front tab of the
+    main area."""
     for tab in tabs:
         if tab.id and tab.id == active:
             return tab.file.path
@@ -262,7 +264,7 @@ def _active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
     return None
 
 
-def _tabs(start: Any, *, in_main: bool) -> Iterator[_Tab]:
+def _list_tabs(start: Any, *, in_main: bool) -> Iterator[_Tab]:
     """The tabs that show a file, in the order of the window."""
     waiting: list[tuple[Any, bool]] = [(start, True)]
     for _ in range(WORKSPACE_NODES):
@@ -278,14 +280,14 @@ def _tabs(start: Any, *, in_main: bool) -> Iterator[_Tab]:
                 (child, shown and (front is None or front == number)) for number, child in enumerate(children)
             ]
             waiting += reversed(inner)
-        elif (tab := _tab(node, shown=shown, in_main=in_main)) is not None:
+        elif (tab := _parse_tab(node, shown=shown, in_main=in_main)) is not None:
             yield tab
 
 
-def _tab(leaf: dict[str, Any], *, shown: bool, in_main: bool) -> _Tab | None:
+def _parse_tab(leaf: dict[str, Any], *, shown: bool, in_main: bool) -> _Tab | None:
     view = leaf.get("state")
     state = view.get("state") if isinstance(view, dict) else None
-    path = _path(state.get("file")) if isinstance(state, dict) else None
+    path = _parse_path(state.get("file")) if isinstance(state, dict) else None
     if path is None or not isinstance(view, dict):
         return None
     kind = view.get("type")
@@ -294,7 +296,7 @@ def _tab(leaf: dict[str, Any], *, shown: bool, in_main: bool) -> _Tab | None:
     return _Tab(number if isinstance(number, str) else "", file, in_main)
 
 
-def _path(value: Any) -> VaultPath | None:
+def _parse_path(value: Any) -> VaultPath | None:
     if not isinstance(value, str) or not value:
         return None
     try:

@@ -201,8 +201,8 @@ class Root:
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
         found, rest = self._descend(path)
-        self._inside(found, path)
-        if rest or self._loops(found):
+        self._require_inside(found, path)
+        if rest or self._is_behind_loop(found):
             self.check()
             self._check_sight(path)
             raise NoteNotFound(path)
@@ -220,7 +220,7 @@ class Root:
         # The usual, cheaper case: everything above the vault was resolved when the vault was opened.
         if self.is_part(text) and self.plain_status(VaultPath(text[len(self._prefix) :])) is not None:
             return place
-        return Path(self._inside(place, path))
+        return Path(self._require_inside(place, path))
 
     def status(self, path: VaultPath) -> os.stat_result:
         """The status of the file or folder that a path leads to. Raises as `locate` does."""
@@ -273,8 +273,8 @@ class Root:
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
         found, rest = self._descend(path)
-        self._inside(found, path)
-        if self._loops(found):
+        self._require_inside(found, path)
+        if self._is_behind_loop(found):
             raise PermissionDenied(f"{path} is behind a link that leads back into the vault.", paths=(path,))
         return found.joinpath(*rest) if rest else found
 
@@ -323,7 +323,7 @@ class Root:
         for at, part in enumerate(parts):
             nearer = here / part
             if not os.path.lexists(nearer):
-                stored = _stored_name(here, part)
+                stored = _find_stored_name(here, part)
                 if stored is None:
                     return here, parts[at:]
                 nearer = here / stored
@@ -337,7 +337,7 @@ class Root:
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
             exact = os.path.lexists(here / part)
-            stored = part if exact and not _folds_case(here / part) else _stored_name(here, part)
+            stored = part if exact and not _folds_case(here / part) else _find_stored_name(here, part)
             if stored is None:
                 break
             parts[at] = unicodedata.normalize("NFC", stored)
@@ -371,7 +371,7 @@ class Root:
             if not os.path.islink(self._prefix + path) or self.real_path(self.folder / path) is None  # noqa: PTH114
         ]
 
-    def _inside(self, place: Path, path: str) -> str:
+    def _require_inside(self, place: Path, path: str) -> str:
         real = real_path(place)
         if self.is_part(real):
             return real
@@ -387,7 +387,7 @@ class Root:
         """Whether a real path is in the vault and in none of its hidden folders."""
         return self.contains(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
 
-    def _loops(self, place: Path) -> bool:
+    def _is_behind_loop(self, place: Path) -> bool:
         """Whether a place is, or is behind, a link from the vault to a folder of the vault."""
         folder = place if place.is_dir() else place.parent
         real = real_path(folder)
@@ -415,7 +415,7 @@ def _folds_case(place: Path) -> bool:
         return False
 
 
-def _stored_name(folder: Path, wanted: str) -> str | None:
+def _find_stored_name(folder: Path, wanted: str) -> str | None:
     """The spelling of a name in a folder, when it is not stored exactly as given."""
     try:
         with os.scandir(folder) as listing:

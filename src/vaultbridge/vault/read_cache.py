@@ -10,7 +10,6 @@ result is None, and the caller reads the file in the ordinary way.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import threading
 import time
@@ -22,7 +21,7 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct
 
 from vaultbridge.limits import MIB
-from vaultbridge.system import FileStat, is_racy
+from vaultbridge.system import MOUNTS, FileStat, find_disk_kind, is_racy
 from vaultbridge.vault.paths import Root, VaultPath
 
 _Part = TypeVar("_Part", bound=Hashable)
@@ -35,7 +34,6 @@ anyway."""
 ENTRY_BYTES: Final = 600
 """What an entry takes in addition to its value."""
 
-MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 
 LOCAL_FILESYSTEMS: Final = frozenset(
     {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
@@ -43,27 +41,14 @@ LOCAL_FILESYSTEMS: Final = frozenset(
 """File systems on this machine's own disks or in its memory. A name that is missing here only costs a little
 speed."""
 
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
-
-def is_local_filesystem(folder: Path, *, mounts: Path = MOUNT_TABLE) -> bool:
+def is_local_filesystem(folder: Path, *, mounts: Path = MOUNTS) -> bool:
     """Whether a folder is on a local file system. `folder` must be absolute and without links."""
     try:
-        lines = mounts.read_text("utf-8", "surrogateescape").split("\n")
+        table = mounts.read_text("utf-8", "surrogateescape")
     except OSError:
         return False
-    longest, kind = "", ""
-    for line in lines:
-        # "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": proc_pid_mountinfo(5).
-        before, dash, after = line.partition(" - ")
-        fields = before.split(" ")
-        if not dash or len(fields) < 5:
-            continue
-        point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4]).rstrip(os.sep) + os.sep
-        # If several are mounted in one place, the last one counts.
-        if f"{folder}{os.sep}".startswith(point) and len(point) >= len(longest):
-            longest, kind = point, after.split(" ", 1)[0]
-    return kind in LOCAL_FILESYSTEMS
+    return find_disk_kind(str(folder), table) in LOCAL_FILESYSTEMS
 
 
 class StrictFileStat(FileStat, frozen=True, gc=False):

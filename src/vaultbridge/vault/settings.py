@@ -23,7 +23,7 @@ from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, vault_fold
 from vaultbridge.vault.write.steps import TrashOption
 
 FILTER_CHARS: Final = 500
-"""The longest filter: a person types it, and a longer expression would be slow."""
+"""The longest filter: people type them, and a longer expression would be slow."""
 
 FILTER_COUNT: Final = 1000
 """The most filters that are used."""
@@ -44,14 +44,14 @@ class IgnoreFilters:
         expressions: list[re.Pattern[str]] = []
         if len(filters) > FILTER_COUNT:
             problems.append(f"only the first {FILTER_COUNT} ignore filters are used")
-        for given in filters[:FILTER_COUNT]:
-            if len(given) > 2 and given.startswith("/") and given.endswith("/"):
-                expression, problem = _expression(given[1:-1])
+        for pattern in filters[:FILTER_COUNT]:
+            if len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/"):
+                expression, problem = _expression(pattern[1:-1])
                 if expression is not None:
                     expressions.append(expression)
                 else:
-                    problems.append(f"the ignore filter {given[:60]!r} is not used: {problem}")
-            elif prefix := name_key(given.lstrip("/")):
+                    problems.append(f"the ignore filter {pattern[:60]!r} is not used: {problem}")
+            elif prefix := name_key(pattern.lstrip("/")):
                 prefixes.append(prefix)
         self._prefixes = tuple(prefixes)
         self._expressions = tuple(expressions)

@@ -106,7 +106,7 @@ class _Walk:
             # end.
             return []
         except OSError as error:
-            return [Unreadable(VaultPath(shown), _reason(error))]
+            return [Unreadable(VaultPath(shown), _describe_error(error))]
 
     def sort_out(self, items: list[os.DirEntry[str]], shown: str, place: str, depth: int) -> list[Found]:
         prefix = shown + "/" if shown else ""
@@ -115,7 +115,7 @@ class _Walk:
         for item in items:
             name = item.name
             if name[0] == ".":
-                self.hidden(item, items, prefix, found)
+                self.visit_hidden(item, items, prefix, found)
                 continue
             if not name.isascii() or not name.isprintable():
                 as_shown = normalize_name(name)
@@ -133,7 +133,7 @@ class _Walk:
     def visit(self, item: os.DirEntry[str], path: str, folder: str, depth: int, found: list[Found]) -> None:
         try:
             if item.is_file(follow_symlinks=False):
-                found.append(_entry(path, item.stat(follow_symlinks=False), folder, item.name))
+                found.append(_make_entry(path, item.stat(follow_symlinks=False), folder, item.name))
             elif item.is_dir(follow_symlinks=False):
                 self.enter(path, f"{folder}{os.sep}{item.name}", depth, found)
             elif item.is_symlink():
@@ -143,7 +143,7 @@ class _Walk:
         except FileNotFoundError:
             return
         except OSError as error:
-            found.append(Unreadable(VaultPath(path), _reason(error)))
+            found.append(Unreadable(VaultPath(path), _describe_error(error)))
 
     def enter(self, path: str, place: str, depth: int, found: list[Found]) -> None:
         if depth >= WALK_DEPTH:
@@ -166,7 +166,7 @@ class _Walk:
         if not self.root.is_part(real) and (inside or not self.root.allow_outside_links):
             found.append(Skipped(path, "outside"))
         elif stat.S_ISREG(status.st_mode):
-            found.append(_entry(path, status, *os.path.split(real)))
+            found.append(_make_entry(path, status, *os.path.split(real)))
         elif not stat.S_ISDIR(status.st_mode):
             found.append(Skipped(path, "special"))
         elif inside or any(_overlap(real, other) for other in (str(self.root.folder), *self.linked)):
@@ -193,7 +193,7 @@ class _Walk:
                 taken.add(as_shown)
                 self.visit(item, prefix + as_shown, folder, depth, found)
 
-    def hidden(
+    def visit_hidden(
         self, item: os.DirEntry[str], items: list[os.DirEntry[str]], prefix: str, found: list[Found]
     ) -> None:
         name = item.name
@@ -230,7 +230,7 @@ def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
         os.close(handle)
 
 
-def _entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEntry:
+def _make_entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEntry:
     hollow = False
     if sys.platform == "win32" or (not status.st_blocks and status.st_size):
         hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
@@ -243,7 +243,7 @@ def _overlap(one: str, other: str) -> bool:
     return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
 
 
-def _reason(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "cannot be read"
 
 

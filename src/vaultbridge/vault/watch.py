@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.system import MOUNTS, find_disk_kind
 from vaultbridge.vault.cloud import icloud_original_name
 from vaultbridge.vault.obsidian import WORKSPACE_FILE
 from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, normalize_name
@@ -73,10 +73,8 @@ SILENT_DISKS: Final = frozenset(
 """File systems that another machine, or the Windows around a WSL, also writes. inotify reports only what goes
 through this kernel (inotify(7), "Limitations and caveats"), so a watch there would miss the app's changes."""
 
-MOUNTS: Final = Path("/proc/self/mountinfo")
 
-
-class Changed(Struct, frozen=True):
+class PathsChanged(Struct, frozen=True):
     """Files or folders that were created, changed, moved (old and new path) or deleted. A deleted folder is
     reported by its own path only; the receiver has a record of what was in it."""
 
@@ -104,7 +102,7 @@ class VaultLost(Struct, frozen=True):
     why: str
 
 
-WatchEvent: TypeAlias = Changed | Rescan | SettingsChanged | WorkspaceChanged | VaultLost
+WatchEvent: TypeAlias = PathsChanged | Rescan | SettingsChanged | WorkspaceChanged | VaultLost
 
 
 class VaultWatcher:
@@ -151,7 +149,7 @@ class VaultWatcher:
                 try:
                     identity, notices = self._identity(), self._open()
                 except (OSError, RuntimeError) as error:
-                    lost = _reason(error)
+                    lost = _describe_error(error)
                 else:
                     if lost := self._find_limit():
                         notices.close()
@@ -207,14 +205,14 @@ class VaultWatcher:
             try:
                 batch = notices.watch(BATCH_MS, DEBOUNCE_MS, CHECK_MS, self._stopping)
             except (OSError, RuntimeError) as error:
-                return _reason(error)
+                return _describe_error(error)
             if self._stopping.is_set() or batch == "signal":
                 return ""
             try:
                 if self._identity() != identity:
                     return self._root.absence() or "another folder is in its place"
             except OSError as error:
-                return _reason(error)
+                return _describe_error(error)
             stalled = time.monotonic() - looked > STALL_SECONDS
             looked = time.monotonic()
             if stalled:
@@ -252,7 +250,7 @@ class VaultWatcher:
             self._has_new_folders = True  # Perhaps: we did not look at all of them.
             events.append(Rescan("many-changes"))
         elif paths:
-            events.append(Changed(tuple(sorted(paths))))
+            events.append(PathsChanged(tuple(sorted(paths))))
         return events
 
     def _beneath(self, path: VaultPath, place: str) -> list[VaultPath]:
@@ -292,22 +290,6 @@ _TOO_MANY_FILES: Final = f"(os error {errno.EMFILE})"
 """How the message of watchfiles ends when it gets no inotify instance."""
 
 
-def find_disk_kind(folder: str, mounts: str) -> str:
-    """The kind of file system that holds a folder, by the lines of `/proc/self/mountinfo` (proc(5)): of the
-    mount points above it the innermost, and of those in the same place the last."""
-    innermost, kind = "", ""
-    for line in mounts.split("\n"):
-        before, separator, after = line.partition(" - ")
-        fields = before.split(" ")
-        if not separator or len(fields) < 5:
-            continue
-        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])
-        above = place.rstrip("/") + "/"
-        if len(above) >= len(innermost) and f"{folder}/".startswith(above):
-            innermost, kind = above, after.split(" ")[0]
-    return kind
-
-
 def _may_watch_one_more(folder: Path) -> bool:
     """Whether the system lets this user watch one more folder; true when that cannot be found out."""
     if sys.platform != "linux":
@@ -326,7 +308,7 @@ def _may_watch_one_more(folder: Path) -> bool:
         os.close(descriptor)
 
 
-def _reason(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """The error without the path that the system's text contains."""
     if isinstance(error, FileNotFoundError):
         return "its folder is gone"

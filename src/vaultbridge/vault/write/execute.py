@@ -39,7 +39,7 @@ from vaultbridge.vault.write.steps import (
     Trashed,
     Written,
 )
-from vaultbridge.vault.write.trash import put, restore
+from vaultbridge.vault.write.trash import move_to_trash, restore_from_trash
 
 STAGING_BATCH: Final = 64
 """How many new files are written before the first is made durable: the disk then writes them together, and
@@ -154,13 +154,13 @@ class Execution:
             case Trashed():
                 self._check_identity(number, act.place, act.image.hash if act.image else "")
                 info = Path(act.info_place) if act.info_place else None
-                put(Path(act.place), Path(act.bin_place), info, act.info_text)
+                move_to_trash(Path(act.place), Path(act.bin_place), info, act.info_text)
                 if act.image is not None:
                     self._check_displaced(number, act.bin_place, act.path, act.image.hash)
             case Restored():
                 back = act.trashed
                 info = Path(back.info_place) if back.info_place else None
-                restore(Path(back.place), Path(back.bin_place), info)
+                restore_from_trash(Path(back.place), Path(back.bin_place), info)
             case FolderMade():
                 beneath.make_folder(Path(act.place))
             case FolderRemoved():

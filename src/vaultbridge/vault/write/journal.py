@@ -311,7 +311,7 @@ class Journal:
         with self._file.changing() as db:
             newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
             _forget(db, max(newest - JOURNAL_ENTRIES, _last_too_old(db, now)), FORGET_AT_ONCE)
-            while _stored_bytes(db) > JOURNAL_BYTES:
+            while _count_stored_bytes(db) > JOURNAL_BYTES:
                 if not _forget(db, newest - 1, PRUNE_STRIDE):
                     break
         self._file.ask(lambda db: db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall())
@@ -323,7 +323,7 @@ class Journal:
                 " FROM transactions WHERE " + where,
                 values,
             ).fetchall()
-            return tuple(_entry(row) for row in rows)
+            return tuple(_make_entry(row) for row in rows)
 
         return self._file.ask(read)
 
@@ -372,11 +372,11 @@ def _has_content(db: sqlite3.Connection, digest: bytes) -> bool:
     return db.execute("SELECT 1 FROM contents WHERE digest = ?", (digest,)).fetchone() is not None
 
 
-def _stored_bytes(db: sqlite3.Connection) -> int:
+def _count_stored_bytes(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
 
 
-def _entry(row: tuple[Any, ...]) -> JournalEntry:
+def _make_entry(row: tuple[Any, ...]) -> JournalEntry:
     number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo = row
     return JournalEntry(
         *(number, state, at, actor, label, undo_of, undone_by),

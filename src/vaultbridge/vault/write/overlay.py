@@ -55,15 +55,15 @@ class Overlay:
         first = self._spelled.setdefault(key, path)
         if first == path or not (self._root.is_stored_as(first) and self._root.is_stored_as(path)):
             return key
-        one, other = (self._root.folder / spelled for spelled in (first, path))
-        return key if os.path.samestat(one.lstat(), other.lstat()) else f"{key}\0{path}"
+        first_place, second_place = (self._root.folder / spelled for spelled in (first, path))
+        return key if os.path.samestat(first_place.lstat(), second_place.lstat()) else f"{key}\0{path}"
 
     def at(self, path: VaultPath) -> OverlayEntry:
         """Raises `PermissionDenied` when the path leads out of the vault."""
         known = self._entries.get(self._key(path))
         if known is not None:
             return known
-        above, rest = self._known_above(path)
+        above, rest = self._find_known_above(path)
         if above is None:
             return _on_disk(self._root.place(path))
         if above.kind != "folder" or above.disk is None:
@@ -76,7 +76,7 @@ class Overlay:
         found.place = above.place / found.place.relative_to(above.disk)
         return found
 
-    def _known_above(self, path: VaultPath) -> tuple[OverlayEntry | None, str]:
+    def _find_known_above(self, path: VaultPath) -> tuple[OverlayEntry | None, str]:
         folder = folder_of(path)
         while folder:
             known = self._entries.get(self._key(folder))

@@ -150,7 +150,7 @@ class Plan:
             place
             for act in self.acts
             if isinstance(act, Restored | FolderRemoved) or (isinstance(act, Moved | Trashed) and act.folder)
-            for place in _places(act)
+            for place in _list_places(act)
         ]
         for folder in {
             folder for act in self.acts for folder in (*affected_folders(act), *_staging_folder(act))
@@ -215,7 +215,7 @@ class Plan:
     def _remove(self, step: RemoveFile) -> None:
         if step.missing_ok and self._vault.at(step.path).kind == "none":
             return
-        entry = self._file(step.path)
+        entry = self._require_file(step.path)
         before = self._check(entry, step.path, step.expected)
         assert before is not None
         self._record_stat(entry)
@@ -223,8 +223,8 @@ class Plan:
         self._vault.vacate(step.path)
 
     def _move(self, step: MoveFile) -> None:
-        entry = self._file(step.source)
-        target = self._target(step.source, step.target, entry, step.stored_name)
+        entry = self._require_file(step.source)
+        target = self._choose_target(step.source, step.target, entry, step.stored_name)
         if target == entry.place:
             return
         status = entry.disk.lstat() if entry.disk is not None else None
@@ -254,7 +254,7 @@ class Plan:
             raise NoteNotFound(step.source, what="folder")
         if entry.kind == "file":
             raise EditRefused(f"{step.source} is a file, not a folder.", paths=(step.source,))
-        target = self._target(step.source, step.target, entry, step.stored_name)
+        target = self._choose_target(step.source, step.target, entry, step.stored_name)
         if target != entry.place:
             status = entry.disk.lstat() if entry.disk is not None else None
             self._record_identity(status)
@@ -264,7 +264,9 @@ class Plan:
             )
             self._vault.move(step.source, step.target, target)
 
-    def _target(self, source: VaultPath, target: VaultPath, entry: OverlayEntry, stored_name: str) -> Path:
+    def _choose_target(
+        self, source: VaultPath, target: VaultPath, entry: OverlayEntry, stored_name: str
+    ) -> Path:
         """The place that a move leads to: a free one, or another spelling of the present name."""
         name = stored_name or name_of(target)
         if name_key(source) == name_key(target):
@@ -359,7 +361,7 @@ class Plan:
                 self.acts.append(FolderRemoved(path, str(self._vault.at(path).place)))
                 self._vault.vacate(path)
 
-    def _file(self, path: VaultPath) -> OverlayEntry:
+    def _require_file(self, path: VaultPath) -> OverlayEntry:
         entry = self._vault.at(path)
         if entry.kind == "none":
             raise NoteNotFound(path)
@@ -386,8 +388,8 @@ class Plan:
     def _check(
         self, entry: OverlayEntry, path: VaultPath, expected: Expected, *, store: bool = True
     ) -> ContentImage | None:
-        """The present content as an image; None when there is no file. Raises when the caller expected
-        another."""
+        """The present content as an image; None when there is no file. Raises when it is not what the caller
+        expected."""
         if entry.kind == "none":
             if isinstance(expected, str):
                 raise StaleWrite(path, expected=expected, current="")
@@ -437,7 +439,7 @@ class Plan:
         return image
 
 
-def _places(act: Act) -> tuple[Path, ...]:
+def _list_places(act: Act) -> tuple[Path, ...]:
     if isinstance(act, Moved):
         return Path(act.place), Path(act.target_place)
     around = act.trashed if isinstance(act, Restored) else act

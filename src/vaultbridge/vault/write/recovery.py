@@ -61,7 +61,7 @@ from vaultbridge.vault.write.steps import (
     WriteFile,
     Written,
 )
-from vaultbridge.vault.write.trash import put, restore
+from vaultbridge.vault.write.trash import move_to_trash, restore_from_trash
 
 TAKE_OUT_TRIES: Final = 5
 """How often our change is taken out of a text that another program keeps saving meanwhile."""
@@ -199,9 +199,9 @@ def affected_folders(act: Act) -> set[str]:
 
 
 def folder_of_place(place: str) -> str:
-    """Return the folder as text: it is called so often for a change of many files that making `Path`s was a
+    """Return the folder as text: for a change of many files this is called so often that making `Path`s was a
     tenth of the work."""
-    return os.path.dirname(place)  # noqa: PTH120 - as said above
+    return os.path.dirname(place)  # noqa: PTH120 - see above
 
 
 def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
@@ -367,7 +367,7 @@ def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
         # A recovery that died had restored it already; or someone made a new one, and both stay.
         return not beneath.exists(bin_place)
     if beneath.exists(bin_place):
-        restore(place, bin_place, info)
+        restore_from_trash(place, bin_place, info)
         return True
     if act.image is None:
         return False
@@ -392,7 +392,7 @@ def _undo_restore(act: Trashed) -> bool:
     info = Path(act.info_place) if act.info_place else None
     if info is not None:
         beneath.remove(info, missing_ok=True)
-    put(place, bin_place, info, act.info_text)
+    move_to_trash(place, bin_place, info, act.info_text)
     return True
 
 

@@ -31,7 +31,7 @@ LEFTOVER_SECONDS: Final = 3600.0
 record of it: far longer than any write takes, even on another machine that shares the folder."""
 
 CONFLICT_NAMES: Final = 1000
-"""How many names are tried for a conflict copy: even two in one second are very unlikely."""
+"""How many names are tried for a conflict copy: even two copies in one second are very unlikely."""
 
 TOGETHER: Final = 8
 """How many files are synced or removed at a time, so that the file system commits them together. Measured on

@@ -46,7 +46,7 @@ OUTSIDE_LABEL: Final = "saved during a change"
 
 class Applied(Struct, frozen=True):
     """A finished transaction. `undo` takes its `id`, which is 0 when nothing had to change. `notices` are for
-    the person, for example that another trash was used than the settings name."""
+    the person, for example that a different trash was used than the one in the settings."""
 
     id: int
     acts: tuple[Act, ...] = ()
@@ -113,20 +113,20 @@ class Transactor:
         does it too. Waits for another writer only when there is something to recover."""
         if not self.journal.pending():
             return ()
-        with self._writing():
+        with self._hold_writer_lock():
             return self._recover()
 
     def apply(
         self, steps: Iterable[Step], *, actor: str, label: str, drafted_after: int | None = None
     ) -> Applied:
         """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for.
-        `drafted_after` is the journal's last finished transaction when the steps were drafted; with another
-        one since, `Overtaken` is raised.
+        `drafted_after` is the journal's last finished transaction when the steps were drafted; if there has
+        been another one since, `Overtaken` is raised.
 
         Raises `StaleWrite`, `EditRefused`, `NoteNotFound` or `PermissionDenied` when a step cannot be done,
         `TimedOut` when another writer holds the vault; then nothing has changed.
         """
-        with self._writing():
+        with self._hold_writer_lock():
             self._recover()
             if drafted_after is not None and drafted_after != self.journal.last_finished():
                 raise Overtaken
@@ -146,7 +146,7 @@ class Transactor:
         `EditRefused` when it was undone already, and when a file has changed or gone since, unless `force` is
         set. `hidden` are written files that the caller may not see: what was written there since is kept, and
         makes no difference to the caller."""
-        with self._writing():
+        with self._hold_writer_lock():
             self._recover()
             entry = self.journal.entry(number)
             inverted = invert(entry, self.journal.content, force=force)
@@ -193,7 +193,7 @@ class Transactor:
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
         """Records what another program wrote, as if it had been done here. Returns its number; 0 if the file
         does not contain `after` now, or the journal already knows that it does."""
-        with self._writing():
+        with self._hold_writer_lock():
             self._recover()
             try:
                 if read_place(self.root.resolve(path), path).data != after:
@@ -215,7 +215,7 @@ class Transactor:
     def exclusive(self) -> Iterator[None]:
         """In this block only this thread changes the vault, in any number of transactions. Raises `TimedOut`
         when another writer holds the vault."""
-        with self._writing():
+        with self._hold_writer_lock():
             self._exclusive_thread = threading.get_ident()
             try:
                 yield
@@ -223,7 +223,7 @@ class Transactor:
                 self._exclusive_thread = 0
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _hold_writer_lock(self) -> Iterator[None]:
         """Raises `VaultNotFound` when the vault is not there: neither a change nor a recovery may create
         anything in its place."""
         if self._refusal is not None:
@@ -272,7 +272,7 @@ class Transactor:
             kept = roll_back(acts, last, self.journal.content, undone, staged)
         except (OSError, VaultbridgeError) as error:
             raise EngineFailure(
-                f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
+                f"Change {number} was interrupted and cannot be rolled back yet: {_describe_briefly(error)}.",
                 hint="Rolling back is tried again before the next change.",
             ) from error
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
@@ -338,7 +338,7 @@ class Transactor:
                 return
 
 
-def _short(error: BaseException) -> str:
+def _describe_briefly(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     return error.message.rstrip(".") if isinstance(error, VaultbridgeError) else str(error)

@@ -126,7 +126,7 @@ def _cut(stem: str, ending: str, longest: int) -> str:
     return (stem if len(kept) <= room else kept[: max(1, room)].decode("utf-8", "ignore")) + ending
 
 
-def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -> None:
+def move_to_trash(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -> None:
     """Moves a file to the chosen place. The info file is created first and must be new: that is how the
     specification makes two programs choose different names."""
     for folder in (bin_place.parent, info_place.parent if info_place else None):
@@ -142,7 +142,7 @@ def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -
     beneath.rename_new(place, bin_place)
 
 
-def restore(place: Path, bin_place: Path, info_place: Path | None) -> None:
+def restore_from_trash(place: Path, bin_place: Path, info_place: Path | None) -> None:
     """Moves a file back from the trash. Raises `FileExistsError` when its name is taken."""
     beneath.make_folder(place.parent)
     beneath.rename_new(bin_place, place)
