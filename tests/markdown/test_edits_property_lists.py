@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.markdown.edits.change import apply_changes
-from vaultbridge.markdown.edits.properties import list_changes
+from vaultbridge.markdown.edits.properties import edit_list_items
 from vaultbridge.markdown.edits.yaml import find_entries
 from vaultbridge.markdown.parse import parse
 
@@ -26,7 +26,7 @@ def test_the_result_has_the_remaining_items_with_the_added_ones_between(
     added: list[tuple[int, Any]] = [(place, 100 + n) for n, place in enumerate(places)]
     properties = parse(text).properties
     assert properties is not None
-    after = apply_changes(text, list_changes(text, find_entries(text, properties)[0], kept, added))
+    after = apply_changes(text, edit_list_items(text, find_entries(text, properties)[0], kept, added))
     expected: list[int] = []
     for index in range(len(items) + 1):
         expected += [value for place, value in added if place == index]

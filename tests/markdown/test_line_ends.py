@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.edits.text import restore_line_ends
+from vaultbridge.markdown.edits.merge import restore_line_ends
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "é🧀", "\u2028x\x85"]), max_size=8)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])

@@ -54,7 +54,7 @@ def decode_embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embed
     offsets: list[int] = []
     at = start
     while at < end:
-        piece, length = _next(outer, at, end, quoting)
+        piece, length = _decode_next(outer, at, end, quoting)
         for character in piece:
             text.append(character)
             offsets.append(at)
@@ -63,7 +63,7 @@ def decode_embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embed
     return Embedded("".join(text), offsets, quoting)
 
 
-def _next(outer: str, at: int, end: int, quoting: Quoting) -> tuple[str, int]:
+def _decode_next(outer: str, at: int, end: int, quoting: Quoting) -> tuple[str, int]:
     """Return the next decoded character and the number of outer characters that spell it."""
     if quoting == "none":
         return outer[at], 1

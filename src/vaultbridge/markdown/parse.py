@@ -32,7 +32,7 @@ _WHITESPACE = re.compile(r"\s")
 
 def parse(text: str) -> Note:
     """Parse any text. Decode bytes with `text.decode` first: the text must have no BOM."""
-    if _too_large(text):
+    if _is_too_large(text):
         message = f"The note is larger than {NOTE_PARSE_BYTES // MIB} MiB, so its content is not read."
         return Note(problems=(Problem("too-large", message),))
     lines, starts = split_lines(text)
@@ -46,17 +46,17 @@ def parse(text: str) -> Note:
         headings=tuple(blocks.headings),
         tags=front.tags + tuple(found.tags),
         aliases=front.aliases,
-        links=front.links + _in_order(found.links),
+        links=front.links + _sort_by_start(found.links),
         tasks=tuple(blocks.tasks),
         blocks=tuple(blocks.blocks),
-        callouts=_in_order(blocks.callouts),
-        footnotes=_in_order(found.footnotes),
-        fields=_in_order(found.fields),
+        callouts=_sort_by_start(blocks.callouts),
+        footnotes=_sort_by_start(found.footnotes),
+        fields=_sort_by_start(found.fields),
         problems=front.problems + tuple(blocks.problems),
     )
 
 
-def _too_large(text: str) -> bool:
+def _is_too_large(text: str) -> bool:
     if len(text) * 4 <= NOTE_PARSE_BYTES:
         return False
     if len(text) > NOTE_PARSE_BYTES or text.isascii():
@@ -69,7 +69,7 @@ def _start(value: Any) -> int:
     return start
 
 
-def _in_order(values: list[Any]) -> tuple[Any, ...]:
+def _sort_by_start(values: list[Any]) -> tuple[Any, ...]:
     """Sort by start. Values are found in the order in which they end, so a link around an image comes after
     the image."""
     if len(values) > 1:

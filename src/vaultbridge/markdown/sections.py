@@ -62,12 +62,12 @@ def outline(note: Note, text: str) -> tuple[Section, ...]:
         paths.append((*parent, heading.text))
         open_at.append(index)
     return tuple(
-        _section(text, positions, index, heading, paths[index], ends[index])
+        _make_section(text, positions, index, heading, paths[index], ends[index])
         for index, heading in enumerate(headings)
     )
 
 
-def _section(
+def _make_section(
     text: str, positions: Positions, index: int, heading: Heading, path: tuple[str, ...], end: int
 ) -> Section:
     body_start = min(positions.offset_of_line(positions.line_of(heading.end) + 1), end)

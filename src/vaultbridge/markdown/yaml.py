@@ -133,14 +133,14 @@ def parse_yaml(text: str) -> Yaml:
         return Yaml(problem=Problem("bad-yaml", f"Line 1: more than {YAML_CHARS} characters of YAML."))
     import yaml
 
-    reader = _Reader(text)
+    reader = _EventReader(text)
     try:
-        return reader.read(yaml.parse(reader.given.text, Loader=yaml_loader()))
+        return reader.read(yaml.parse(reader.prepared.text, Loader=yaml_loader()))
     except _Unusable as unusable:
         return Yaml(problem=unusable.problem)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line, index = (mark.line + 1, mark.index + reader.given.skipped) if mark else (1, 0)
+        line, index = (mark.line + 1, mark.index + reader.prepared.skipped) if mark else (1, 0)
         message = error.problem or error.context or "not YAML"
     except yaml.YAMLError as error:
         index = min(int(getattr(error, "position", 0) or 0), len(text))
@@ -207,12 +207,12 @@ def prepare_yaml(text: str) -> Prepared:
     return Prepared(bare.translate(_HIDING) if hides else bare, skipped, hides)
 
 
-class _Reader:
+class _EventReader:
     """Builds the value bottom-up from events, with an explicit stack."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.given = prepare_yaml(text)
+        self.prepared = prepare_yaml(text)
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._leaves: list[Leaf] = []
@@ -245,7 +245,7 @@ class _Reader:
         return Yaml(self._result, tuple(self._leaves))
 
     def _scalar(self, event: ScalarEvent) -> None:
-        text = self.given.restore(event.value)
+        text = self.prepared.restore(event.value)
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.key is None and type(frame.container) is dict:
             self._set_key(frame, text, event)
@@ -263,7 +263,7 @@ class _Reader:
 
     def _leaf(self, event: ScalarEvent) -> Leaf:
         start, end = self._span(event)
-        value = self.given.restore(event.value)
+        value = self.prepared.restore(event.value)
         if event.style in ("'", '"') and event.anchor is None and event.tag is None:
             start, end = start + 1, end - 1
         elif event.style or event.anchor is not None or event.tag is not None:
@@ -345,7 +345,7 @@ class _Reader:
     def _span(self, event: Event) -> tuple[int, int]:
         first, last = event.start_mark, event.end_mark
         assert first is not None and last is not None
-        return first.index + self.given.skipped, last.index + self.given.skipped
+        return first.index + self.prepared.skipped, last.index + self.prepared.skipped
 
 
 KEY_CHARS = 100

@@ -232,7 +232,7 @@ class Container:
             self.list_start = above.last_start
 
 
-def after_quote_mark(line: str, pos: int) -> tuple[int, int]:
+def skip_quote_mark(line: str, pos: int) -> tuple[int, int]:
     """Skip `>` at `pos` and the one space that belongs to it. Columns start again after it, as in the app: a
     tab there is always four columns wide."""
     pos += 1
@@ -251,7 +251,7 @@ def match_containers(containers: list[Container], line: str, *, in_text: bool) -
         if container.kind == QUOTE:
             if at == size or line[at] != ">" or at_column - column > 3:
                 break
-            pos, column = after_quote_mark(line, at)
+            pos, column = skip_quote_mark(line, at)
             at, at_column = indentation(line, pos, column)
         elif at == size:
             # A blank line stays in an item unless the item began with one (CommonMark 5.2, rule 3).

@@ -23,9 +23,9 @@ from vaultbridge.markdown.blocks.markers import (
     QUOTE,
     ROOT,
     Container,
-    after_quote_mark,
     indentation,
     match_containers,
+    skip_quote_mark,
 )
 from vaultbridge.markdown.blocks.output import BlockOutput
 from vaultbridge.markdown.inline.scan import InlineResult, scan_inline
@@ -246,7 +246,7 @@ class BlockScan(ScanState):
         container = self._open_container(QUOTE, 0)
         if container is None:
             return _TEXT
-        pos, column = after_quote_mark(self._line, self._at)
+        pos, column = skip_quote_mark(self._line, self._at)
         self._inside(pos, column)
         if self._line.startswith("[!", self._at):
             container.title = marks.callout_title(self._line, self._at)

@@ -128,14 +128,14 @@ def list_changed_lines(old: str, new: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def merge_texts(base: str, one: str, other: str) -> str | None:
-    """Return `base` with the changes of both `one` and `other`; None if they contradict each other."""
-    if one in (base, other):
-        return other
-    if other == base:
-        return one
+def merge_texts(base: str, ours: str, theirs: str) -> str | None:
+    """Return `base` with the changes of both `ours` and `theirs`; None if they contradict each other."""
+    if ours in (base, theirs):
+        return theirs
+    if theirs == base:
+        return ours
     lines = split_keeping_ends(base)
-    sides = [split_keeping_ends(one), split_keeping_ends(other)]
+    sides = [split_keeping_ends(ours), split_keeping_ends(theirs)]
     pieces: list[str] = []
     at = 0
     for cluster in _cluster([find_runs(lines, side) for side in sides]):
@@ -177,7 +177,9 @@ def _meets(run: Run, cluster: list[tuple[int, Run]], reach: int) -> bool:
         return True
     if run.start > reach:
         return False
-    return run.start == run.end or any(one.end == reach and one.start == one.end for _, one in cluster)
+    return run.start == run.end or any(
+        earlier.end == reach and earlier.start == earlier.end for _, earlier in cluster
+    )
 
 
 def _apply_runs(runs: list[Run], lines: list[str], changed: list[str], start: int, end: int) -> list[str]:

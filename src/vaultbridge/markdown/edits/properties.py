@@ -30,7 +30,7 @@ from vaultbridge.markdown.model import Note, Properties
 from vaultbridge.markdown.parse import parse
 
 
-def list_changes(
+def edit_list_items(
     text: str, entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
 ) -> tuple[Change, ...]:
     """Remove and add items. `kept` says for each item whether it stays. `added` are the new values, each with
@@ -115,15 +115,15 @@ def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, 
     wanted = check_value(value)
     properties = _read_editable(text, note)
     if properties is None:
-        return _verify(text, note, _new_block(text, name, wanted), {name: wanted})
+        return _verify(text, note, _make_block(text, name, wanted), {name: wanted})
     key = find_key(properties, name)
     if key is None:
-        changes: tuple[Change, ...] = (_new_entry(text, properties, name, wanted),)
+        changes: tuple[Change, ...] = (_make_entry(text, properties, name, wanted),)
         key = name
     elif _same(properties.values[key], wanted):
         return ()
     else:
-        changes = _set_entry(text, _entry(text, properties, key), properties.values[key], wanted)
+        changes = _set_entry(text, _find_entry(text, properties, key), properties.values[key], wanted)
     return _verify(text, note, changes, {**properties.values, key: wanted})
 
 
@@ -131,7 +131,7 @@ def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
     """Remove a property and its lines, but not the comments above it. The block is removed with its last
     property, as in the app, unless it has comments."""
     properties, key = _require_property(text, note, name)
-    entry = _entry(text, properties, key)
+    entry = _find_entry(text, properties, key)
     left = {other: value for other, value in properties.values.items() if other != key}
     body = text[properties.body_start : entry.line_start] + text[entry.next_line : properties.body_end]
     if not left and not body.strip():
@@ -151,7 +151,7 @@ def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change,
     if new == key:
         return ()
     _check_name(new)
-    entry = _entry(text, properties, key)
+    entry = _find_entry(text, properties, key)
     renamed = {new if other == key else other: value for other, value in properties.values.items()}
     return _verify(text, note, (Change(entry.key_start, entry.key_end, write_key(new)),), renamed)
 
@@ -173,9 +173,9 @@ def add_to_list(
     if any((same or _same)(item, wanted) for item in old):
         return ()
     new = [*old, wanted]
-    entry = _entry(text, properties, key)
+    entry = _find_entry(text, properties, key)
     if entry.items:
-        changes = list_changes(text, entry, [True] * len(old), [(len(old), wanted)])
+        changes = edit_list_items(text, entry, [True] * len(old), [(len(old), wanted)])
     else:
         changes = _set_entry(text, entry, present, new)
     return _verify(text, note, changes, {**properties.values, key: new})
@@ -192,9 +192,9 @@ def remove_from_list(
     if all(kept):
         raise EditRefused(f"The property {key!r} does not contain {value!r}.")
     new = [item for item, stays in zip(old, kept, strict=True) if stays]
-    entry = _entry(text, properties, key)
+    entry = _find_entry(text, properties, key)
     if entry.items:
-        changes = list_changes(text, entry, kept, [])
+        changes = edit_list_items(text, entry, kept, [])
     else:
         changes = _set_entry(text, entry, present, new)
     return _verify(text, note, changes, {**properties.values, key: new})
@@ -248,7 +248,7 @@ def _require_property(text: str, note: Note, name: str) -> tuple[Properties, str
     return properties, key
 
 
-def _entry(text: str, properties: Properties, key: str) -> PropertyEntry:
+def _find_entry(text: str, properties: Properties, key: str) -> PropertyEntry:
     for entry in find_entries(text, properties):
         if entry.key == key:
             return entry
@@ -260,12 +260,12 @@ def _check_name(name: str) -> None:
         raise InvalidArgument("A property's name is one line of text.", argument="name")
 
 
-def _new_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
+def _make_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
     end = line_end_near(text, 0)
     return (Change(0, 0, f"---{end}{_write_entry(name, value, '', end)}---{end}"),)
 
 
-def _new_entry(text: str, properties: Properties, name: str, value: Any) -> Change:
+def _make_entry(text: str, properties: Properties, name: str, value: Any) -> Change:
     """Add a property at the end of the block, indented like the other keys."""
     entries = find_entries(text, properties)
     indent = " " * entries[-1].column if entries else ""
@@ -294,7 +294,7 @@ def _write_beside_key(value: Any) -> str:
 
 def _set_entry(text: str, entry: PropertyEntry, present: Any, wanted: Any) -> tuple[Change, ...]:
     if isinstance(wanted, list) and isinstance(present, list) and entry.items:
-        return list_changes(text, entry, *_item_steps(present, wanted))
+        return edit_list_items(text, entry, *_plan_items(present, wanted))
     if entry.shape == "flow-list" and isinstance(wanted, list):
         return (Change(entry.start, entry.end, write_flow(wanted)),)
     if entry.shape == "flow-map" and isinstance(wanted, dict):
@@ -323,7 +323,7 @@ def _replace_value(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Cha
         yield Change(below, entry.next_line, lines)
 
 
-def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
+def _plan_items(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
     """Return which old items stay, and each new one with the number of old items before it."""
     # Imported here because few edits replace a whole list.
     import difflib
@@ -344,8 +344,8 @@ def _identity(value: Any) -> str:
     return repr(value)
 
 
-def _same(one: Any, other: Any) -> bool:
-    return _identity(one) == _identity(other)
+def _same(value: Any, other: Any) -> bool:
+    return _identity(value) == _identity(other)
 
 
 def _verify(text: str, note: Note, changes: Sequence[Change], expected: dict[str, Any]) -> tuple[Change, ...]:

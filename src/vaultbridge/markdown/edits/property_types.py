@@ -40,19 +40,19 @@ def coerce_value(value: Any, kind: str) -> Any:
         return None
     match kind:
         case "text":
-            return _text(value)
+            return _coerce_text(value)
         case "number":
-            return _number(value)
+            return _coerce_number(value)
         case "checkbox":
-            return _checkbox(value)
+            return _coerce_checkbox(value)
         case "date":
-            return _date(value)
+            return _coerce_date(value)
         case "datetime":
-            return _datetime(value)
+            return _coerce_datetime(value)
         case "multitext" | "aliases":
-            return [_text(item) for item in _items(value, kind)]
+            return [_coerce_text(item) for item in _coerce_items(value, kind)]
         case "tags":
-            return [parse_tag_name(_text(item)) for item in _items(value, kind)]
+            return [parse_tag_name(_coerce_text(item)) for item in _coerce_items(value, kind)]
         case _:
             return value
 
@@ -63,7 +63,7 @@ def _mismatch(value: Any, what: str, hint: str) -> InvalidArgument:
     )
 
 
-def _text(value: Any) -> str:
+def _coerce_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -71,7 +71,7 @@ def _text(value: Any) -> str:
     raise _mismatch(value, "string", "Give a string.")
 
 
-def _number(value: Any) -> int | float:
+def _coerce_number(value: Any) -> int | float:
     if isinstance(value, str):
         value = resolve_plain(value.strip()) if value.strip() else value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -79,7 +79,7 @@ def _number(value: Any) -> int | float:
     return value
 
 
-def _checkbox(value: Any) -> bool:
+def _coerce_checkbox(value: Any) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
     if not isinstance(value, bool):
@@ -87,13 +87,13 @@ def _checkbox(value: Any) -> bool:
     return value
 
 
-def _date(value: Any) -> str:
+def _coerce_date(value: Any) -> str:
     if isinstance(value, str) and _DATE.fullmatch(value.strip()) and _exists(value.strip()):
         return value.strip()
     raise _mismatch(value, "date", "Write it as YYYY-MM-DD.")
 
 
-def _datetime(value: Any) -> str:
+def _coerce_datetime(value: Any) -> str:
     if isinstance(value, str):
         found = _DATETIME.fullmatch(value.strip())
         if found:
@@ -112,7 +112,7 @@ def _exists(text: str) -> bool:
     return True
 
 
-def _items(value: Any, kind: str) -> list[Any]:
+def _coerce_items(value: Any, kind: str) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, str):

@@ -27,7 +27,7 @@ from vaultbridge.markdown.edits.change import (
     start_of_line,
     start_of_next_line,
 )
-from vaultbridge.markdown.edits.text import append, first_content, keep_as_body
+from vaultbridge.markdown.edits.text import append, find_first_content, keep_as_body
 from vaultbridge.markdown.model import Block, Heading, Note
 from vaultbridge.markdown.sections import Section, find_block, find_section, has_section
 
@@ -49,8 +49,8 @@ def append_under_heading(
     if not addition:
         return ()
     whole = bool(_ATX.match(addition.lstrip("\r\n"))) if subsections is None else subsections
-    end = section.end if whole else _own_end(text, note, section)
-    offset = _content_end(text, section.body_start, end)
+    end = section.end if whole else _find_own_end(text, note, section)
+    offset = _find_content_end(text, section.body_start, end)
     return (
         Change(
             offset, offset, fit_lines_in_note(text, note, offset, addition, floor=min(section.start, offset))
@@ -89,7 +89,7 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingName, addition:
     section = find_section(text, note, heading, unique=True)
     if not addition:
         return ()
-    offset = first_content(text, section.body_start, _own_end(text, note, section))
+    offset = find_first_content(text, section.body_start, _find_own_end(text, note, section))
     return (
         Change(
             offset, offset, fit_lines_in_note(text, note, offset, addition, floor=min(section.start, offset))
@@ -103,9 +103,9 @@ def replace_under_heading(
     """Replace the body of the section; the heading and the blank lines around the body stay. By default that
     is the whole section, as reading it returns it, with its subsections; otherwise only its own text."""
     section = find_section(text, note, heading, unique=True)
-    end = section.end if subsections else _own_end(text, note, section)
-    start = first_content(text, section.body_start, end)
-    stop = _content_end(text, section.body_start, end)
+    end = section.end if subsections else _find_own_end(text, note, section)
+    start = find_first_content(text, section.body_start, end)
+    stop = _find_content_end(text, section.body_start, end)
     if stop <= start:
         return (
             (
@@ -131,7 +131,7 @@ def append_after_block(text: str, note: Note, block_id: str, addition: str) -> t
         return ()
     offset = start_of_next_line(text, block.end)
     fitted, blank = fit_lines(text, offset, addition), line_end_near(text, offset)
-    return _beside_block(text, note, block, offset, fitted, blank + fitted)
+    return _insert_beside_block(text, note, block, offset, fitted, blank + fitted)
 
 
 def prepend_before_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
@@ -141,10 +141,10 @@ def prepend_before_block(text: str, note: Note, block_id: str, addition: str) ->
         return ()
     offset = start_of_line(text, block.start)
     fitted, blank = fit_lines(text, offset, addition), line_end_near(text, offset)
-    return _beside_block(text, note, block, offset, fitted, fitted + blank)
+    return _insert_beside_block(text, note, block, offset, fitted, fitted + blank)
 
 
-def _beside_block(
+def _insert_beside_block(
     text: str, note: Note, block: Block, offset: int, close: str, apart: str
 ) -> tuple[Change, ...]:
     """Insert the addition next to the block (`close`) or, if that would change the block, after a blank line
@@ -154,7 +154,7 @@ def _beside_block(
     blocks = [_find_again(apply_changes(text, edit), block.id) for edit in edits]
     if text[block.start : block.end] in blocks:
         return edits[blocks.index(text[block.start : block.end])]
-    kept = [edit for edit, found in zip(edits, blocks, strict=True) if found]
+    kept = [edit for edit, block_text in zip(edits, blocks, strict=True) if block_text]
     if not kept:
         raise EditRefused(f"This text beside ^{block.id} would leave the id outside any block.")
     return kept[0]
@@ -170,7 +170,7 @@ def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Chang
     """Replace the block's text; its id stays where it is, at the end of the text or on its own line. A list
     item keeps its marker and its checkbox if the new text has none."""
     block = find_block(note, block_id, unique=True)
-    start, stop = _block_text(text, block)
+    start, stop = _find_block_text(text, block)
     body = convert_line_ends(new, line_end_near(text, block.start)).strip("\r\n").rstrip()
     body = re.sub(rf"[ \t\r\n]*\^{re.escape(block.id)}$", "", body, flags=re.IGNORECASE)
     if not body:
@@ -179,7 +179,7 @@ def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Chang
     if item and not _ITEM.match(body):
         start = item.end()
     edit = (Change(start, stop, body),)
-    _must_hold_block(apply_changes(text, edit), block.id)
+    _require_block(apply_changes(text, edit), block.id)
     return edit
 
 
@@ -193,7 +193,7 @@ def rename_heading(text: str, note: Note, heading: HeadingName | Section, new: s
     old = note.headings[section.heading]
     if old.text == wanted:
         return ()
-    edit = (_heading_change(text, old, wanted),)
+    edit = (_change_heading(text, old, wanted),)
     after = _parse(apply_changes(text, edit)).headings
     if len(after) != len(note.headings) or after[section.heading].text != wanted:
         raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use simpler text.")
@@ -215,7 +215,7 @@ def rename_block_id(text: str, note: Note, block_id: str, new: str) -> tuple[Cha
     return (Change(start, start + len(block.id), wanted),) if wanted != block.id else ()
 
 
-def _own_end(text: str, note: Note, section: Section) -> int:
+def _find_own_end(text: str, note: Note, section: Section) -> int:
     """Return where the section's own text ends: at the next heading of any level."""
     following = section.heading + 1
     if following >= len(note.headings):
@@ -223,7 +223,7 @@ def _own_end(text: str, note: Note, section: Section) -> int:
     return min(section.end, max(section.body_start, start_of_line(text, note.headings[following].start)))
 
 
-def _content_end(text: str, start: int, end: int) -> int:
+def _find_content_end(text: str, start: int, end: int) -> int:
     """Return the end of the last line that is not blank, after its line end; `start` if all are blank."""
     offset = start
     content = start
@@ -234,7 +234,7 @@ def _content_end(text: str, start: int, end: int) -> int:
     return content
 
 
-def _block_text(text: str, block: Block) -> tuple[int, int]:
+def _find_block_text(text: str, block: Block) -> tuple[int, int]:
     """Return the span of the block without its id and the blanks before it."""
     stop = block.id_start
     while stop > block.start and text[stop - 1] in " \t\r\n":
@@ -242,7 +242,7 @@ def _block_text(text: str, block: Block) -> tuple[int, int]:
     return block.start, stop
 
 
-def _heading_change(text: str, heading: Heading, wanted: str) -> Change:
+def _change_heading(text: str, heading: Heading, wanted: str) -> Change:
     source = text[heading.start : heading.end]
     marks = _ATX.match(source)
     if marks is None:
@@ -266,7 +266,7 @@ def _parse(text: str) -> Note:
     return parse(text)
 
 
-def _must_hold_block(text: str, block_id: str) -> None:
+def _require_block(text: str, block_id: str) -> None:
     if not _find_again(text, block_id):
         raise EditRefused(
             f"The new text would leave ^{block_id} outside any block.",

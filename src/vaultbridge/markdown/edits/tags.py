@@ -133,8 +133,8 @@ def _same_tag(item: Any, name: Any) -> bool:
     return isinstance(item, str) and item.strip().removeprefix("#").lower() == str(name).lower()
 
 
-def _equal_items(one: Any, other: Any) -> bool:
-    return isinstance(other, str) and _same_tag(one, other.strip().removeprefix("#"))
+def _equal_items(item: Any, other: Any) -> bool:
+    return isinstance(other, str) and _same_tag(item, other.strip().removeprefix("#"))
 
 
 def _remove_from_text(text: str, tags: list[Tag]) -> list[Change]:
@@ -142,10 +142,10 @@ def _remove_from_text(text: str, tags: list[Tag]) -> list[Change]:
     by_line: dict[int, list[Tag]] = {}
     for tag in tags:
         by_line.setdefault(start_of_line(text, tag.start), []).append(tag)
-    for line_start, found in by_line.items():
+    for line_start, line_tags in by_line.items():
         line_end = end_of_line(text, line_start)
         cuts: list[Change] = []
-        for tag in found:
+        for tag in line_tags:
             cuts.append(_delete_with_blank(text, tag, cuts[-1].end if cuts else line_start, line_end))
         within = [Change(cut.start - line_start, cut.end - line_start, "") for cut in cuts]
         if apply_changes(text[line_start:line_end], within).strip():

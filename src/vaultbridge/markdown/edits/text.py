@@ -69,7 +69,7 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
     if not addition:
         return ()
     floor = note.properties.end if note.properties else 0
-    offset = first_content(text, floor, len(text))
+    offset = find_first_content(text, floor, len(text))
     if offset == 0 and re.match(r"---[ \t]*(\r|\n|$)", addition):
         raise EditRefused(
             "Text that begins with '---' at the top of a note would become its properties.",
@@ -96,7 +96,7 @@ def keep_as_body(text: str, note: Note, changes: tuple[Change, ...]) -> tuple[Ch
     return changes
 
 
-def first_content(text: str, start: int, end: int) -> int:
+def find_first_content(text: str, start: int, end: int) -> int:
     """Return where the first line that is not blank begins, between `start` (the start of a line) and `end`;
     `start` itself if all are blank."""
     offset = start
@@ -120,7 +120,7 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
     if not addition:
         return ()
     if line == 1:
-        _must_have_no_properties(text, starts)
+        _require_no_properties(text, starts)
     offset = starts[line - 1] if line <= len(starts) else len(text)
     line_end = line_end_near(text, offset)
     body = convert_line_ends(addition, line_end)
@@ -131,7 +131,7 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
     return (Change(offset, offset, body),)
 
 
-def _must_have_no_properties(text: str, starts: list[int]) -> None:
+def _require_no_properties(text: str, starts: list[int]) -> None:
     if not text.startswith("---"):
         return
     # Imported here because only a note that may have properties is parsed for this.
@@ -211,43 +211,6 @@ def _find_lines(text: str, places: list[int]) -> list[int]:
 def _list_lines(lines: list[int]) -> str:
     shown = ", ".join(map(str, lines[:LINES_NAMED]))
     return shown if len(lines) <= LINES_NAMED else f"{shown} and {len(lines) - LINES_NAMED} more"
-
-
-_LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-
-
-def restore_line_ends(edited: str, original: str) -> str:
-    """Return `edited`, whose line ends are LF, with those of `original`.
-
-    Lines before the first and after the last edited line keep their own ends, whatever they are. A line in
-    between gets the end that most lines of the original have."""
-    if "\r" not in original:
-        return edited
-    old, new = _LINES.findall(original), _LINES.findall(edited)
-    old_keys, new_keys = [_key(line) for line in old], [_key(line) for line in new]
-    most = min(len(old), len(new))
-    first = 0
-    while first < most and old_keys[first] == new_keys[first]:
-        first += 1
-    last = 0
-    while last < most - first and old_keys[-1 - last] == new_keys[-1 - last]:
-        last += 1
-    usual = _usual_end(old)
-    middle = [line.replace("\n", usual) for line in new[first : len(new) - last]]
-    return "".join([*old[:first], *middle, *old[len(old) - last :]])
-
-
-def _key(line: str) -> str:
-    return line.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _usual_end(lines: list[str]) -> str:
-    counts = {"\r\n": 0, "\n": 0, "\r": 0}
-    for line in lines:
-        end = line[len(line.rstrip("\r\n")) :]
-        if end:
-            counts[end] += 1
-    return max(counts, key=lambda end: counts[end])
 
 
 def describe_near_miss(text: str, sought: str) -> str:

@@ -37,7 +37,7 @@ Kind: TypeAlias = Literal[" ", "-", "+"]
 _KINDS: Final[dict[str, Kind]] = {" ": " ", "-": "-", "+": "+"}
 
 
-class _Line(Struct, frozen=True):
+class _HunkLine(Struct, frozen=True):
     """A line of a hunk. `at` is its line in the diff, from 1. `ended` is False if the diff says that no line
     end follows."""
 
@@ -51,10 +51,10 @@ class _Hunk(Struct, frozen=True):
     number: int
     at: int
     old_start: int
-    lines: tuple[_Line, ...]
+    lines: tuple[_HunkLine, ...]
 
     @property
-    def old(self) -> list[_Line]:
+    def old(self) -> list[_HunkLine]:
         return [line for line in self.lines if line.kind != "+"]
 
 
@@ -68,8 +68,8 @@ def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
         starts.append(starts[-1] + len(line))
     changes: list[Change] = []
     floor = 0
-    for hunk in _hunks(diff):
-        at = _place(hunk, bare, lines, floor)
+    for hunk in _parse_hunks(diff):
+        at = _find_place(hunk, bare, lines, floor)
         changes += _hunk_changes(hunk, text, starts, at)
         floor = at + len(hunk.old)
     if not changes:
@@ -79,7 +79,7 @@ def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _hunks(diff: str) -> Iterator[_Hunk]:
+def _parse_hunks(diff: str) -> Iterator[_Hunk]:
     # The lines of the diff end with LF. A CR before it is from a line end of the note and is not compared.
     lines = [line.removesuffix("\r") for line in diff.split("\n")]
     if lines and lines[-1] == "":
@@ -89,41 +89,41 @@ def _hunks(diff: str) -> Iterator[_Hunk]:
         header = _HEADER.match(lines[at])
         if header is None:
             if lines[at].startswith("@@"):
-                raise _malformed(at, "has no line numbers", "A hunk begins like '@@ -3,4 +3,5 @@'.")
+                raise _malformed_error(at, "has no line numbers", "A hunk begins like '@@ -3,4 +3,5 @@'.")
             if lines[at].startswith("+++ "):
                 files += 1
                 if files > 1:
-                    raise _malformed(at, "begins a second file", "Give one diff per note.")
+                    raise _malformed_error(at, "begins a second file", "Give one diff per note.")
             elif number and lines[at][:1] in ("+", "-", " ") and not lines[at].startswith("--- "):
-                raise _malformed(at, f"is more than hunk {number} declares", "Correct its '@@' line.")
+                raise _malformed_error(at, f"is more than hunk {number} declares", "Correct its '@@' line.")
             at += 1
             continue
         number += 1
-        hunk, at = _hunk(lines, at, number, header)
+        hunk, at = _parse_hunk(lines, at, number, header)
         yield hunk
     if not number:
         raise EditRefused("The diff has no hunk.", hint="A hunk begins like '@@ -3,4 +3,5 @@'.")
 
 
-def _hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) -> tuple[_Hunk, int]:
+def _parse_hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) -> tuple[_Hunk, int]:
     old_start = int(header[1])
     old_left = int(header[2] or 1)
     new_left = int(header[4] or 1)
-    found: list[_Line] = []
+    found: list[_HunkLine] = []
     at = header_at + 1
     while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith("\\")):
         line = lines[at]
         if line.startswith("\\"):
             if not found:
-                raise _malformed(at, "says that a line has no line end, but no line precedes it", "")
+                raise _malformed_error(at, "says that a line has no line end, but no line precedes it", "")
             last = found[-1]
-            found[-1] = _Line(last.kind, last.text, last.at, ended=False)
+            found[-1] = _HunkLine(last.kind, last.text, last.at, ended=False)
         else:
             # Editors remove the blank of an empty context line.
             kind = _KINDS.get(line[:1] or " ")
             if kind is None:
                 break
-            found.append(_Line(kind, line[1:], at + 1))
+            found.append(_HunkLine(kind, line[1:], at + 1))
             old_left -= kind != "+"
             new_left -= kind != "-"
         at += 1
@@ -135,11 +135,11 @@ def _hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) 
     return _Hunk(number, header_at + 1, old_start, tuple(found)), at
 
 
-def _malformed(at: int, what: str, hint: str) -> EditRefused:
+def _malformed_error(at: int, what: str, hint: str) -> EditRefused:
     return EditRefused(f"Line {at + 1} of the diff {what}.", hint=hint)
 
 
-def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
+def _find_place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     """Return the index of the note's line where the hunk begins."""
     old = hunk.old
     if not old:
@@ -166,7 +166,7 @@ def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     raise _mismatch(hunk, bare, stated, places)
 
 
-def _fits(old: list[_Line], bare: list[str], lines: list[str], at: int) -> bool:
+def _fits(old: list[_HunkLine], bare: list[str], lines: list[str], at: int) -> bool:
     if at + len(old) > len(bare):
         return False
     for offset, line in enumerate(old):
@@ -199,8 +199,8 @@ def _mismatch(hunk: _Hunk, bare: list[str], stated: int, places: list[int]) -> E
 
 def _hunk_changes(hunk: _Hunk, text: str, starts: list[int], at: int) -> Iterator[Change]:
     """Yield one change per run of removed and added lines, so that context is never touched."""
-    removed: list[_Line] = []
-    added: list[_Line] = []
+    removed: list[_HunkLine] = []
+    added: list[_HunkLine] = []
     for line in (*hunk.lines, None):
         if line is not None and line.kind == "-":
             removed.append(line)
@@ -215,7 +215,7 @@ def _hunk_changes(hunk: _Hunk, text: str, starts: list[int], at: int) -> Iterato
 
 
 def _change_run(
-    removed: list[_Line], added: list[_Line], text: str, starts: list[int], at: int
+    removed: list[_HunkLine], added: list[_HunkLine], text: str, starts: list[int], at: int
 ) -> Iterator[Change]:
     start, end = starts[at], starts[at + len(removed)]
     line_end = line_end_near(text, start)
@@ -253,8 +253,8 @@ def make_diff(old: str, new: str, path: str) -> str:
     before, after = before[skipped : len(before) - left], after[skipped : len(after) - left]
     pieces = [f"--- a/{path}\n", f"+++ b/{path}\n"]
     for hunk in _find_hunks(before, after, first - skipped, last - left):
-        old_range = _range(hunk[0][1] + skipped, hunk[-1][2] + skipped)
-        new_range = _range(hunk[0][3] + skipped, hunk[-1][4] + skipped)
+        old_range = _format_range(hunk[0][1] + skipped, hunk[-1][2] + skipped)
+        new_range = _format_range(hunk[0][3] + skipped, hunk[-1][4] + skipped)
         pieces.append(f"@@ -{old_range} +{new_range} @@\n")
         for tag, a1, a2, b1, b2 in hunk:
             if tag == "equal":
@@ -289,7 +289,7 @@ def _mark_lines(mark: str, lines: list[str]) -> Iterator[str]:
             yield f"{mark}{line}\n{_NO_END}\n"
 
 
-def _range(start: int, end: int) -> str:
+def _format_range(start: int, end: int) -> str:
     count = end - start
     # An empty range names the line before it.
     begin = start + 1 if count else start

@@ -85,9 +85,9 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
     import yaml
 
     body = replace_surrogates(text[properties.body_start : properties.body_end])
-    given = prepare_yaml(body)
+    prepared = prepare_yaml(body)
     try:
-        root = yaml.compose(given.text, Loader=yaml_loader())
+        root = yaml.compose(prepared.text, Loader=yaml_loader())
     except yaml.YAMLError as error:
         # `parse_yaml` accepts an anchor that is defined twice, as YAML 1.2 does; PyYAML cannot build nodes of
         # it.
@@ -101,10 +101,10 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
         raise EditRefused(
             "The properties are written inside one {…}.", hint="Write them as lines of 'key: value' first."
         )
-    return tuple(_entries(text, properties.body_start + given.skipped, root, given))
+    return tuple(_read_entries(text, properties.body_start + prepared.skipped, root, prepared))
 
 
-def _entries(text: str, offset: int, root: MappingNode, given: Prepared) -> list[PropertyEntry]:
+def _read_entries(text: str, offset: int, root: MappingNode, prepared: Prepared) -> list[PropertyEntry]:
     entries: list[PropertyEntry] = []
     for key_node, node in root.value:
         key_start, key_end = key_node.start_mark.index + offset, key_node.end_mark.index + offset
@@ -114,12 +114,14 @@ def _entries(text: str, offset: int, root: MappingNode, given: Prepared) -> list
         if text[colon] != ":" or start_of_line(text, key_start) != key_start - key_node.start_mark.column:
             raise EditRefused(f"The property {key_node.value!r} is written in a form that cannot be edited.")
         entries.append(
-            _entry(text, offset, given.restore(str(key_node.value)), (key_start, key_end), colon + 1, node)
+            _read_entry(
+                text, offset, prepared.restore(str(key_node.value)), (key_start, key_end), colon + 1, node
+            )
         )
     return entries
 
 
-def _entry(
+def _read_entry(
     text: str, offset: int, key: str, span: tuple[int, int], after_colon: int, node: Node
 ) -> PropertyEntry:
     import yaml
@@ -134,15 +136,15 @@ def _entry(
         end = start + len(text[start : end_of_line(text, start)].split(" ")[0])
         shape: Shape = "scalar"
     elif isinstance(node, yaml.ScalarNode):
-        end = _content_end(text, offset, node)
+        end = _find_content_end(text, offset, node)
         shape = "empty" if start == end else "block-scalar" if node.style in ("|", ">") else "scalar"
         quote = node.style if node.style in ("'", '"') and text[start : start + 1] == node.style else ""
     else:
-        end = _content_end(text, offset, node)
+        end = _find_content_end(text, offset, node)
         kind = "sequence" if isinstance(node, yaml.SequenceNode) else "mapping"
         shape = _SHAPES[kind, bool(getattr(node, "flow_style", False))]
         if isinstance(node, yaml.SequenceNode):
-            items = tuple(_items(text, offset, node))
+            items = tuple(_read_items(text, offset, node))
     return PropertyEntry(
         key=key,
         key_start=span[0],
@@ -159,7 +161,7 @@ def _entry(
     )
 
 
-def _content_end(text: str, offset: int, node: Node) -> int:
+def _find_content_end(text: str, offset: int, node: Node) -> int:
     """Return where a node's content ends. PyYAML puts the end of a block collection after the comments and
     blank lines that follow it, and the end of a block scalar after the blank lines."""
     import yaml
@@ -178,7 +180,7 @@ def _content_end(text: str, offset: int, node: Node) -> int:
     child = last[1] if isinstance(node, yaml.MappingNode) else last
     if child.start_mark.index < node.start_mark.index:
         raise EditRefused("The property uses a YAML alias (*name).", hint="Edit it in the note's text.")
-    return _content_end(text, offset, child)
+    return _find_content_end(text, offset, child)
 
 
 def _line_end_length(text: str, at: int) -> int:
@@ -187,24 +189,24 @@ def _line_end_length(text: str, at: int) -> int:
     return 1 if at and text[at - 1] in "\r\n" else 0
 
 
-def _items(text: str, offset: int, node: Node) -> list[Item]:
+def _read_items(text: str, offset: int, node: Node) -> list[Item]:
     items: list[Item] = []
     at = node.start_mark.index + offset
     for child in node.value:
         start = child.start_mark.index + offset
         if start < node.start_mark.index + offset:
             raise EditRefused("The property uses a YAML alias (*name).", hint="Edit it in the note's text.")
-        end = _content_end(text, offset, child)
+        end = _find_content_end(text, offset, child)
         if getattr(node, "flow_style", False):
             items.append(Item(start, end))
             continue
-        dash = _dash(text, at)
+        dash = _find_dash(text, at)
         items.append(Item(start, end, start_of_line(text, dash), dash))
         at = start_of_next_line(text, end)
     return items
 
 
-def _dash(text: str, at: int) -> int:
+def _find_dash(text: str, at: int) -> int:
     """Return the offset of the next item's `-`, after comments and blank lines."""
     while at < len(text):
         end = end_of_line(text, at)
@@ -261,7 +263,7 @@ def write_flow(value: Any, *, inside: bool = True) -> str:
         case int():
             return str(value)
         case float():
-            return _float_text(value)
+            return _write_float(value)
         case list():
             return f"[{', '.join(map(write_flow, value))}]"
         case _:
@@ -314,7 +316,7 @@ def _reads_plain(text: str, *, inside: bool) -> bool:
     return bool(parse_yaml(written).value == [text])
 
 
-def _float_text(value: float) -> str:
+def _write_float(value: float) -> str:
     if value != value:
         return ".nan"
     if value in (float("inf"), float("-inf")):

@@ -20,8 +20,8 @@ from vaultbridge.errors import (
     VaultbridgeError,
 )
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
+from vaultbridge.markdown.edits.merge import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
-from vaultbridge.markdown.edits.text import restore_line_ends
 from vaultbridge.markdown.text import decode, is_text, replace_surrogates
 from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
