@@ -170,48 +170,50 @@ class Edit:
 
     def append(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
         """Add text at the end of a note or of a section; with `create`, a missing heading is created."""
-        hash_ = self._seen(note)
+        hash_ = self._take_expected(note)
         self._add(Append(note=note, content=text, heading=heading, create=create, expected=hash_))
 
     def prepend(self, note: str, text: str, *, heading: str = "", create: bool = False) -> None:
         """Add text after the properties, or right after a heading."""
-        hash_ = self._seen(note)
+        hash_ = self._take_expected(note)
         self._add(Prepend(note=note, content=text, heading=heading, create=create, expected=hash_))
 
     def replace(self, note: str, old: str, new: str, *, all: bool = False) -> None:  # noqa: A002 - as people say it
         """Replace a text that occurs exactly once, or with `all` everywhere in the note."""
-        self._add(ReplaceText(note=note, old=old, new=new, all=all, expected=self._seen(note)))
+        self._add(ReplaceText(note=note, old=old, new=new, all=all, expected=self._take_expected(note)))
 
     def replace_section(self, note: str, heading: str, text: str) -> None:
         """Replace the text under a heading; the heading stays."""
-        self._add(ReplaceSection(note=note, heading=heading, content=text, expected=self._seen(note)))
+        self._add(
+            ReplaceSection(note=note, heading=heading, content=text, expected=self._take_expected(note))
+        )
 
     def set(self, note: str, /, **properties: Any) -> None:
         """Set properties; None removes one, which the note must have. A name with a space or a dash is given
         in a dictionary: `edit.set("Plan", **{"due date": "2026-12-01"})`."""
         for name, value in properties.items():
             if value is None:
-                self._add(RemoveProperty(note=note, name=name, expected=self._seen(note)))
+                self._add(RemoveProperty(note=note, name=name, expected=self._take_expected(note)))
             else:
-                self._add(SetProperty(note=note, name=name, value=value, expected=self._seen(note)))
+                self._add(SetProperty(note=note, name=name, value=value, expected=self._take_expected(note)))
 
     def add_tag(self, note: str, tag: str) -> None:
-        self._add(AddTag(note=note, tag=tag, expected=self._seen(note)))
+        self._add(AddTag(note=note, tag=tag, expected=self._take_expected(note)))
 
     def remove_tag(self, note: str, tag: str) -> None:
-        self._add(RemoveTag(note=note, tag=tag, expected=self._seen(note)))
+        self._add(RemoveTag(note=note, tag=tag, expected=self._take_expected(note)))
 
     def tick(self, note: str, text: str, *, status: str = "done") -> None:
         """Set the status of the one task with this in its text: `done`, `open`, or a character."""
-        self._add(SetTask(note=note, text=text, status=status, expected=self._seen(note)))
+        self._add(SetTask(note=note, text=text, status=status, expected=self._take_expected(note)))
 
     def move(self, note: str, to: str) -> None:
         """Rename or move a note, an attachment or a folder, and rewrite every link to it."""
-        self._add(Move(note=note, to=to, expected=self._seen(note)))
+        self._add(Move(note=note, to=to, expected=self._take_expected(note)))
 
     def delete(self, note: str) -> None:
         """Move a note, an attachment or a folder to the trash that the vault's settings name."""
-        self._add(Delete(note=note, expected=self._seen(note)))
+        self._add(Delete(note=note, expected=self._take_expected(note)))
 
     def _add(self, operation: Operation) -> None:
         self._check()
@@ -221,7 +223,7 @@ class Edit:
         if self._over:
             raise RuntimeError("This edit is over: begin another with vault.edit().")
 
-    def _seen(self, note: str) -> str:
+    def _take_expected(self, note: str) -> str:
         # Only the first operation on a note can expect the hash that was read: the next one sees its result.
         return self._expected.pop(note, "")
 
@@ -305,7 +307,10 @@ class Vault:
             )
         self._opened.index_sync.refresh()
         found = gather(self._opened, question, max_chars=max_chars)
-        return [Passage(one.path, one.heading, one.line, one.end_line, one.text) for one in found.passages]
+        return [
+            Passage(passage.path, passage.heading, passage.line, passage.end_line, passage.text)
+            for passage in found.passages
+        ]
 
     def note(self, name: str) -> Note:
         """Read a note, found as a link would find it."""
@@ -408,7 +413,7 @@ class Vault:
             due_after=due_after,
             limit=sys.maxsize,
         )
-        return [Task(one.path, one.line, one.status, one.text, one.fields) for one in found.tasks]
+        return [Task(task.path, task.line, task.status, task.text, task.fields) for task in found.tasks]
 
     def edit(self, *, dry_run: bool = False, label: str = "", expected: dict[str, str] | None = None) -> Edit:
         """Change notes in a `with` block: all of it as one change, or nothing. `expected` maps names of

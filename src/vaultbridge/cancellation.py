@@ -1,9 +1,9 @@
-"""Ends work that nobody waits for any longer.
+"""Ends work whose result nobody is waiting for any more.
 
-Whoever runs work for a caller (`protocols.mcp.vault.workers`, `web.api.routes`) runs it in the context of a
-`Cancellation`, and requests it when the caller gives up. The index asks it while SQLite computes and between
-the steps of a query, and the process that matches patterns is killed. Only work that changes nothing may run
-in such a context: a change must not end halfway.
+Code that runs work for a caller (`protocols.mcp.vault.workers`, `web.api.routes`) runs it in the context of a
+`Cancellation`, and requests the cancellation when the caller gives up. The index checks for it while SQLite
+computes and between the steps of a query, and the process that matches patterns is killed. Only work that
+changes nothing may run in such a context: a change must not end halfway.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Cancellation:
             raise TimedOut("Nobody waits for this answer any longer.")
 
     @contextmanager
-    def calling(self, hook: Callable[[], object]) -> Iterator[None]:
-        """In this block a request calls `hook`, which must neither wait nor raise: once, from the thread that
-        requests it, or at once when it has been requested already."""
+    def call_on_request(self, hook: Callable[[], object]) -> Iterator[None]:
+        """In this block a request calls `hook`, which must neither wait nor raise. It is called once, from
+        the thread that makes the request, or immediately if the request has already been made."""
         with self._lock:
             self._hooks.append(hook)
             if self._requested:
@@ -59,7 +59,7 @@ class Cancellation:
 _current: ContextVar[Cancellation] = ContextVar("cancellation")
 
 NEVER_CANCELLED: Final = Cancellation()
-"""Of work that no caller can cancel: a command, the index's own threads, a change."""
+"""For work that no caller can cancel: a command, the index's own threads, a change."""
 
 
 def current_cancellation() -> Cancellation:

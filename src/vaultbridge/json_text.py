@@ -86,7 +86,7 @@ JsonValue: TypeAlias = JsonScalar | JsonArray | JsonObject
 
 def scan_json(text: str) -> JsonValue:
     """Read the whole of `text` as one value."""
-    value, at = _value(text, _skip(text, 0), 0)
+    value, at = _read_value(text, _skip(text, 0), 0)
     at = _skip(text, at)
     if at < len(text):
         raise BadJson("there is text after the end of the JSON", at)
@@ -109,15 +109,15 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
+def _read_value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
     char = text[at : at + 1]
     if char == '"':
-        scalar = _string(text, at)
+        scalar = _read_string(text, at)
         return scalar, scalar.end
     if char in ("{", "["):
         if depth >= MAX_NESTING:
             raise BadJson(f"nested deeper than {MAX_NESTING} levels", at)
-        return _object(text, at, depth) if char == "{" else _array(text, at, depth)
+        return _read_object(text, at, depth) if char == "{" else _read_array(text, at, depth)
     for word, value in _WORDS.items():
         if text.startswith(word, at):
             return JsonScalar(value, at, at + len(word)), at + len(word)
@@ -128,7 +128,7 @@ def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
     return JsonScalar(number, at, match.end()), match.end()
 
 
-def _string(text: str, at: int) -> JsonScalar:
+def _read_string(text: str, at: int) -> JsonScalar:
     match = _STRING.match(text, at)
     if match is None:
         raise BadJson("a string is expected, or this one is not closed or has a bad escape", at)
@@ -139,27 +139,27 @@ def _unquote(raw: str) -> str:
     return str(json.loads(raw)) if "\\" in raw else raw[1:-1]
 
 
-def _array(text: str, start: int, depth: int) -> tuple[JsonArray, int]:
+def _read_array(text: str, start: int, depth: int) -> tuple[JsonArray, int]:
     items: list[JsonValue] = []
     at = _skip(text, start + 1)
     while not text.startswith("]", at):
         if items:
-            at = _comma(text, at)
-        item, at = _value(text, at, depth + 1)
+            at = _read_comma(text, at)
+        item, at = _read_value(text, at, depth + 1)
         items.append(item)
         at = _skip(text, at)
     return JsonArray(tuple(items), start, at + 1), at + 1
 
 
-def _object(text: str, start: int, depth: int) -> tuple[JsonObject, int]:
+def _read_object(text: str, start: int, depth: int) -> tuple[JsonObject, int]:
     members: list[JsonMember] = []
     at = _skip(text, start + 1)
     while not text.startswith("}", at):
         if members:
-            at = _comma(text, at)
+            at = _read_comma(text, at)
         match = _MEMBER.match(text, at)
         if match is None:
-            at = _skip(text, _string(text, at).end)
+            at = _skip(text, _read_string(text, at).end)
             raise BadJson("a colon is expected", at)
         key, quoted, integer = match.groups()
         key_start = at
@@ -170,13 +170,13 @@ def _object(text: str, start: int, depth: int) -> tuple[JsonObject, int]:
         elif integer is not None:
             value = JsonScalar(int(integer), *match.span(3))
         else:
-            value, at = _value(text, at, depth + 1)
+            value, at = _read_value(text, at, depth + 1)
             at = _skip(text, at)
         members.append(JsonMember(_unquote(key), key_start, value))
     return JsonObject(tuple(members), start, at + 1), at + 1
 
 
-def _comma(text: str, at: int) -> int:
+def _read_comma(text: str, at: int) -> int:
     if not text.startswith(",", at):
         raise BadJson("a comma is expected" if at < len(text) else "the text ends too early", at)
     return _skip(text, at + 1)

@@ -32,5 +32,5 @@ SWITCH_SECONDS: Final = 0.0005
 ms, a reply would wait ten times as long as a read takes at each turn while an index is being built."""
 
 LARGEST_INTEGER: Final = 2**53 - 1
-"""Of a whole number in a call: what every JSON reader represents exactly (RFC 8259), and SQLite can store. A
-schema that has no other bound does not list it."""
+"""The largest whole number in a call: every JSON reader represents it exactly (RFC 8259), and SQLite can
+store it. A schema does not mention it."""

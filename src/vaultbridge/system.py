@@ -116,7 +116,7 @@ PROCESS_SECONDS: Final = 1.0
 
 
 class ProcessFacts(Struct, frozen=True):
-    """A process's name and its parent; "" and 0 when the system does not tell."""
+    """A process's name and its parent; "" and 0 if the system does not say."""
 
     name: str = ""
     parent: int = 0
@@ -140,8 +140,8 @@ def _ask_ps(pid: int) -> ProcessFacts:
 
     try:
         command = ["ps", "-o", "ppid=,comm=", "-p", str(pid)]
-        said = subprocess.run(command, capture_output=True, timeout=PROCESS_SECONDS, check=True).stdout
-        parent, _, name = said.decode("utf-8", "replace").strip().partition(" ")
+        output = subprocess.run(command, capture_output=True, timeout=PROCESS_SECONDS, check=True).stdout
+        parent, _, name = output.decode("utf-8", "replace").strip().partition(" ")
         return ProcessFacts(Path(name.strip()).name, int(parent))
     except (OSError, ValueError, subprocess.SubprocessError):
         return ProcessFacts()

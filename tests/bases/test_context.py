@@ -45,6 +45,6 @@ def test_a_failed_search_is_charged_too() -> None:
 
 def test_a_link_leads_where_the_resolver_says_without_its_subpath() -> None:
     context = make_context()
-    assert context.linked_path(LinkValue("Dune#Part 1", "Index.md")) == "Books/Dune.md"
-    assert context.linked_path(LinkValue("Nobody")) is None
-    assert context.linked_path(LinkValue("https://e.org", external=True)) is None
+    assert context.find_linked_path(LinkValue("Dune#Part 1", "Index.md")) == "Books/Dune.md"
+    assert context.find_linked_path(LinkValue("Nobody")) is None
+    assert context.find_linked_path(LinkValue("https://e.org", external=True)) is None

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.links.resolve import file_name
 from vaultbridge.vault.paths import (
     Root,
     VaultPath,
     folder_of,
     is_under,
     join,
-    name_of,
     new_vault_path,
     normalize_name,
     vault_folder,
@@ -134,8 +134,8 @@ def test_the_vault_itself_is_a_folder(written: str) -> None:
 
 
 def test_the_parts_of_a_path() -> None:
-    assert (folder_of("A/B/n.md"), name_of("A/B/n.md")) == ("A/B", "n.md")
-    assert (folder_of("n.md"), name_of("n.md")) == ("", "n.md")
+    assert (folder_of("A/B/n.md"), file_name("A/B/n.md")) == ("A/B", "n.md")
+    assert (folder_of("n.md"), file_name("n.md")) == ("", "n.md")
     assert (join("", "n.md"), join("A", "n.md")) == ("n.md", "A/n.md")
     assert is_under("A/B", "A") and is_under("A", "") and not is_under("AB", "A") and not is_under("A", "A")
 

@@ -109,7 +109,7 @@ class EvaluationContext:
             return moment
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
-    def linked_path(self, link: LinkValue) -> str | None:
+    def find_linked_path(self, link: LinkValue) -> str | None:
         """Return the vault path that a link leads to, without its subpath; None for a URL or a link to
         nothing."""
         if link.external:

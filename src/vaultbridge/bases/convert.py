@@ -117,7 +117,7 @@ def shift_date(date: Date, duration: Duration, sign: int) -> Date:
     when = date.when
     try:
         if duration.months:
-            when = _months_later(when, sign * duration.months)
+            when = _add_months(when, sign * duration.months)
         when += timedelta(milliseconds=sign * duration.milliseconds)
     except (ValueError, OverflowError):
         raise FormulaError("The date is out of range.") from None
@@ -125,7 +125,7 @@ def shift_date(date: Date, duration: Duration, sign: int) -> Date:
     return Date(when, has_time=date.has_time or duration.milliseconds % _DAY != 0)
 
 
-def _months_later(when: datetime, months: int) -> datetime:
+def _add_months(when: datetime, months: int) -> datetime:
     count = when.year * 12 + when.month - 1 + months
     year, month = divmod(count, 12)
     for day in range(when.day, 27, -1):
@@ -143,7 +143,7 @@ def epoch_milliseconds(date: Date, zone: tzinfo) -> float:
 def describe_relative(date: Date, now: datetime) -> str:
     """Return `3 days ago` or `in an hour`, with the words and thresholds of moment.js."""
     seconds = (date.when - now).total_seconds()
-    words = _amount(abs(seconds))
+    words = _describe_amount(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
 
 
@@ -157,15 +157,15 @@ _STEPS: Final = (
 )
 
 
-def _amount(seconds: float) -> str:
+def _describe_amount(seconds: float) -> str:
     if seconds < 44.5:
         return "a few seconds"
-    for unit, last, one, many in _STEPS:
+    for unit, last, singular, plural in _STEPS:
         count = int(seconds / unit + 0.5)
         if count <= 1:
-            return one
+            return singular
         if count <= last:
-            return f"{count} {many}"
+            return f"{count} {plural}"
     return "a very long time"
 
 

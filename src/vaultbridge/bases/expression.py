@@ -64,7 +64,7 @@ def tokenize(source: str) -> tuple[Lexeme, ...]:
     found: list[Lexeme] = []
     at = _skip_blanks(source, 0)
     while at < len(source):
-        token = _next(source, at, after_value=bool(found) and _is_value_end(found[-1]))
+        token = _read_token(source, at, after_value=bool(found) and _is_value_end(found[-1]))
         found.append(token)
         at = _skip_blanks(source, token.end)
     found.append(Lexeme("end", "", len(source), len(source)))
@@ -80,12 +80,12 @@ def _is_value_end(token: Lexeme) -> bool:
     return token.kind != "sign" or token.text in (")", "]", "}")
 
 
-def _next(source: str, at: int, *, after_value: bool) -> Lexeme:
+def _read_token(source: str, at: int, *, after_value: bool) -> Lexeme:
     char = source[at]
     if char in "\"'":
-        return _text(source, at)
+        return _read_text(source, at)
     if char == "/" and not after_value:
-        return _regexp(source, at)
+        return _read_regexp(source, at)
     if match := _NAME.match(source, at):
         return Lexeme("name", match.group(), at, match.end())
     # After a value a dot is member access, so that `list[0].5` is refused rather than read as two values.
@@ -98,7 +98,7 @@ def _next(source: str, at: int, *, after_value: bool) -> Lexeme:
     return Lexeme("sign", match.group(), at, match.end())
 
 
-def _text(source: str, start: int) -> Lexeme:
+def _read_text(source: str, start: int) -> Lexeme:
     quote, at = source[start], start + 1
     parts: list[str] = []
     while at < len(source):
@@ -106,7 +106,7 @@ def _text(source: str, start: int) -> Lexeme:
         if char == quote:
             return Lexeme("text", "".join(parts), start, at + 1)
         if char == "\\" and at + 1 < len(source):
-            decoded, at = _escape(source, at + 1)
+            decoded, at = _decode_escape(source, at + 1)
             parts.append(decoded)
         else:
             parts.append(char)
@@ -114,7 +114,7 @@ def _text(source: str, start: int) -> Lexeme:
     raise InvalidQuery(f"The text opened by {quote} at {start} is not closed.", position=start)
 
 
-def _escape(source: str, at: int) -> tuple[str, int]:
+def _decode_escape(source: str, at: int) -> tuple[str, int]:
     """Decode the escape at `at` (after the backslash) as in JavaScript, and return where it ends."""
     char = source[at]
     if char in _HEX and (match := _HEX[char].match(source, at + 1)):
@@ -124,7 +124,7 @@ def _escape(source: str, at: int) -> tuple[str, int]:
     return _ESCAPES.get(char, char), at + 1
 
 
-def _regexp(source: str, start: int) -> Lexeme:
+def _read_regexp(source: str, start: int) -> Lexeme:
     at, in_class = start + 1, False
     while at < len(source) and source[at] != "\n":
         char = source[at]
@@ -297,10 +297,10 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def parse_expression(source: str) -> Node:
     """Parse `source`; raises InvalidQuery with the position where parsing failed."""
-    return _Parser(source).whole()
+    return _ExpressionParser(source).parse()
 
 
-class _Parser:
+class _ExpressionParser:
     """Precedence climbing over the tokens. `_heights` has the height of each tree by identity: a long chain
     such as `a + b + …` nests to the left without any recursion here, so its height must be counted."""
 
@@ -311,13 +311,13 @@ class _Parser:
         self._heights: dict[int, int] = {}
         self._keep_alive: list[Node] = []
 
-    def whole(self) -> Node:
+    def parse(self) -> Node:
         if self._peek().kind == "end":
             raise InvalidQuery("The expression is empty.", position=0)
         node = self._binary(1)
         rest = self._peek()
         if rest.kind != "end":
-            raise self._unexpected(rest)
+            raise self._make_error(rest)
         return node
 
     def _peek(self) -> Lexeme:
@@ -337,9 +337,9 @@ class _Parser:
 
     def _expect(self, sign: str) -> None:
         if not self._accept(sign):
-            raise self._unexpected(self._peek(), wanted=sign)
+            raise self._make_error(self._peek(), wanted=sign)
 
-    def _unexpected(self, token: Lexeme, *, wanted: str = "") -> InvalidQuery:
+    def _make_error(self, token: Lexeme, *, wanted: str = "") -> InvalidQuery:
         found = "the end of the expression" if token.kind == "end" else repr(token.text)
         expected = f", expected {wanted!r}" if wanted else ""
         hint = ""
@@ -397,7 +397,7 @@ class _Parser:
             if self._accept("."):
                 name = self._take()
                 if name.kind != "name":
-                    raise self._unexpected(name, wanted="a name")
+                    raise self._make_error(name, wanted="a name")
                 if self._accept("("):
                     node = self._check_height(MethodCall(node, name.text, self._items(")"), name.start))
                 else:
@@ -428,7 +428,7 @@ class _Parser:
             return self._check_height(ListLiteral(self._items("]"), token.start))
         if token.text == "{":
             return self._object(token)
-        raise self._unexpected(token)
+        raise self._make_error(token)
 
     def _name(self, token: Lexeme) -> Node:
         if self._accept("("):
@@ -457,7 +457,7 @@ class _Parser:
                     break
             key = self._take()
             if key.kind not in ("name", "text", "number"):
-                raise self._unexpected(key, wanted="a key")
+                raise self._make_error(key, wanted="a key")
             self._expect(":")
             items.append((key.text, self._binary(1)))
             self._check_count(len(items))

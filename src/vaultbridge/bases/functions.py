@@ -98,11 +98,11 @@ def find_path(context: EvaluationContext, value: Value, source: str) -> str | No
         case File():
             return value.row.path
         case LinkValue():
-            return context.linked_path(value)
+            return context.find_linked_path(value)
         case str():
             if context.row_of(value) is not None:
                 return value
-            return context.linked_path(make_link(value, source))
+            return context.find_linked_path(make_link(value, source))
         case None:
             return None
         case _:
@@ -243,7 +243,7 @@ def _image(context: EvaluationContext, target: Value, arguments: Arguments) -> V
         case File() as file:
             return ImageValue(file.row.path)
         case LinkValue() as link:
-            return ImageValue(context.linked_path(link) or link.target)
+            return ImageValue(context.find_linked_path(link) or link.target)
         case value:
             return ImageValue(to_text(value))
 

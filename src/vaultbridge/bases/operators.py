@@ -73,7 +73,7 @@ def _same_destination(left: LinkValue | File, right: LinkValue | File, context: 
 
 
 def _destination(value: LinkValue | File, context: EvaluationContext) -> str | None:
-    return value.row.path if isinstance(value, File) else context.linked_path(value)
+    return value.row.path if isinstance(value, File) else context.find_linked_path(value)
 
 
 def _text_names(text: str, value: LinkValue | File, context: EvaluationContext) -> bool:

@@ -126,14 +126,14 @@ MAX_FILTER_DEPTH: Final = 30
 
 def parse_base(text: str, first_line: int = 1) -> Base:
     """Parse the text of a base. `first_line` is its line in the note, for the lines of problems."""
-    reader = _Reader(first_line)
+    reader = _BaseReader(first_line)
     root = reader.compose(text)
     if root is None:
         return Base(problems=tuple(reader.problems), readable=not reader.problems)
     return reader.base(root)
 
 
-class _Reader:
+class _BaseReader:
     """Walks the YAML nodes, which unlike loaded values have their lines and the text of each scalar."""
 
     def __init__(self, first_line: int) -> None:

@@ -17,6 +17,7 @@ from vaultbridge.bases.regex_match import (
     Accept,
     At,
     BackReference,
+    Capture,
     Char,
     CompiledRegex,
     Instruction,
@@ -24,7 +25,6 @@ from vaultbridge.bases.regex_match import (
     Look,
     Mark,
     RequireProgress,
-    Save,
     Split,
     Test,
 )
@@ -129,7 +129,7 @@ def compile_regex(source: str, flags: str = "") -> CompiledRegex:
     unknown = sorted(set(flags) - KNOWN_FLAGS)
     if unknown or len(set(flags)) != len(flags):
         raise InvalidPattern(f"unknown or repeated flags {flags!r}", 0)
-    return _Compiler(source, flags).whole()
+    return _Compiler(source, flags).compile()
 
 
 class _Compiler:
@@ -146,10 +146,10 @@ class _Compiler:
         # Loop marks come after the captures, whose number is known only at the end, so we use an upper bound.
         self._capture_slots = 2 * (min(source.count("("), MAX_GROUPS) + 1)
 
-    def whole(self) -> CompiledRegex:
+    def compile(self) -> CompiledRegex:
         code = self._alternatives()
         if self._at < len(self._source):
-            raise self._wrong("unmatched )")
+            raise self._make_error("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
         memoryless = not any(
@@ -157,7 +157,7 @@ class _Compiler:
         )
         return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, memoryless)
 
-    def _wrong(self, reason: str) -> InvalidPattern:
+    def _make_error(self, reason: str) -> InvalidPattern:
         return InvalidPattern(reason, self._at)
 
     def _peek(self) -> str:
@@ -172,7 +172,7 @@ class _Compiler:
     def _alternatives(self) -> list[Instruction]:
         self._nesting += 1
         if self._nesting > MAX_NESTING:
-            raise self._wrong(f"nested deeper than {MAX_NESTING} groups")
+            raise self._make_error(f"nested deeper than {MAX_NESTING} groups")
         branches = [self._sequence()]
         while self._accept("|"):
             branches.append(self._sequence())
@@ -188,7 +188,7 @@ class _Compiler:
 
     def _check_size(self, code: list[Instruction]) -> list[Instruction]:
         if len(code) > MAX_PROGRAM:
-            raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
+            raise self._make_error(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
         return code
 
     def _sequence(self) -> list[Instruction]:
@@ -204,9 +204,9 @@ class _Compiler:
             return atom
         lazy = self._accept("?")
         if self._peek() and self._peek() in "*+?":
-            raise self._wrong("nothing to repeat")
+            raise self._make_error("nothing to repeat")
         if len(atom) * max(least, most) > MAX_PROGRAM:
-            raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
+            raise self._make_error(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
         code: list[Instruction] = []
         for _ in range(least):
             code += _shift(atom, len(code))
@@ -231,7 +231,7 @@ class _Compiler:
         least = int(match[1])
         most = least if match[2] is None else int(match[3]) if match[3] else -1
         if 0 <= most < least:
-            raise self._wrong("numbers out of order in {}")
+            raise self._make_error("numbers out of order in {}")
         self._at = match.end()
         if (least, most) == (1, 1):
             self._accept("?")
@@ -266,7 +266,7 @@ class _Compiler:
                 return self._escape()
             case "*" | "+" | "?":
                 self._at -= 1
-                raise self._wrong("nothing to repeat")
+                raise self._make_error("nothing to repeat")
         return [self._literal(char)]
 
     def _literal(self, char: str) -> Instruction:
@@ -300,26 +300,26 @@ class _Compiler:
         self._groups += 1
         number = self._groups
         if number > MAX_GROUPS:
-            raise self._wrong(f"more than {MAX_GROUPS} groups")
+            raise self._make_error(f"more than {MAX_GROUPS} groups")
         if self._accept("?"):
             name = _NAMED.match(self._source, self._at)
             if name is None or name[1] in self._names:
-                raise self._wrong("unknown kind of group, or its name is taken")
+                raise self._make_error("unknown kind of group, or its name is taken")
             self._names[name[1]] = number
             self._at = name.end()
         inner = self._group_body()
-        return [Save(2 * number), *_shift(inner, 1), Save(2 * number + 1)]
+        return [Capture(2 * number), *_shift(inner, 1), Capture(2 * number + 1)]
 
     def _group_body(self) -> list[Instruction]:
         inner = self._alternatives()
         if not self._accept(")"):
-            raise self._wrong("unclosed group")
+            raise self._make_error("unclosed group")
         return inner
 
     def _escape(self) -> list[Instruction]:
         char = self._peek()
         if char == "":
-            raise self._wrong("a lone \\ at the end")
+            raise self._make_error("a lone \\ at the end")
         if char in "bB":
             self._at += 1
             border = char == "b"
@@ -328,17 +328,17 @@ class _Compiler:
             self._at += 1
             group = int(char)
             if 2 * group + 1 >= self._capture_slots:
-                raise self._wrong(f"there is no group {group}")
+                raise self._make_error(f"there is no group {group}")
             return [BackReference(group, self._fold)]
         if char == "k" and (name := _NAMED.match(self._source, self._at + 1)):
             if name[1] not in self._names:
-                raise self._wrong(f"there is no group {name[1]!r} before this")
+                raise self._make_error(f"there is no group {name[1]!r} before this")
             self._at = name.end()
             return [BackReference(self._names[name[1]], self._fold)]
-        found = self._escaped_one()
+        found = self._escaped_character()
         return [self._literal(found) if isinstance(found, str) else Test(found)]
 
-    def _escaped_one(self) -> str | Accepts:
+    def _escaped_character(self) -> str | Accepts:
         """Read an escape after its `\\`, inside a class or outside: a character or a class."""
         char = self._peek()
         if char.lower() in CLASSES:
@@ -348,14 +348,14 @@ class _Compiler:
         if char in "pP" and char and (match := _PROPERTY.match(self._source, self._at + 1)):
             category = CATEGORIES.get(match[1], match[1])
             if len(category) > 2:
-                raise self._wrong(f"unknown character property {match[1]!r}")
+                raise self._make_error(f"unknown character property {match[1]!r}")
             self._at = match.end()
             accepts = has_category(category)
             return accepts if char == "p" else negate(accepts)
         if match := _HEX.match(self._source, self._at):
             code = int(match[1] or match[2] or match[3] or "0", 16) if not match[4] else ord(match[4]) % 32
             if code > 0x10FFFF:
-                raise self._wrong("no such character")
+                raise self._make_error("no such character")
             self._at = match.end()
             return chr(code)
         self._at += 1
@@ -375,7 +375,7 @@ class _Compiler:
                 self._at += 1
                 high = self._class_member()
                 if not isinstance(high, str) or high < low:
-                    raise self._wrong("range out of order in a class")
+                    raise self._make_error("range out of order in a class")
                 ranges.append((low, high))
             else:
                 singles.add(low)
@@ -385,7 +385,7 @@ class _Compiler:
     def _class_member(self) -> str | Accepts:
         char = self._peek()
         if char == "":
-            raise self._wrong("unclosed class")
+            raise self._make_error("unclosed class")
         self._at += 1
         if char != "\\":
             return char
@@ -393,8 +393,8 @@ class _Compiler:
             self._at += 1
             return "\b"
         if self._peek() == "":
-            raise self._wrong("unclosed class")
-        return self._escaped_one()
+            raise self._make_error("unclosed class")
+        return self._escaped_character()
 
 
 def _optional(atom: list[Instruction], *, lazy: bool) -> list[Instruction]:

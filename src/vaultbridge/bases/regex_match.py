@@ -22,7 +22,7 @@ class RegexTooCostly(Exception):
 
 
 Instruction: TypeAlias = (
-    "Char | Test | Split | Jump | Save | Mark | RequireProgress | At | Look | BackReference | Accept"
+    "Char | Test | Split | Jump | Capture | Mark | RequireProgress | At | Look | BackReference | Accept"
 )
 
 
@@ -49,7 +49,7 @@ class Jump(Struct, frozen=True):
     to: int
 
 
-class Save(Struct, frozen=True):
+class Capture(Struct, frozen=True):
     """Record the position in a capture slot."""
 
     slot: int
@@ -117,7 +117,7 @@ class CompiledRegex(Struct, frozen=True):
 
     def search(self, text: str, start: int = 0) -> tuple[RegexMatch | None, int]:
         """Return the leftmost match at or after `start`, and its cost in steps. Raises RegexTooCostly."""
-        run = _Run(text)
+        search = _Search(text)
         blank: Slots = (-1,) * self.slot_count
         first = self.program[0] if self.program else Accept()
         sticky = "y" in self.flags
@@ -126,19 +126,19 @@ class CompiledRegex(Struct, frozen=True):
                 start = text.find(first.char, start)
                 if start < 0:
                     break
-            found = run.match(self.program, start, blank, memoryless=self.memoryless)
+            found = search.match(self.program, start, blank, memoryless=self.memoryless)
             if found is not None:
                 end, slots = found
                 spans = ((slots[2 * n], slots[2 * n + 1]) for n in range(1, self.group_count + 1))
                 groups = (text[start:end], *(text[a:b] if 0 <= a <= b else None for a, b in spans))
-                return RegexMatch(start, end, groups), run.steps
+                return RegexMatch(start, end, groups), search.steps
             if sticky:
                 break
             start += 1
-        return None, run.steps
+        return None, search.steps
 
 
-class _Run:
+class _Search:
     """One search of one text; `steps` counts all its attempts and look-arounds."""
 
     def __init__(self, text: str) -> None:
@@ -194,7 +194,7 @@ class _Run:
                 return (at + 1, slots) if at < len(text) and text[at] == char else None
             case Test(accepts):
                 return (at + 1, slots) if at < len(text) and accepts(text[at]) else None
-            case Save(slot) | Mark(slot):
+            case Capture(slot) | Mark(slot):
                 return at, (*slots[:slot], at, *slots[slot + 1 :])
             case RequireProgress(slot):
                 return (at, slots) if slots[slot] != at else None

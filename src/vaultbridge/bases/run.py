@@ -177,7 +177,7 @@ def run_view(
         types=types,
         max_steps=max_steps,
     )
-    return _Run(base, chosen, context).result(every, limit)
+    return _ViewRun(base, chosen, context).result(every, limit)
 
 
 def choose_view(base: Base, name: str | None) -> View:
@@ -201,7 +201,7 @@ def choose_view(base: Base, name: str | None) -> View:
 class _Row:
     """One file during the run: its formulas are evaluated when first needed, and cached."""
 
-    def __init__(self, run: _Run, file: FileRow) -> None:
+    def __init__(self, run: _ViewRun, file: FileRow) -> None:
         self.file = file
         self._run = run
         self._formulas: dict[str, Value] = {}
@@ -245,7 +245,7 @@ class _Row:
                 return note_property(self._run.context, self.file, wanted.name)
 
 
-class _Run:
+class _ViewRun:
     def __init__(self, base: Base, view: View, context: EvaluationContext) -> None:
         self.context = context
         self.formulas: dict[str, Node] = {

@@ -33,7 +33,7 @@ GRID: Final = 20
 """The app snaps cards to multiples of this."""
 
 GAP: Final = 40
-"""The gap between a new card and its neighbours: two steps of the grid, so that arrows have room."""
+"""The space between a new card and its neighbours: two steps of the grid, so that arrows have room."""
 
 TEXT_SIZE: Final = (260, 60)
 FILE_SIZE: Final = (400, 400)
@@ -57,8 +57,8 @@ def estimate_text_size(text: str) -> tuple[int, int]:
 
 
 COMPARED_BOXES: Final = 1_000_000
-"""How many pairs of boxes are compared in search of a place, about a second: a group that is so full gets the
-card below the others."""
+"""How many pairs of boxes are compared to find a place, about a second of work. If a group is fuller than
+that, the card goes below the others."""
 
 
 def find_free_place(
@@ -200,10 +200,10 @@ def add_card(
     color: str = "",
 ) -> CanvasEdit:
     """Add a card. A group goes before all other cards, so that it is drawn below them."""
-    canvas = _canvas(text)
-    identity = _new_id(canvas, random_bytes)
-    box, grown = _place(canvas, card, placement)
-    entry: dict[str, object] = {"id": identity, **_content(card)}
+    canvas = _read_editable(text)
+    identity = _make_id(canvas, random_bytes)
+    box, grown = _choose_place(canvas, card, placement)
+    entry: dict[str, object] = {"id": identity, **_make_content(card)}
     entry.update(x=_whole(box.x), y=_whole(box.y), width=_whole(box.width), height=_whole(box.height))
     if color:
         entry["color"] = color
@@ -225,11 +225,11 @@ def connect(
     color: str = "",
 ) -> CanvasEdit:
     """Connect two cards with an arrow. By default it joins the sides that face each other."""
-    canvas = _canvas(text)
-    begin, end = _card(canvas, from_id), _card(canvas, to_id)
+    canvas = _read_editable(text)
+    begin, end = _find_card(canvas, from_id), _find_card(canvas, to_id)
     facing = facing_sides(begin.box, end.box)
     entry = {
-        "id": _new_id(canvas, random_bytes),
+        "id": _make_id(canvas, random_bytes),
         "fromNode": from_id,
         "fromSide": from_side or facing[0],
         "toNode": to_id,
@@ -243,37 +243,37 @@ def connect(
 
 def update_card(text: str, card_id: str, fields: Mapping[str, FieldValue]) -> CanvasEdit:
     """Set keys of a card; None removes one."""
-    canvas = _canvas(text)
+    canvas = _read_editable(text)
     _check_keys(fields, CARD_KEYS, "card")
-    return CanvasEdit(card_id, update_members(_card(canvas, card_id).json, fields))
+    return CanvasEdit(card_id, update_members(_find_card(canvas, card_id).json, fields))
 
 
 def update_edge(text: str, edge_id: str, fields: Mapping[str, FieldValue]) -> CanvasEdit:
     """Set keys of an edge; None removes one."""
-    canvas = _canvas(text)
+    canvas = _read_editable(text)
     _check_keys(fields, EDGE_KEYS, "edge")
     _check_edge_fields(fields)
     for key in ("fromNode", "toNode"):
         if key in fields:
-            _card(canvas, str(fields[key]))
-    return CanvasEdit(edge_id, update_members(_edge(canvas, edge_id).json, fields))
+            _find_card(canvas, str(fields[key]))
+    return CanvasEdit(edge_id, update_members(_find_edge(canvas, edge_id).json, fields))
 
 
 def remove_card(text: str, card_id: str) -> CanvasEdit:
     """Remove a card and its edges; the cards in a removed group stay."""
-    canvas = _canvas(text)
-    card = _card(canvas, card_id)
+    canvas = _read_editable(text)
+    card = _find_card(canvas, card_id)
     edges = [edge.json for edge in canvas.edges if card_id in (edge.from_node, edge.to_node)]
     changes = _delete(canvas, "nodes", [card.json]) + _delete(canvas, "edges", edges)
     return CanvasEdit(card_id, changes)
 
 
 def remove_edge(text: str, edge_id: str) -> CanvasEdit:
-    canvas = _canvas(text)
-    return CanvasEdit(edge_id, _delete(canvas, "edges", [_edge(canvas, edge_id).json]))
+    canvas = _read_editable(text)
+    return CanvasEdit(edge_id, _delete(canvas, "edges", [_find_edge(canvas, edge_id).json]))
 
 
-def _canvas(text: str) -> Canvas:
+def _read_editable(text: str) -> Canvas:
     canvas = read_canvas(text)
     if not canvas.readable:
         raise EditRefused(canvas.problems[0].message, hint="Repair the file before editing it.")
@@ -284,21 +284,21 @@ def _canvas(text: str) -> Canvas:
     return canvas
 
 
-def _card(canvas: Canvas, identity: str) -> Card:
+def _find_card(canvas: Canvas, identity: str) -> Card:
     for card in canvas.cards:
         if card.id == identity:
             return card
-    raise _no_such("card", identity, [card.id for card in canvas.cards])
+    raise _unknown_id_error("card", identity, [card.id for card in canvas.cards])
 
 
-def _edge(canvas: Canvas, identity: str) -> Edge:
+def _find_edge(canvas: Canvas, identity: str) -> Edge:
     for edge in canvas.edges:
         if edge.id == identity:
             return edge
-    raise _no_such("edge", identity, [edge.id for edge in canvas.edges])
+    raise _unknown_id_error("edge", identity, [edge.id for edge in canvas.edges])
 
 
-def _no_such(what: str, identity: str, known: list[str]) -> InvalidArgument:
+def _unknown_id_error(what: str, identity: str, known: list[str]) -> InvalidArgument:
     shown = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
     hint = f"It has: {shown}." if known else f"It has no {what}s."
     return InvalidArgument(f"The canvas has no {what} with the id {identity!r}.", argument="id", hint=hint)
@@ -332,7 +332,7 @@ def _check_edge_fields(fields: Mapping[str, FieldValue]) -> None:
                 )
 
 
-def _new_id(canvas: Canvas, random_bytes: RandomBytes) -> str:
+def _make_id(canvas: Canvas, random_bytes: RandomBytes) -> str:
     taken = {card.id for card in canvas.cards} | {edge.id for edge in canvas.edges}
     for _ in range(8):  # one draw in 2^64 collides; eight in a row mean that the source is not random
         identity = random_bytes(ID_BYTES).hex()
@@ -341,7 +341,7 @@ def _new_id(canvas: Canvas, random_bytes: RandomBytes) -> str:
     raise EditRefused("No free id was found for the new entry.")
 
 
-def _content(card: NewCard) -> dict[str, object]:
+def _make_content(card: NewCard) -> dict[str, object]:
     match card:
         case NewText():
             return {"type": "text", "text": card.text}
@@ -366,10 +366,10 @@ def _default_size(card: NewCard) -> tuple[int, int]:
             return GROUP_SIZE
 
 
-def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle, tuple[Change, ...]]:
+def _choose_place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle, tuple[Change, ...]]:
     """Return the card's box, and the changes that enlarge its group if necessary."""
     if isinstance(card, NewGroup) and card.around:
-        box = surrounding_box(_card(canvas, identity).box for identity in card.around)
+        box = surrounding_box(_find_card(canvas, identity).box for identity in card.around)
     else:
         width, height = _default_size(card)
         box = Rectangle(0, 0, wanted.width or width, wanted.height or height)
@@ -379,16 +379,16 @@ def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle,
         return box, ()
     if wanted.group:
         return _place_in_group(canvas, wanted.group, box)
-    near = _card(canvas, wanted.near).box if wanted.near else None
-    return find_free_place(box.width, box.height, (one.box for one in canvas.cards), near), ()
+    near = _find_card(canvas, wanted.near).box if wanted.near else None
+    return find_free_place(box.width, box.height, (other.box for other in canvas.cards), near), ()
 
 
 def _place_in_group(canvas: Canvas, identity: str, box: Rectangle) -> tuple[Rectangle, tuple[Change, ...]]:
-    group = _card(canvas, identity)
+    group = _find_card(canvas, identity)
     if not isinstance(group, GroupCard):
         raise InvalidArgument(f"The card {identity!r} is not a group.", argument="group")
     # The group itself, and groups that contain it, do not count as obstacles.
-    others = [one.box for one in canvas.cards if one is not group and not one.box.contains(group.box)]
+    others = [card.box for card in canvas.cards if card is not group and not card.box.contains(group.box)]
     placed = find_place_in(group.box, box.width, box.height, others)
     grown: dict[str, FieldValue] = {}
     if placed.bottom + GRID > group.box.bottom:

@@ -17,8 +17,8 @@ MAX_GROUP_DEPTH: Final = 20
 NO_GROUP: Final = -1
 
 COMPARED_BOXES: Final = 4_000_000
-"""How many cards times groups are compared, a few seconds: a drawing of more is shown without its groups'
-nesting."""
+"""How many pairs of a card and a group are compared, a few seconds of work. A larger canvas is shown without
+the nesting of its groups."""
 
 _NAME_CHARS: Final = 60
 """The length of a card's name in a connection: enough to recognize it, since its text is shown above."""
@@ -27,25 +27,25 @@ _NAME_CHARS: Final = 60
 def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
     """Render the outline; a card's text is cut after `text_chars` characters."""
     lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
-    for card, depth in _in_reading_order(canvas):
+    for card, depth in _sort_for_reading(canvas):
         indent = "  " * min(depth, MAX_GROUP_DEPTH)
         first, *rest = _render_card(card, text_chars).splitlines()
         lines.append(f"{indent}- {first}")
         lines.extend(f"{indent}  {line}".rstrip() for line in rest)
     if canvas.edges:
-        names = {card.id: _name(card) for card in canvas.cards}
+        names = {card.id: _name_card(card) for card in canvas.cards}
         lines.extend(["", "Connections:"])
-        lines.extend(_connection(edge, names) for edge in canvas.edges)
+        lines.extend(_render_connection(edge, names) for edge in canvas.edges)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _count(things: tuple[object, ...], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+def _count(entries: tuple[object, ...], name: str) -> str:
+    return f"{len(entries)} {name}{'' if len(entries) == 1 else 's'}"
 
 
-def _in_reading_order(canvas: Canvas) -> Iterator[tuple[Card, int]]:
+def _sort_for_reading(canvas: Canvas) -> Iterator[tuple[Card, int]]:
     """Yield each card with its depth; a group comes directly before its cards."""
-    owners = _owners(canvas.cards)
+    owners = _find_owners(canvas.cards)
     members: dict[int, list[int]] = {}
     for place in sorted(
         range(len(canvas.cards)), key=lambda n: (canvas.cards[n].box.y, canvas.cards[n].box.x)
@@ -58,7 +58,7 @@ def _in_reading_order(canvas: Canvas) -> Iterator[tuple[Card, int]]:
         waiting.extend((inner, depth + 1) for inner in reversed(members.get(place, [])))
 
 
-def _owners(cards: tuple[Card, ...]) -> list[int]:
+def _find_owners(cards: tuple[Card, ...]) -> list[int]:
     """Return the index of each card's group among the cards, or NO_GROUP.
 
     Groups are tried from small to large, so the first that contains a card is its group. A group can only
@@ -94,7 +94,7 @@ def _render_card(card: Card, text_chars: int | None) -> str:
             return f"{mark} {card.type}"
 
 
-def _name(card: Card) -> str:
+def _name_card(card: Card) -> str:
     match card:
         case GroupCard():
             name = card.label or "group"
@@ -110,7 +110,7 @@ def _name(card: Card) -> str:
     return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
 
 
-def _connection(edge: Edge, names: dict[str, str]) -> str:
+def _render_connection(edge: Edge, names: dict[str, str]) -> str:
     ends = {"none none": "—", "none arrow": "→", "arrow none": "←", "arrow arrow": "↔"}
     arrow = ends.get(f"{edge.from_end} {edge.to_end}", "→")
     begin = names.get(edge.from_node, f"(no card {edge.from_node})")

@@ -133,7 +133,7 @@ class Canvas(Struct, frozen=True):
 
 def read_canvas(text: str) -> Canvas:
     """Parse the text of a canvas."""
-    return _Reader(text).canvas()
+    return _CanvasReader(text).canvas()
 
 
 def parse_canvas(text: str) -> Note:
@@ -195,7 +195,7 @@ def _relocate_link(link: Link, line: int, token: JsonValue, card: str) -> Link:
     )
 
 
-class _Reader:
+class _CanvasReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._positions = Positions(text)
@@ -236,7 +236,7 @@ class _Reader:
 
     def _card(self, entry: JsonObject) -> Card | None:
         values = _get_values(entry)
-        identity, kind, box = _get_text(values, "id"), _get_text(values, "type"), _box(values)
+        identity, kind, box = _get_text(values, "id"), _get_text(values, "type"), _read_box(values)
         if not identity or not kind or box is None:
             self._problem("A card needs an id, a type, x, y, width and height.", entry.start)
             return None
@@ -294,7 +294,7 @@ def _get_text(values: dict[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _box(values: dict[str, object]) -> Rectangle | None:
+def _read_box(values: dict[str, object]) -> Rectangle | None:
     numbers: list[float] = []
     for key in ("x", "y", "width", "height"):
         value = values.get(key)

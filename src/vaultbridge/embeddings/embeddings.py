@@ -119,7 +119,7 @@ class Embeddings:
                 log.warning("No embeddings are made: %s.", problem)
             else:
                 self._sender.start()
-        return self._sender.changed
+        return self._sender.report_changes
 
     def close(self) -> None:
         self._questions.close()
@@ -143,7 +143,7 @@ class Embeddings:
         try:
             if not self._store.matches(self.settings.fingerprint(VERSION)):
                 return Ranked(problem="no note has been embedded with this model yet")
-            # Requested before the passages are loaded, so that the two take place at the same time.
+            # Requested before the passages are loaded, so that both happen at the same time.
             self._questions.request(question)
             self._nearest.refresh()
             vector = self._questions.ask(question, self.settings.wait_ms / 1000)
@@ -205,8 +205,8 @@ class Embeddings:
 
 
 QUESTIONS_KEPT: Final = 64
-"""Questions whose vectors are cached, for the pages of one answer, and for a question that is repeated
-soon."""
+"""How many questions have their vectors cached: for the pages of one answer, and for a question that is soon
+repeated."""
 
 QUESTIONS_WAITING: Final = 8
 """The most questions that wait for the endpoint; further ones are answered without embeddings."""
@@ -296,7 +296,7 @@ class Questions:
             log.exception("A question could not be embedded.")
             problem = "a fault of vaultbridge's own"
         with self._guard:
-            self._problem_changed(problem)
+            self._report_problem(problem)
             if vector is None:
                 self._failures += 1
                 pause = min(FIRST_PAUSE * 2 ** min(self._failures - 1, 10), LONGEST_PAUSE)
@@ -310,7 +310,7 @@ class Questions:
                 self._asked.remove(question)
             self._guard.notify_all()
 
-    def _problem_changed(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         if problem and problem != self.problem and not self._stopped:
             log.warning("Questions are answered without embeddings: %s.", problem)
         self.problem = problem

@@ -52,8 +52,8 @@ PROBE: Final = "The quick brown fox jumps over the lazy dog."
 """The sentence by which a model is recognized again."""
 
 PROBE_DIFFERS: Final = 0.06
-"""The part of the signs that may differ for the same sentence. Servers compute a little differently from day
-to day; another model differs in about half of them."""
+"""The share of the signs that may differ for the same sentence. A server's results vary a little from day to
+day; another model differs in about half of the signs."""
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class SendStatus(Struct, frozen=True):
 
 
 class Sender:
-    """Sends passages in a thread. Call `start` once, and `changed` from any thread; `close` cuts off a
+    """Sends passages in a thread. Call `start` once, and `report_changes` from any thread; `close` cuts off a
     request in progress."""
 
     def __init__(self, settings: EmbeddingSettings, store: VectorStore, source: Source, folder: Path) -> None:
@@ -134,7 +134,7 @@ class Sender:
             self._thread.join(CLOSE_SECONDS)
         self._lock.release()
 
-    def changed(self, paths: frozenset[str] | None) -> None:
+    def report_changes(self, paths: frozenset[str] | None) -> None:
         """Report that these notes have changed, or for None that anything may have. Never blocks."""
         with self._guard:
             self.idle.clear()
@@ -160,7 +160,7 @@ class Sender:
             wait = COMPARE_SECONDS
             try:
                 if self._lock.try_acquire():
-                    self._work()
+                    self._send_missing()
                     if self._problem:
                         log.info("The embeddings endpoint answers again.")
                     self._problem, pause = "", FIRST_PAUSE
@@ -184,7 +184,7 @@ class Sender:
                     self._paths = None
             else:
                 if not self._wake.wait(wait):
-                    self.changed(None)
+                    self.report_changes(None)
                 self._wake.clear()
 
     def _report_problem(self, problem: str) -> None:
@@ -192,14 +192,14 @@ class Sender:
             log.warning("No embeddings are made: %s. Searches go without them.", problem)
         self._problem = problem
 
-    def _work(self) -> None:
+    def _send_missing(self) -> None:
         """Send everything that is missing. Raises EndpointFailed."""
         if self._store.claim(self._settings.fingerprint(VERSION)):
             log.info("The model or its settings changed: all passages are embedded again.")
         with self._guard:
             paths, self._paths = self._paths, set()
         try:
-            for batch in self._batches(self._find_pending(paths)):
+            for batch in self._group_notes(self._find_pending(paths)):
                 if not self._probed:
                     self._probe()
                 self._send(batch)
@@ -227,7 +227,7 @@ class Sender:
         self._left = len(pending)
         return pending
 
-    def _batches(self, paths: Iterable[str]) -> Iterator[list[_Waiting]]:
+    def _group_notes(self, paths: Iterable[str]) -> Iterator[list[_Waiting]]:
         """Group notes until their missing passages fill a request. A note with many forms its own group."""
         group: list[_Waiting] = []
         missing = chars = 0
@@ -240,7 +240,7 @@ class Sender:
                 self._left = max(0, self._left - 1)
                 continue
             note_hash, passages = found
-            known = self._store.known(passage.hash for passage in passages)
+            known = self._store.find_known(passage.hash for passage in passages)
             lacking = [passage for passage in passages if passage.hash not in known]
             group.append(_Waiting(path, note_hash, passages, tuple(lacking)))
             missing += len(lacking)
@@ -256,7 +256,7 @@ class Sender:
         while waiting:
             # Checked again for each request, because a note may have become private while others were sent.
             may_send = self._source.may_send()
-            waiting = {hash_: one for hash_, one in waiting.items() if may_send(one[0])}
+            waiting = {hash_: (path, passage) for hash_, (path, passage) in waiting.items() if may_send(path)}
             part = self._take(passage for _, passage in waiting.values())
             if part:
                 self._store.put_vectors(
@@ -301,12 +301,12 @@ class Sender:
         try:
             return self._ask([text[: len(text) // 2] or text])
         except EndpointFailed as failure:
-            if not failure.refused or not self._works():
+            if not failure.refused or not self._is_working():
                 raise EndpointFailed(str(failure), permanent=failure.permanent) from None
         log.warning("The embeddings endpoint refuses one passage of %d characters.", len(text))
         return [Quantized(b"", 0.0)]
 
-    def _works(self) -> bool:
+    def _is_working(self) -> bool:
         """Whether the endpoint accepts anything at all. Otherwise every passage of the vault would be given
         up."""
         try:

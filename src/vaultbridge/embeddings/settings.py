@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 BATCH: Final = 32
-"""Passages in one request: enough to keep a model busy, and some seconds of work for a small machine."""
+"""How many passages one request has: enough to keep a model busy, and some seconds of work for a small
+machine."""
 
 TIMEOUT_SECONDS: Final = 60.0
 """How long one batch may take: a large model without a graphics card needs about a second for a passage."""

@@ -36,7 +36,7 @@ BUSY_SECONDS: Final = 5.0
 """How long a writer waits for another process's transaction, which stores one batch."""
 
 GONE_PART: Final = 4
-"""The rows of passages that are gone are deleted when they are more than one in this many."""
+"""Rows of passages that are gone are deleted when more than one row in this many is such a row."""
 
 _TABLES: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -122,7 +122,7 @@ class VectorStore:
                 raise
 
     def _open(self) -> sqlite3.Connection:
-        if self._db is not None and self._identity == self._look():
+        if self._db is not None and self._identity == self._stat_identity():
             return self._db
         if self._closed:
             raise sqlite3.ProgrammingError("the file of embeddings is closed")
@@ -135,7 +135,7 @@ class VectorStore:
             log.warning("The file of embeddings cannot be used and is made again: %s.", error)
             self._remove()
             self._db = self._connect()
-        self._identity = self._look()
+        self._identity = self._stat_identity()
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
@@ -165,7 +165,7 @@ class VectorStore:
             raise
         return db
 
-    def _look(self) -> tuple[int, int] | None:
+    def _stat_identity(self) -> tuple[int, int] | None:
         try:
             status = self.file.stat()
         except OSError:
@@ -183,7 +183,7 @@ class VectorStore:
         """Make the file belong to these settings. Returns whether it contained vectors of others, which are
         deleted."""
         with self._transaction(write=True) as db:
-            before = _meta(db, "fingerprint")
+            before = _read_meta(db, "fingerprint")
             if before == fingerprint:
                 return False
             held = db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
@@ -194,13 +194,13 @@ class VectorStore:
     def matches(self, fingerprint: str) -> bool:
         """Whether the stored vectors were made with these settings."""
         with self._transaction() as db:
-            return _meta(db, "fingerprint") == fingerprint
+            return _read_meta(db, "fingerprint") == fingerprint
 
     def check_dimensions(self, dimensions: int) -> int:
         """Set the length of the vectors in the file. Returns the previous length if it was different, and
         deletes those vectors; otherwise returns 0."""
         with self._transaction(write=True) as db:
-            before = int(_meta(db, "dimensions") or 0)
+            before = int(_read_meta(db, "dimensions") or 0)
             if before == dimensions:
                 return 0
             if before:
@@ -229,7 +229,7 @@ class VectorStore:
         with self._transaction() as db:
             return dict(db.execute("SELECT path, hash FROM notes"))
 
-    def known(self, hashes: Iterable[bytes]) -> set[bytes]:
+    def find_known(self, hashes: Iterable[bytes]) -> set[bytes]:
         """Return those of the passages whose vectors are stored."""
         with self._transaction() as db:
             statement = "SELECT hash FROM vectors WHERE hash = ?"
@@ -283,7 +283,7 @@ class VectorStore:
         """Return the current version, the number of times that the file was emptied, and the passages that
         changed after `version`; all of them if the file was emptied since."""
         with self._transaction() as db:
-            now, times = int(_meta(db, "version")), int(_meta(db, "emptied"))
+            now, times = int(_read_meta(db, "version")), int(_read_meta(db, "emptied"))
             if times != emptied:
                 version = -1
             if now == version:
@@ -322,7 +322,7 @@ class VectorStore:
         return notes, vectors
 
 
-def _meta(db: sqlite3.Connection, name: str) -> str:
+def _read_meta(db: sqlite3.Connection, name: str) -> str:
     row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return "" if row is None else str(row[0])
 
@@ -333,7 +333,7 @@ def _set_meta(db: sqlite3.Connection, **values: str | int | bytes) -> None:
 
 def _next_version(db: sqlite3.Connection) -> int:
     db.execute("UPDATE meta SET value = value + 1 WHERE name = 'version'")
-    return int(_meta(db, "version"))
+    return int(_read_meta(db, "version"))
 
 
 def _drop_passages(db: sqlite3.Connection, path: str, version: int) -> None:

@@ -12,11 +12,11 @@ from vaultbridge.bases.result import ViewResult
 from vaultbridge.bases.run import run_view
 from vaultbridge.bases.values import FileRow
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.links.resolve import Resolved, resolve
+from vaultbridge.links.resolve import Resolved, file_name, resolve
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.dates import format_moment
-from vaultbridge.vault.paths import VaultPath, folder_of, name_of
+from vaultbridge.vault.paths import VaultPath, folder_of
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -110,7 +110,7 @@ def _make_row(
         (link.embed, to if to is not None else replace_surrogates(link.target))
         for link, to in zip(note.links, resolved, strict=True)
     ]
-    name = name_of(file.path)
+    name = file_name(file.path)
     stem, dot, extension = name.rpartition(".")
     modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
     return FileRow(

@@ -11,10 +11,10 @@ from vaultbridge.engine.operations import Write
 from vaultbridge.engine.outcome import Outcome
 from vaultbridge.engine.reading import FileView
 from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
-from vaultbridge.links.resolve import FileTable
+from vaultbridge.links.resolve import FileTable, file_name
 from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits.change import apply_changes
-from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, folder_of, join, name_of, new_vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, folder_of, join, new_vault_path
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -33,7 +33,7 @@ def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) ->
     PermissionDenied, EditRefused."""
     name = engine.make_vault_relative(name)
     wanted = new_vault_path(name)
-    if wanted.lower().endswith(TEXT_SUFFIXES) or "." not in name_of(wanted):
+    if wanted.lower().endswith(TEXT_SUFFIXES) or "." not in file_name(wanted):
         raise InvalidArgument(
             f"{wanted} is not a name for an attachment.",
             argument="name",
@@ -49,7 +49,7 @@ def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) ->
 def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
     """Finds a free name. The disk is checked last, because that reads a folder; but the table may not know a
     file that was added just now."""
-    stem, _, ending = name_of(path).rpartition(".")
+    stem, _, ending = file_name(path).rpartition(".")
     candidate = path
     for number in range(1, NAMES_TRIED):
         if not table.same_path(candidate) and not root.exists(candidate):

@@ -54,7 +54,7 @@ def plan_heading_rename(
     Raises EditRefused if the heading does not exist or is not unique, or if a link would break."""
     section = find_section(text, note, heading, unique=True)
     own = rename_heading(text, note, section, new)
-    renamed = _Renamed(note, section.heading, new.strip())
+    renamed = _HeadingRename(note, section.heading, new.strip())
     return _plan(path, text, own, references, renamed.subpath, read)
 
 
@@ -83,7 +83,7 @@ def plan_block_rename(
     return _plan(path, text, own, references, subpath, read)
 
 
-class _Renamed:
+class _HeadingRename:
     """Computes new subpaths from a note's headings before and after the rename."""
 
     def __init__(self, note: Note, index: int, new: str) -> None:
@@ -152,7 +152,10 @@ def _plan(
         seen.add(key)
         if reference.source not in texts:
             texts[reference.source] = read(reference.source)
-        found = retarget(reference.source, texts[reference.source], link, Rewrite(subpath=new))
-        changes.setdefault(reference.source, []).extend(found)
-    edits = {source: sort_changes(found, len(texts[source])) for source, found in changes.items() if found}
+        changes.setdefault(reference.source, []).extend(
+            retarget(reference.source, texts[reference.source], link, Rewrite(subpath=new))
+        )
+    edits = {
+        source: sort_changes(unsorted, len(texts[source])) for source, unsorted in changes.items() if unsorted
+    }
     return SubpathPlan(edits, tuple(rewritten))

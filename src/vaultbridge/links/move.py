@@ -59,25 +59,25 @@ def rewrite_base(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Chan
 
     Raises EditRefused if the text is not YAML: then the app cannot use it either."""
     changes: list[Change] = []
-    for layer in _scalars(text):
-        changes += layer.to_outer(_in_expression(layer.text, file, folder))
+    for layer in _list_scalars(text):
+        changes += layer.to_outer(_rewrite_expression(layer.text, file, folder))
     return tuple(changes)
 
 
-def _in_expression(text: str, file: NewTarget, folder: NewTarget) -> Iterator[Change]:
+def _rewrite_expression(text: str, file: NewTarget, folder: NewTarget) -> Iterator[Change]:
     for match in _TEXT.finditer(text):
         if match["wiki"]:
-            yield from _wikilinks(text, match.start(), match.end(), file)
+            yield from _rewrite_wikilinks(text, match.start(), match.end(), file)
             continue
         quoting: Quoting = "expression-double" if match["string"][0] == '"' else "expression-single"
         inner = decode_embedded(text, match.start("string") + 1, match.end("string") - 1, quoting)
         call = (match["call"] or "").rstrip("( \t\r\n")
-        yield from inner.to_outer(_in_string(inner.text, call, file, folder))
+        yield from inner.to_outer(_rewrite_string(inner.text, call, file, folder))
 
 
-def _in_string(text: str, call: str, file: NewTarget, folder: NewTarget) -> Iterator[Change]:
+def _rewrite_string(text: str, call: str, file: NewTarget, folder: NewTarget) -> Iterator[Change]:
     if "[[" in text:
-        yield from _wikilinks(text, 0, len(text), file)
+        yield from _rewrite_wikilinks(text, 0, len(text), file)
     elif call == "inFolder":
         new = folder(text)
         if new is not None and new != text:
@@ -89,14 +89,14 @@ def _in_string(text: str, call: str, file: NewTarget, folder: NewTarget) -> Iter
             yield Change(0, len(target), new)
 
 
-def _wikilinks(text: str, start: int, end: int, file: NewTarget) -> Iterator[Change]:
+def _rewrite_wikilinks(text: str, start: int, end: int, file: NewTarget) -> Iterator[Change]:
     for match in _WIKI.finditer(text, start, end):
         new = file(match[1])
         if new is not None and new != match[1]:
             yield Change(match.start(1), match.end(1), new)
 
 
-def _scalars(text: str) -> Iterator[Embedded]:
+def _list_scalars(text: str) -> Iterator[Embedded]:
     # PyYAML is slow to import, and only a move in a vault with bases needs it.
     import yaml
 
@@ -104,7 +104,7 @@ def _scalars(text: str) -> Iterator[Embedded]:
         root = yaml.compose(replace_separating_tabs(text), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
         raise EditRefused("The base is not valid YAML.") from error
-    for node in _leaves(root):
+    for node in _list_leaves(root):
         start, end = node.start_mark.index, node.end_mark.index
         if node.style == '"':
             yield decode_embedded(text, start + 1, end - 1, "yaml-double")
@@ -114,7 +114,7 @@ def _scalars(text: str) -> Iterator[Embedded]:
             yield decode_embedded(text, start, end, "none")
 
 
-def _leaves(root: Node | None) -> Iterator[ScalarNode]:
+def _list_leaves(root: Node | None) -> Iterator[ScalarNode]:
     """Yield each scalar once, in the order of the text. Aliases refer to nodes already seen."""
     import yaml
 
@@ -195,21 +195,15 @@ def plan_move(
 
     Raises NoteNotFound for an old path that is not in the table, and EditRefused if a new path is taken or no
     link can be written to it."""
-    after = _table_after(moves, table, merging=merging)
-    rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
-    adopted: list[Reference] = []
-    news = frozenset(moves.values())
-    for reference in references:
-        rewrite = _rewrite_for(reference, moves, table, after, settings)
-        if rewrite is not None:
-            rewrites.setdefault(reference.source, []).append((reference, rewrite))
-        elif reference.resolved is None and _is_adopted(reference, moves, after, news):
-            adopted.append(reference)
-    edits = {source: _edits(source, read(source), found) for source, found in rewrites.items()}
+    after = _make_table_after(moves, table, merging=merging)
+    rewrites, adopted = _plan_rewrites(
+        references, moves, table, after, settings, new_paths=frozenset(moves.values())
+    )
+    edits = {source: _make_edits(source, read(source), pairs) for source, pairs in rewrites.items()}
     unreadable: list[str] = []
-    for path, found in (bases or {}).items():
-        new_file = _base_file(path, moves, table, after, settings)
-        changes, readable = _base_edits(found, new_file, lambda name: move_folder(name, folders or {}))
+    for path, inside in (bases or {}).items():
+        new_file = _make_base_rewriter(path, moves, table, after, settings)
+        changes, readable = _make_base_edits(inside, new_file, lambda name: move_folder(name, folders or {}))
         if not readable:
             unreadable.append(path)
         if changes:
@@ -217,8 +211,8 @@ def plan_move(
     return MovePlan(
         moves=dict(moves),
         edits={source: changes for source, changes in edits.items() if changes},
-        rewritten=tuple(reference for found in rewrites.values() for reference, _ in found),
-        adopted=tuple(adopted),
+        rewritten=tuple(reference for pairs in rewrites.values() for reference, _ in pairs),
+        adopted=adopted,
         unreadable_bases=tuple(unreadable),
     )
 
@@ -230,23 +224,38 @@ def plan_create(
     those that have one of `touched_keys([path])` among their candidate keys."""
     after = table.copy()
     after.add(path)
-    rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
-    adopted: list[Reference] = []
-    for reference in references:
-        rewrite = _rewrite_for(reference, {}, table, after, settings)
-        if rewrite is not None:
-            rewrites.setdefault(reference.source, []).append((reference, rewrite))
-        elif reference.resolved is None and _is_adopted(reference, {}, after, frozenset([path])):
-            adopted.append(reference)
+    rewrites, adopted = _plan_rewrites(references, {}, table, after, settings, new_paths=frozenset([path]))
     return CreatePlan(
         path=path,
-        edits={source: _edits(source, read(source), found) for source, found in rewrites.items()},
-        repointed=tuple(reference for found in rewrites.values() for reference, _ in found),
-        adopted=tuple(adopted),
+        edits={source: _make_edits(source, read(source), pairs) for source, pairs in rewrites.items()},
+        repointed=tuple(reference for pairs in rewrites.values() for reference, _ in pairs),
+        adopted=adopted,
     )
 
 
-def _table_after(moves: Mapping[str, str], table: FileTable, *, merging: bool = False) -> FileTable:
+def _plan_rewrites(
+    references: Iterable[Reference],
+    moves: Mapping[str, str],
+    before: FileTable,
+    after: FileTable,
+    settings: LinkSettings,
+    *,
+    new_paths: frozenset[str],
+) -> tuple[dict[str, list[tuple[Reference, Rewrite]]], tuple[Reference, ...]]:
+    """Return the links that must be rewritten, by the file they are in, and those without a file that will
+    lead to one of `new_paths`."""
+    rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
+    adopted: list[Reference] = []
+    for reference in references:
+        rewrite = _rewrite_for(reference, moves, before, after, settings)
+        if rewrite is not None:
+            rewrites.setdefault(reference.source, []).append((reference, rewrite))
+        elif reference.resolved is None and _is_adopted(reference, moves, after, new_paths):
+            adopted.append(reference)
+    return rewrites, tuple(adopted)
+
+
+def _make_table_after(moves: Mapping[str, str], table: FileTable, *, merging: bool = False) -> FileTable:
     after = table.copy()
     for old in moves:
         if old not in table:
@@ -310,18 +319,18 @@ def _renamed_displays(old: str, new: str) -> tuple[tuple[str, str], ...]:
 
 
 def _is_adopted(
-    reference: Reference, moves: Mapping[str, str], after: FileTable, news: frozenset[str]
+    reference: Reference, moves: Mapping[str, str], after: FileTable, new_paths: frozenset[str]
 ) -> bool:
     if not reference.link.target or is_file_card(reference.link):
         return False
     found = resolve(reference.link.target, moves.get(reference.source, reference.source), after)
-    return isinstance(found, Resolved) and found.path in news
+    return isinstance(found, Resolved) and found.path in new_paths
 
 
-def _edits(source: str, text: str, found: list[tuple[Reference, Rewrite]]) -> tuple[Change, ...]:
+def _make_edits(source: str, text: str, pairs: list[tuple[Reference, Rewrite]]) -> tuple[Change, ...]:
     changes: list[Change] = []
     seen: set[tuple[int, int, str]] = set()
-    for reference, rewrite in found:
+    for reference, rewrite in pairs:
         link = reference.link
         # A YAML alias repeats a link, and one span covers all links of a text card: rewrite each only once.
         key = (link.start, link.end, link.raw)
@@ -338,7 +347,9 @@ def _verify(target: str, new: str, source: str, after: FileTable, *, markdown: b
         raise EngineFailure(f"The link {target!r} planned for {source!r} would not lead to {new!r}.")
 
 
-def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -> tuple[list[Change], bool]:
+def _make_base_edits(
+    bases: Iterable[Embedded], file: NewTarget, folder: NewTarget
+) -> tuple[list[Change], bool]:
     """Return the changes in the bases of one file, and whether all could be read."""
     changes: list[Change] = []
     readable = True
@@ -350,7 +361,7 @@ def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -
     return changes, readable
 
 
-def _base_file(
+def _make_base_rewriter(
     path: str, moves: Mapping[str, str], before: FileTable, after: FileTable, settings: LinkSettings
 ) -> NewTarget:
     source = moves.get(path, path)

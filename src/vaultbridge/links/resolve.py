@@ -161,7 +161,7 @@ def resolve(target: str, source: str, table: FileTable) -> Resolution:
         if name == link:
             return Resolved(bucket)
         bucket = (bucket,)
-    return _among(bucket, link, source)
+    return _choose_among(bucket, link, source)
 
 
 def resolve_among(target: str, source: str, table: FileTable, exists: Callable[[str], bool]) -> Resolution:
@@ -170,7 +170,7 @@ def resolve_among(target: str, source: str, table: FileTable, exists: Callable[[
     return resolve(target, source, FileTable(filter(exists, near)))
 
 
-def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
+def _choose_among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
     """Resolve a link with a folder or with several candidates. `link` is a key that ends as the candidates'
     keys do, with `.md`."""
     keyed = [(name_key(path), path) for path in candidates]
@@ -181,7 +181,7 @@ def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
     # A path that equals the link wins, whether joined with the source's folder or from the vault's root.
     exact = [path for key, path in keyed if key == link.removeprefix("/")]
     if exact:
-        return _first(exact)
+        return _choose_first(exact)
     if rooted:
         return MISSING
     # The app compares strings, not segments: `b/c` also ends `ab/c`, and `a` begins `ab/c`.
@@ -191,7 +191,7 @@ def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
     near = [path for key, path in fitting if key.startswith(folder)]
     preferred = near or [path for _, path in fitting]
     shortest = min(map(_length, preferred))
-    return _first([path for path in preferred if _length(path) == shortest])
+    return _choose_first([path for path in preferred if _length(path) == shortest])
 
 
 def dot_path(target: str, source: str) -> str | None:
@@ -222,7 +222,7 @@ def _length(path: str) -> int:
     return len(path) if path.isascii() else len(path.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _first(paths: list[str]) -> Resolved:
+def _choose_first(paths: list[str]) -> Resolved:
     if len(paths) == 1:
         return Resolved(paths[0])
     ordered = sorted(paths)

@@ -64,15 +64,15 @@ def parse_written_link(raw: str, *, target: str | None = None) -> WrittenLink:
     embed = raw.startswith("!")
     opening = 1 if embed else 0
     if raw.startswith("[[", opening) and raw.endswith("]]") and len(raw) >= opening + 4:
-        return _wiki(raw, opening + 2, embed=embed, target=target)
+        return _parse_wiki(raw, opening + 2, embed=embed, target=target)
     if raw.startswith("[", opening):
-        found = _markdown(raw, opening + 1, embed=embed)
+        found = _parse_markdown(raw, opening + 1, embed=embed)
         if found is not None:
             return found
     raise EngineFailure(f"Not the text of a link: {raw[:80]!r}.")
 
 
-def _wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLink:
+def _parse_wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLink:
     end = len(raw) - 2
     bar = raw.find("|", start + 1, end)
     inner_end = end if bar < 0 else bar
@@ -99,12 +99,12 @@ def _wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLi
     )
 
 
-def _markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
+def _parse_markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
     """Use the first `](` whose destination and title end exactly where the raw text ends. That cannot be so
     for brackets in the link's text, in code or in a nested image: more text follows them."""
     at = raw.find("](", text_start)
     while at >= 0:
-        found = _destination(raw, at + 1)
+        found = _find_destination(raw, at + 1)
         if found is not None:
             start, end, angle = found
             hash_at = raw.find("#", start, end)
@@ -123,7 +123,7 @@ def _markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
     return None
 
 
-def _destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
+def _find_destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
     read = read_destination(raw, parenthesis)
     if read is None or read[1] != len(raw):
         return None
@@ -191,7 +191,7 @@ def choose_target(
     `table` must be the vault as it will be. Raises EditRefused if no text works: for a name with `#`, or one
     without an extension."""
     fits = fits_markdown if markdown else fits_wiki
-    for text in _forms(dest, source, table, link_format, markdown=markdown):
+    for text in _list_forms(dest, source, table, link_format, markdown=markdown):
         if fits(text) and resolves_only_to(text, dest, source, table):
             return text
     raise EditRefused(
@@ -207,7 +207,7 @@ def resolves_only_to(text: str, dest: str, source: str, table: FileTable) -> boo
     return isinstance(found, Resolved) and found.path == dest and not found.others
 
 
-def _forms(
+def _list_forms(
     dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool
 ) -> Iterator[str]:
     """Yield the ways to name `dest`, the preferred one first. A leading `./` protects a relative link from a
@@ -303,12 +303,12 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
 
     Raises EditRefused if the text is not the one in which the link was found."""
     if link.card:
-        return _on_canvas(path, text, link, rewrite)
+        return _retarget_on_canvas(path, text, link, rewrite)
     if text[link.start : link.end] != link.raw:
-        raise stale_link(path, link)
+        raise stale_link_error(path, link)
     if link.kind != "property":
         return _shift(rewrite_link(link, rewrite), link.start)
-    layer = _yaml_layer(text, link)
+    layer = _find_yaml_layer(text, link)
     if layer is None:
         return _shift(rewrite_link(link, rewrite), link.start)
     decoded = Link(
@@ -347,7 +347,7 @@ def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def stale_link(path: str, link: Link) -> EditRefused:
+def stale_link_error(path: str, link: Link) -> EditRefused:
     return EditRefused(
         f"{path} no longer has the link {link.raw[:80]!r} at line {link.line}.",
         hint="The file has changed since it was indexed; repeat the edit.",
@@ -372,7 +372,7 @@ def _shift(changes: Sequence[Change], by: int) -> tuple[Change, ...]:
     return tuple(Change(c.start + by, c.end + by, c.text) for c in changes)
 
 
-def _yaml_layer(text: str, link: Link) -> Embedded | None:
+def _find_yaml_layer(text: str, link: Link) -> Embedded | None:
     """Return the quoted scalar around a property's link. A link cannot be a plain scalar (`[` opens a list),
     so a link without a quote before it is in a block scalar, where nothing is escaped."""
     before = text[: link.start].rstrip(" \t")[-1:]
@@ -383,29 +383,29 @@ def _yaml_layer(text: str, link: Link) -> Embedded | None:
     return None
 
 
-def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
+def _retarget_on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
     token = text[link.start : link.end]
     if len(token) < 2 or token[0] != '"' or token[-1] != '"':
-        raise stale_link(path, link)
+        raise stale_link_error(path, link)
     layer = decode_embedded(text, link.start + 1, link.end - 1, "json")
     if is_file_card(link):
-        changes = list(_subpath_of_card(path, text, link, rewrite.subpath))
+        changes = list(_change_card_subpath(path, text, link, rewrite.subpath))
         if rewrite.card_path is not None and rewrite.card_path != layer.text:
             changes += layer.to_outer((Change(0, len(layer.text), rewrite.card_path),))
         return tuple(changes)
     # Imported here: only text cards need the whole parser.
     from vaultbridge.markdown.parse import parse
 
-    inner = [found for found in parse(layer.text).links if found.raw == link.raw]
+    inner = [inner_link for inner_link in parse(layer.text).links if inner_link.raw == link.raw]
     if not inner:
-        raise stale_link(path, link)
+        raise stale_link_error(path, link)
     changes = []
-    for found in inner:
-        changes += layer.to_outer(retarget(path, layer.text, found, rewrite))
+    for inner_link in inner:
+        changes += layer.to_outer(retarget(path, layer.text, inner_link, rewrite))
     return tuple(changes)
 
 
-def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> Iterator[Change]:
+def _change_card_subpath(path: str, text: str, link: Link, subpath: str | None) -> Iterator[Change]:
     """Change the subpath of a card, which is in a separate string."""
     if subpath is None:
         return
@@ -415,8 +415,8 @@ def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> I
         if isinstance(card, FileCard) and card.id == link.card:
             token = card.json.get("subpath")
             if token is None or card.subpath != link.subpath:
-                raise stale_link(path, link)
+                raise stale_link_error(path, link)
             layer = decode_embedded(text, token.start + 1, token.end - 1, "json")
             yield from layer.to_outer((Change(0, len(layer.text), subpath),))
             return
-    raise stale_link(path, link)
+    raise stale_link_error(path, link)

@@ -16,8 +16,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from vaultbridge.links.resolve import file_name
 from vaultbridge.vault.beneath import open_file
-from vaultbridge.vault.paths import VaultPath, folder_of, join, name_of
+from vaultbridge.vault.paths import VaultPath, folder_of, join
 
 _RECALL_ATTRIBUTES: Final = 0x1000 | 0x40000 | 0x400000
 """Windows: OFFLINE, RECALL_ON_OPEN, RECALL_ON_DATA_ACCESS (OneDrive, Dropbox, Google Drive, iCloud)."""
@@ -111,7 +112,7 @@ def detect_conflict(
 ) -> Conflict | None:
     """Finds out whether `path` is a conflict copy, and of what. `siblings` has the vault's paths (at least
     those of its folder), `machines` the names of computers that OneDrive may have appended."""
-    folder, name = folder_of(path), name_of(path)
+    folder, name = folder_of(path), file_name(path)
     stem, dot, extension = name.rpartition(".")
     if not dot:
         stem, extension = name, ""

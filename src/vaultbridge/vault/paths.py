@@ -113,10 +113,6 @@ def folder_of(path: str) -> VaultPath:
     return VaultPath(path.rpartition("/")[0])
 
 
-def name_of(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
 def join(folder: str, name: str) -> VaultPath:
     """Joins two parts that were already checked."""
     return VaultPath(f"{folder}/{name}" if folder else name)

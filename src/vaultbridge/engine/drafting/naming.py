@@ -13,7 +13,7 @@ from msgspec import Struct
 from vaultbridge.engine.drafting.draft import Draft
 from vaultbridge.engine.drafting.move import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
-from vaultbridge.links.resolve import name_key
+from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.markdown.text import is_text
 from vaultbridge.vault.paths import (
     TEXT_SUFFIXES,
@@ -21,7 +21,6 @@ from vaultbridge.vault.paths import (
     folder_of,
     is_under,
     join,
-    name_of,
     new_vault_path,
     vault_path,
 )
@@ -93,7 +92,7 @@ def _find_in_draft(draft: Draft, name: str, context: OperationContext) -> VaultP
         for found in find_same_path(draft, path):
             if context.scope.visible(found):
                 return found
-    made = [path for path in draft.new_paths() if name_of(path) in (name, f"{name}.md")]
+    made = [path for path in draft.new_paths() if file_name(path) in (name, f"{name}.md")]
     return made[0] if len(made) == 1 and context.scope.visible(made[0]) else None
 
 
@@ -127,7 +126,7 @@ def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -
         above = folder_of(made)
         while above:
             if name_key(above) == key:
-                return join(above, name_of(path))
+                return join(above, file_name(path))
             above = folder_of(above)
     return path
 

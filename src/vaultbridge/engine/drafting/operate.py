@@ -35,7 +35,7 @@ from vaultbridge.engine.operations import Append, SetProperty
 from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan
-from vaultbridge.links.resolve import FileTable, Resolved, name_key, resolve
+from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.markdown.edits import tags as tag_edit
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.markdown.edits.properties import set_property
@@ -52,7 +52,6 @@ from vaultbridge.vault.paths import (
     folder_of,
     is_under,
     join,
-    name_of,
     new_vault_path,
     vault_path,
 )
@@ -116,7 +115,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
     context.scope.check_write(path, new=True)
     text = operation.content
     if operation.template:
-        expanded = context.expand(operation.template, name_of(path).removesuffix(".md"))
+        expanded = context.expand(operation.template, file_name(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, append(expanded, parse(expanded), text))
     for name, value in operation.properties.items():
         wanted = coerce_value(value, property_type(name, context.settings.property_types))
@@ -167,7 +166,7 @@ def insert_template(draft: Draft, operation: InsertTemplate, context: OperationC
         raise InvalidArgument("Give heading or line, not both.", argument="line")
     path = writable_note(draft, operation.note, context)
     file = draft.open(path, expected=operation.expected)
-    text = context.expand(operation.template, name_of(path).removesuffix(".md"))
+    text = context.expand(operation.template, file_name(path).removesuffix(".md"))
     merged = merge_template(
         text, operation.template, file.note, path, heading=operation.heading, line=operation.line
     )
@@ -338,13 +337,13 @@ def _move_target(source: VaultPath, to: str) -> VaultPath:
     """A bare name renames in place, a `/` at the end moves into that folder, anything else is the new path.
     The extension stays unless another one is given."""
     if to.endswith("/"):
-        return new_vault_path(to + name_of(source))
-    extension = "." + name_of(source).rpartition(".")[2] if "." in name_of(source) else ""
+        return new_vault_path(to + file_name(source))
+    extension = "." + file_name(source).rpartition(".")[2] if "." in file_name(source) else ""
     spelled = to
     if extension.lower() in TEXT_SUFFIXES:
         if not spelled.lower().endswith(extension.lower()):
             spelled += extension
-    elif "." not in name_of(spelled):
+    elif "." not in file_name(spelled):
         spelled += extension
     if "/" not in spelled:
         spelled = join(folder_of(source), spelled)
@@ -353,7 +352,7 @@ def _move_target(source: VaultPath, to: str) -> VaultPath:
 
 def _move_folder(draft: Draft, source: VaultPath, to: str, context: OperationContext) -> None:
     if to.endswith("/"):
-        inside = vault_path(to + name_of(source))
+        inside = vault_path(to + file_name(source))
         into = folder_of(inside)
         spelled = inside if not into or is_folder(draft, into, context) else into
     else:

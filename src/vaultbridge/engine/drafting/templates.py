@@ -11,10 +11,11 @@ from msgspec import Struct
 from vaultbridge.engine.operation_base import NoteEdit, Operation
 from vaultbridge.engine.operations import Append, Create, Insert, Prepend, SetProperty
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import periodic_path
-from vaultbridge.vault.paths import VaultPath, name_of
+from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.settings import Period
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _make_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]
         return "", ()
     when = datetime.combine(note.day, engine.now().time())
     try:
-        return engine.expand(template, name_of(note.path).removesuffix(".md"), when=when), ()
+        return engine.expand(template, file_name(note.path).removesuffix(".md"), when=when), ()
     except NoteNotFound:
         return "", (f"The template {template!r} of the {note.period} notes was not found.",)
 

@@ -201,7 +201,7 @@ class PatternMatcher:
         # Written from a second thread: the answer may begin before the child has read everything.
         sender = threading.Thread(target=_send, args=(child.stdin, b"".join(pieces)), daemon=True)
         sender.start()
-        with self._cancellation.calling(child.kill):
+        with self._cancellation.call_on_request(child.kill):
             head = child.stdout.read(4)
             data = child.stdout.read(int.from_bytes(head, "big")) if len(head) == 4 else b""
             sender.join()

@@ -26,9 +26,10 @@ from vaultbridge.editor.model import (
     VaultView,
 )
 from vaultbridge.errors import InvalidPath
+from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.text import Positions
 from vaultbridge.vault.absolute import is_absolute, relative_to_vault
-from vaultbridge.vault.paths import VaultPath, name_of, vault_path
+from vaultbridge.vault.paths import VaultPath, vault_path
 
 SELECTION_CHANGED: Final = "selection_changed"
 AT_MENTIONED: Final = "at_mentioned"
@@ -124,7 +125,7 @@ def encode_tab(file: OpenTab, paths: IdePaths, *, active: bool, lines: int) -> d
         "isPinned": file.pinned,
         "isPreview": file.preview,
         "isDirty": file.dirty,
-        "label": name_of(file.path),
+        "label": file_name(file.path),
         "groupIndex": 0,
         "viewColumn": 1,
         "isGroupActive": True,

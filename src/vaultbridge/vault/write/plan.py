@@ -24,9 +24,9 @@ from vaultbridge.errors import (
     StaleWrite,
 )
 from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
-from vaultbridge.links.resolve import name_key
+from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.system import FileStat
-from vaultbridge.vault.paths import Root, VaultPath, file_identity, folder_of, is_under, join, name_of
+from vaultbridge.vault.paths import Root, VaultPath, file_identity, folder_of, is_under, join
 from vaultbridge.vault.read import read_place
 from vaultbridge.vault.write.journal import make_image
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
@@ -268,7 +268,7 @@ class Plan:
         self, source: VaultPath, target: VaultPath, entry: OverlayEntry, stored_name: str
     ) -> Path:
         """The place that a move leads to: a free one, or another spelling of the present name."""
-        name = stored_name or name_of(target)
+        name = stored_name or file_name(target)
         if name_key(source) == name_key(target):
             return entry.place.with_name(name)
         self._ensure_folder(folder_of(target))
