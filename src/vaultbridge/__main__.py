@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
         if os.environ.get("VAULTBRIDGE_TRACEBACK"):
             raise
         code = _complain(
-            f"a fault of vaultbridge's own ({type(error).__name__}). Please report it;"
+            f"an internal error of vaultbridge ({type(error).__name__}). Please report it;"
             " with VAULTBRIDGE_TRACEBACK=1 in the environment it says where."
         )
     for stream in (sys.stdout, sys.stderr):

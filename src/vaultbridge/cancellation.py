@@ -39,7 +39,7 @@ class Cancellation:
     def check(self) -> None:
         """Raises TimedOut when it has been requested. Nobody sees the error."""
         if self._requested:
-            raise TimedOut("Nobody waits for this answer any longer.")
+            raise TimedOut("Nobody is waiting for this answer any more.")
 
     @contextmanager
     def call_on_request(self, hook: Callable[[], object]) -> Iterator[None]:

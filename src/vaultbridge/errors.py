@@ -13,7 +13,7 @@
     ├── EditRefused            the edit does not fit the note's present content; nothing was written
     │   ├── StaleWrite         the note has changed since the caller read it
     │   └── NoteBusy           another program is saving the note
-    ├── ObsidianNotRunning     the app is needed but does not run
+    ├── ObsidianNotRunning     the app is needed but is not running
     ├── TimedOut               an operation took longer than its limit
     └── EngineFailure          we could not do it, through no fault of the caller
 

@@ -47,7 +47,7 @@ def test_every_documented_function_of_a_type_exists(kind: TypeName) -> None:
         assert find_method(kind, name) or (kind == "list" and name in PER_ELEMENT), name
 
 
-def test_no_other_functions_exist_than_documented_and_the_mean_that_summaries_use() -> None:
+def test_only_the_documented_functions_exist_and_the_mean_for_summaries() -> None:
     for kind, table in METHODS.items():
         documented = {*DOCUMENTED["number" if kind == "duration" else kind].split(), "mean"}
         assert set(table) <= documented

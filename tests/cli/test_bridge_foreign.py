@@ -167,7 +167,7 @@ async def test_a_call_can_be_cancelled_and_the_end_of_input_then_ends_the_proces
         assert (await bridge.end())[:2] == (0, b"")
 
 
-async def test_another_hash_of_the_same_tools_is_not_announced_and_another_tool_is() -> None:
+async def test_a_new_tool_is_announced_but_a_new_hash_of_the_same_tools_is_not() -> None:
     heard: list[str] = []
 
     async def text_of(name: str, **arguments: Any) -> str:

@@ -185,7 +185,7 @@ async def test_a_prompt_is_got_with_its_arguments() -> None:
         assert (code, out) == (0, "[user] Say hello to Ada.\n")
 
 
-async def test_other_content_than_text_is_described_and_blobs_are_written_as_they_are() -> None:
+async def test_content_other_than_text_is_described_and_blobs_are_written_unchanged() -> None:
     async with core_server() as port:
         url = f"ws://127.0.0.1:{port}"
         code, out, _ = await call(url, "test_multiple_content_types")

@@ -160,7 +160,7 @@ def test_a_folder_that_obsidian_does_not_know_is_refused(run: Run, tmp_path: Pat
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(run: Run, vault: Path) -> None:
+def test_an_unwritable_folder_is_reported_in_one_line(run: Run, vault: Path) -> None:
     (vault / ".obsidian" / "plugins").write_text("a file", "utf-8")
     done = run("install", vault)
     assert done.returncode == 1 and done.stderr.startswith("vaultbridge: ") and done.stderr.count("\n") == 1

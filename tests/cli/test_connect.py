@@ -224,7 +224,7 @@ def test_a_file_with_comments_keeps_them(home: Path, vault: Path) -> None:
     assert kept.read_text("utf-8") == '{\n  // mine\n  "mcpServers": {}\n}\n'
 
 
-def test_a_file_that_cannot_be_read_is_left_alone_and_what_to_write_is_said(
+def test_an_unreadable_file_is_left_alone_and_the_error_says_what_to_write(
     home: Path, vault: Path, capsys: Said
 ) -> None:
     file = home / ".cursor/mcp.json"

@@ -94,10 +94,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 def check_error(done: subprocess.CompletedProcess[bytes]) -> None:
     """An error is one line, perhaps after a logged warning and before how to use the command, and never a
-    fault of our own. There is one exactly when the exit code says so."""
+    internal error. There is one exactly when the exit code says so."""
     err = done.stderr.decode("utf-8", "replace")
     lines = err.splitlines()
-    assert "Traceback" not in err and "fault of vaultbridge" not in err, err
+    assert "Traceback" not in err and "internal error" not in err, err
     if lines and lines[-1].startswith("usage: vaultbridge "):
         lines.pop()
         assert done.returncode == 2 and lines, err

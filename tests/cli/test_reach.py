@@ -112,9 +112,7 @@ class impostor:
         await self._server.wait_closed()
 
 
-async def test_at_another_loopback_address_there_is_no_lock_that_claude_code_cannot_use(
-    tmp_path: Path, vault: Path
-) -> None:
+async def test_no_lock_is_written_for_another_loopback_address(tmp_path: Path, vault: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:

@@ -138,7 +138,7 @@ def test_a_stale_edit_is_refused_with_the_current_hash(make_vault: MakeVault) ->
     assert contents(engine)["Home.md"] == b"somebody else"
 
 
-def test_creating_refuses_an_existing_note_in_any_case_unless_told_to_overwrite(
+def test_creating_refuses_an_existing_note_in_any_case_unless_overwrite_is_set(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault(VAULT)
@@ -318,7 +318,7 @@ def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
     assert contents(engine) == before
 
 
-def test_a_note_with_bytes_that_are_no_text_is_read_with_the_problem_reported(make_vault: MakeVault) -> None:
+def test_a_note_with_bytes_that_are_not_text_is_read_and_the_problem_reported(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": b"---\nx: [\n---\n# H\n\xff [[B]]\n", "B.md": ""})
     view = engine.view("A")
     assert {problem.code for problem in view.note.problems} == {"invalid-utf8", "bad-yaml"}
@@ -352,9 +352,7 @@ def test_a_note_that_icloud_has_not_downloaded_is_reported_as_such(make_vault: M
         ([{"op": "delete", "note": "A", "sure": True}], "The fields of delete: note, [expected]."),
     ],
 )
-def test_an_operation_that_cannot_be_read_is_refused_with_what_would_be_right(
-    value: object, hint: str
-) -> None:
+def test_an_unreadable_operation_is_refused_with_a_correction(value: object, hint: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         parse_operations(value)
     assert caught.value.hint.startswith(hint)
@@ -366,7 +364,7 @@ def test_an_error_does_not_repeat_a_megabyte() -> None:
     assert len(missing.details["name"]) < 1200
 
 
-def test_of_two_notes_whose_paths_differ_only_in_case_the_named_one_is_changed(
+def test_two_notes_that_differ_only_in_case_are_distinguished_by_their_exact_name(
     make_vault: MakeVault,
 ) -> None:
     """Where the disk tells them apart, as on Linux."""

@@ -38,7 +38,7 @@ def test_a_link_to_a_hidden_file_is_neither_found_nor_placed(make_vault: MakeVau
         engine.read_bytes(vault_path("L.md"))
 
 
-def test_a_folder_in_the_place_of_a_note_that_the_index_still_knows_is_not_changed_as_that_note(
+def test_a_folder_that_replaced_an_indexed_note_is_not_edited_as_that_note(
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"A.md": "a"})

@@ -310,7 +310,7 @@ def test_the_leader_rebuilds_an_index_that_was_found_damaged_and_deleted(make_va
     when_announced(engine, engine.index_sync.index.rebuild, lambda: engine.queries.search("alpha").total == 1)
 
 
-def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
+def test_an_old_temporary_file_of_ours_is_removed_and_a_recent_one_is_not(
     make_vault: MakeVault, tmp_path: Path
 ) -> None:
     """A young one may belong to a writer at work, also on another machine that shares the folder. What counts

@@ -82,7 +82,7 @@ def test_a_body_has_no_heading_no_properties_and_no_blank_lines_around() -> None
     st.lists(st.tuples(st.integers(1, 2000), st.floats(0.01, 10)), min_size=1, max_size=12),
     st.integers(0, 5000),
 )
-def test_shares_keep_to_the_room_and_to_what_is_needed(wanted: list[tuple[int, float]], room: int) -> None:
+def test_shares_never_exceed_the_room_or_the_need(wanted: list[tuple[int, float]], room: int) -> None:
     needs = [need for need, _ in wanted]
     shares = share_room(needs, [weight for _, weight in wanted], room)
     assert sum(shares) <= room

@@ -67,7 +67,7 @@ def test_an_error_about_a_hidden_file_or_its_folder_names_nothing(
         assert message_of(make(named), {"Other hidden.md", path}) == REDACTED
 
 
-def test_an_error_that_does_not_say_what_it_names_is_shown_only_where_nothing_is_hidden() -> None:
+def test_an_error_without_paths_is_shown_only_if_nothing_is_hidden() -> None:
     assert message_of(EditRefused("S.md is odd."), {"S.md"}) == REDACTED
     assert message_of(EditRefused("S.md is odd."), set()) == "S.md is odd."
     assert message_of(EngineFailure("The disk is full.", paths=()), {"S.md"}) == "The disk is full."

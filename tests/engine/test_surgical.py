@@ -83,7 +83,7 @@ EDITS: dict[str, tuple[Operation, int]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_byte_changes_that_an_edit_did_not_name_and_undo_gives_all_back(
+def test_an_edit_changes_only_the_bytes_it_names_and_undo_restores_them(
     make_vault: MakeVault, form: str
 ) -> None:
     bom, end, final = FORMS[form]

@@ -60,7 +60,7 @@ def test_what_is_missing_or_hidden_is_not_found(make_unindexed: MakeVault) -> No
             engine.find(name)
 
 
-def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
+def test_an_index_that_becomes_complete_right_after_its_answer_is_queried_again(
     make_vault: MakeVault,
 ) -> None:
     files = {"A/Same.md": "1", "B/Same.md": "2", "C/Deep.md": "---\naliases: Other name\n---\n"}

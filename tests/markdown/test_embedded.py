@@ -34,7 +34,7 @@ def test_a_change_of_the_inner_text_is_read_back(text: str, new: str, data: st.D
 
 
 @given(st.text(st.sampled_from("ab\"'\\/é😀 :#"), max_size=12))
-def test_yaml_quotes_hold_what_is_escaped_for_them(text: str) -> None:
+def test_text_escaped_for_yaml_quotes_is_read_back(text: str) -> None:
     for quote, quoting in (("'", "yaml-single"), ('"', "yaml-double")):
         outer = quote + escape(text, quoting) + quote  # type: ignore[arg-type]
         assert yaml.safe_load(outer) == text

@@ -74,19 +74,19 @@ def check(text: str, note: Note) -> None:
 @example("\n")
 @example("---\n---")
 @example("> - [ ] [[a]] ^x\n^y")
-def test_any_markdown_gives_a_note_whose_spans_hold(text: str) -> None:
+def test_any_markdown_gives_a_note_with_valid_spans(text: str) -> None:
     check(text, parse(text))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80))
-def test_any_text_gives_a_note_whose_spans_hold(text: str) -> None:
+def test_any_text_gives_a_note_with_valid_spans(text: str) -> None:
     check(text, parse(text))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=80))
-def test_any_bytes_give_a_note_whose_spans_hold(data: bytes) -> None:
+def test_any_bytes_give_a_note_with_valid_spans(data: bytes) -> None:
     decoded = decode(data)
     check(decoded.text, parse(decoded.text))
 

@@ -89,7 +89,7 @@ def test_a_value_of_the_wrong_type_is_coerced_where_it_has_one_reading() -> None
     assert (filled.deep, filled.thing) == (True, {"a": 1})
 
 
-def test_of_name_and_path_an_empty_one_is_ignored() -> None:
+def test_an_empty_name_or_path_is_ignored() -> None:
     assert merge_path_alias({"path": "p", "name": ""}, "name") == {"name": "p"}
     assert merge_path_alias({"path": "", "name": "n"}, "name") == {"name": "n"}
     assert merge_path_alias({"path": None, "name": "n"}, "name") == {"name": "n"}

@@ -20,7 +20,7 @@ def test_a_task_is_ticked_by_its_text_wherever_it_is(small: Small) -> None:
     assert vault.read("A.md") == "- [x] call Ada\n- [ ] call Ada again\n"
 
 
-def test_a_task_that_is_not_the_only_one_is_not_guessed(small: Small) -> None:
+def test_an_ambiguous_task_is_not_guessed(small: Small) -> None:
     vault = small({"A.md": "- [ ] water\n", "B.md": "- [ ] water\n", "Secret/S.md": "- [ ] hidden\n"})
     error = vault.refused(EditRefused, "edit_note", op="set_task", name="", text="water")
     assert str(error) == "2 tasks match 'water'. Name its note, as in: A.md:1: water; B.md:1: water."

@@ -108,13 +108,13 @@ def test_a_text_that_is_too_long_for_a_query_is_a_question(small: Small) -> None
         text = harness.text("search", query=f'{common} "x: y" {"or " * 1500} (quokka)', sort=order, matches=0)
         assert text.split("\n") == [
             NOT_ALL,
-            "(a long question: 13 of its commoner words were left out)",
+            "(a long question: 13 of its most common words were left out)",
             "D.md",
             "C.md",
             "(notes: 2)",
         ]
     passages = harness.text("context", question=f"{common} {'or ' * 1500} (quokka)")
-    assert "(a long question: 13 of its commoner words were left out)" in passages
+    assert "(a long question: 13 of its most common words were left out)" in passages
     assert harness.text("search", query="absent " * 1000) == "(notes: none)"
 
 
@@ -217,7 +217,7 @@ def test_a_card_of_a_canvas_is_shown_without_its_json(small: Small) -> None:
     assert 'Broken.canvas:2: {"text":"**campion** is **white**' in rows
 
 
-def test_one_word_is_not_marked_and_a_part_of_one_is_found(small: Small) -> None:
+def test_a_single_word_is_not_marked_and_part_of_a_word_is_found(small: Small) -> None:
     harness = small(ASKED)
     assert "Desk/Tasks.md:1: A task, and another task." in harness.rows("search", query="task")
     assert "Desk/Windows.md" in harness.text("search", query="rrangemen")

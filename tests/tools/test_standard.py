@@ -74,7 +74,7 @@ def test_the_stored_schemas_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("page", "ends"), [("tools.md", [END, OPERATIONS_END]), ("cli.md", [OPERATIONS_END])]
 )
-def test_the_pages_hold_what_is_generated_from_the_code(page: str, ends: list[str]) -> None:
+def test_the_pages_contain_what_is_generated_from_the_code(page: str, ends: list[str]) -> None:
     text = (PAGE.parent / page).read_text("utf-8")
     assert all(end in text for end in ends)
     assert text == fill_page(text), "run: make generate"

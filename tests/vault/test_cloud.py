@@ -43,7 +43,7 @@ def test_the_dataless_flag_of_macos_marks_a_placeholder() -> None:
     assert not is_placeholder(status(st_flags=0), "x")
 
 
-def test_only_a_file_that_is_one_hole_counts_as_hollow(tmp_path: Path) -> None:
+def test_only_a_file_that_is_one_single_hole_counts_as_a_placeholder(tmp_path: Path) -> None:
     hollow, partly, empty = tmp_path / "h", tmp_path / "p", tmp_path / "e"
     with hollow.open("wb") as file:
         file.truncate(100_000)

@@ -83,7 +83,7 @@ def test_a_stale_write_fails_with_the_current_hash_and_nothing_changes(
 
 
 @pytest.mark.parametrize("taken", ["n.md", "N.md", unicodedata.normalize("NFD", "né.md")])
-def test_a_note_that_must_be_new_is_refused_where_one_is_in_any_spelling(
+def test_a_new_note_is_refused_if_one_exists_in_any_spelling(
     transactor: Transactor, folder: Path, taken: str
 ) -> None:
     (folder / taken).write_bytes(b"x")
@@ -826,7 +826,7 @@ def test_a_rollback_waits_for_the_vault_to_return(
         RemoveFile(P("F/n.md")),
     ],
 )
-def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_used(
+def test_a_folder_replaced_by_a_link_out_of_the_vault_at_the_last_moment_is_not_used(
     root: Root, cache: Path, trash: Trash, folder: Path, tmp_path: Path, point: str, step: Step
 ) -> None:
     outside = tmp_path / "outside"
@@ -850,7 +850,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_
 
 
 @pytest.mark.parametrize("step", [MoveFile(P("n.md"), P("m.md")), TrashFile(P("n.md"), "local")])
-def test_a_note_that_a_sync_replaces_in_the_last_moment_is_not_moved_unseen(
+def test_a_note_that_a_sync_replaces_at_the_last_moment_is_not_moved_unseen(
     root: Root, cache: Path, trash: Trash, folder: Path, step: Step
 ) -> None:
     (folder / "n.md").write_bytes(b"old")

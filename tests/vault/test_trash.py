@@ -63,7 +63,7 @@ def test_a_trash_name_with_a_leftover_info_file_is_not_reused(
     assert trash.choose(root, folder / "x.md", system=True, now=NOW).place.name == "x 2.md"
 
 
-def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
+def test_trashing_never_replaces_a_file_in_the_trash(folder: Path) -> None:
     (folder / ".trash").mkdir()
     (folder / ".trash" / "x.md").write_text("older")
     (folder / "x.md").write_text("newer")

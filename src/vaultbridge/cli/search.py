@@ -112,7 +112,7 @@ def _show_ranked(engine: Engine, page: RankedPage, args: argparse.Namespace) -> 
         sys.stderr.write(f"without {engine.embeddings.settings.model}: {problem}\n")
     missing = "" if page.with_all_words else "; no note has all the words"
     if page.left_out:
-        missing += f"; {page.left_out} commoner words of the long question were left out"
+        missing += f"; {page.left_out} of the most common words of the long question were left out"
     _show_total(len(page.notes), page.total, args.offset, missing, more=page.more)
     _show_incomplete(complete=page.complete, indexed=page.indexed, notes=page.searchable)
 

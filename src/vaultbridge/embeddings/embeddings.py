@@ -294,7 +294,7 @@ class Questions:
             problem = str(failure)
         except Exception:
             log.exception("A question could not be embedded.")
-            problem = "a fault of vaultbridge's own"
+            problem = "an internal error of vaultbridge"
         with self._guard:
             self._report_problem(problem)
             if vector is None:

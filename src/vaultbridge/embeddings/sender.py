@@ -175,7 +175,7 @@ class Sender:
                 self._report_problem(f"{type(error).__name__}")
             except Exception:
                 log.exception("Making embeddings failed; searches go without them.")
-                self._report_problem("a fault of vaultbridge's own")
+                self._report_problem("an internal error of vaultbridge")
                 return
             if self._problem:
                 # Changes do not shorten the pause, or they would call a failing endpoint again and again.

@@ -401,7 +401,7 @@ def render(found: GatheredContext) -> str:
     if found.notes and not found.with_all_words:
         lines.append("(no note has all the words)")
     if found.left_out:
-        lines.append(f"(a long question: {found.left_out} of its commoner words were left out)")
+        lines.append(f"(a long question: {found.left_out} of its most common words were left out)")
     path = ""
     for passage in found.passages:
         place = _render_place(passage.path, passage.heading, passage.line)

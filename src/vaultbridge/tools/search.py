@@ -221,7 +221,7 @@ def _render_ranked(context: VaultContext, found: RankedPage, arguments: SearchAr
     if found.total and not found.with_all_words and not arguments.offset:
         notes.append(NOT_ALL)
     if found.left_out:
-        notes.append(f"(a long question: {found.left_out} of its commoner words were left out)")
+        notes.append(f"(a long question: {found.left_out} of its most common words were left out)")
     # A single word need not be marked: the reader knows it.
     mark = MARK if len(arguments.query.split()) > 1 else UNMARKED
     return render_page(

@@ -239,7 +239,7 @@ def parse_workspace(data: bytes) -> Workspace:
     except JSON_ERRORS as error:
         return Workspace(problem=f"{WORKSPACE_FILE} is not valid JSON: {error}")
     if not isinstance(tree, dict):
-        return Workspace(problem=f"{WORKSPACE_FILE} does not hold an object")
+        return Workspace(problem=f"{WORKSPACE_FILE} does not contain an object")
     tabs = [
         tab for part in ("main", "floating") for tab in _list_tabs(tree.get(part), in_main=part == "main")
     ]

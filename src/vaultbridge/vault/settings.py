@@ -262,7 +262,7 @@ class _Reading:
         if table is None:
             return default
         if not isinstance(table, dict):
-            self.complain(f"{name} does not hold an object")
+            self.complain(f"{name} does not contain an object")
             return default
         value = table.get(key)
         if value is None:

@@ -231,12 +231,12 @@ def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
 
 
 def _make_entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEntry:
-    hollow = False
+    placeholder = False
     if sys.platform == "win32" or (not status.st_blocks and status.st_size):
-        hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
+        placeholder = is_placeholder(status, f"{folder}{os.sep}{name}")
     dot = path.rfind(".")
     kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"
-    return FileEntry(VaultPath(path), status.st_size, *fit_stat(status), kind, hollow)
+    return FileEntry(VaultPath(path), status.st_size, *fit_stat(status), kind, placeholder)
 
 
 def _overlap(one: str, other: str) -> bool:

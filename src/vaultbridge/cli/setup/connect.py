@@ -215,7 +215,7 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         _write(args, assistant, file, *plan)
     fresh = args.options or args.replace
     if options := [] if fresh else _list_options(assistant, file, name, vault):
-        known += f", still with {shlex.join(options)} (--replace writes it anew)"
+        known += f", still with {shlex.join(options)} (--replace writes a new entry)"
     then = "" if plan is None or args.dry_run else f" {assistant.then}"
     return _report(args, assistant, file, f"{known}.{then}", changed=plan is not None)
 
