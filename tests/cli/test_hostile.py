@@ -93,7 +93,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def check_error(done: subprocess.CompletedProcess[bytes]) -> None:
-    """An error is one line, perhaps after a logged warning and before how to use the command, and never a
+    """An error is one line, perhaps after a logged warning and before how to use the command, and never an
     internal error. There is one exactly when the exit code says so."""
     err = done.stderr.decode("utf-8", "replace")
     lines = err.splitlines()
