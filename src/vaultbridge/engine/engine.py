@@ -59,7 +59,9 @@ from vaultbridge.vault.write.trash import Trash
 if TYPE_CHECKING:
     from vaultbridge.embeddings.embeddings import Embeddings
     from vaultbridge.embeddings.settings import EmbeddingSettings
+    from vaultbridge.engine.drafting.draft import Draft
     from vaultbridge.engine.outcome import ChangeGate, Planned
+    from vaultbridge.vault.write.steps import Step
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -356,18 +358,7 @@ class Engine:
         if dry_run or not steps:
             return outcome
         if check is not None:
-            from vaultbridge.engine.outcome import describe_plan
-
-            check(
-                describe_plan(
-                    draft,
-                    steps,
-                    outcome,
-                    table=self.queries.table(),
-                    visible=self.scope.visible,
-                    read=self._read,
-                )
-            )
+            check(self._describe_plan(draft, steps, outcome))
         try:
             with redact([file.path for file in draft.opened_files() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
@@ -384,6 +375,18 @@ class Engine:
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
             notices=(*outcome.notices, *applied.notices),
+        )
+
+    def _describe_plan(self, draft: Draft, steps: Sequence[Step], outcome: Outcome) -> Planned:
+        from vaultbridge.engine.outcome import describe_plan
+
+        return describe_plan(
+            draft,
+            steps,
+            outcome,
+            table=self.queries.table(),
+            visible=self.scope.visible,
+            read=self._read,
         )
 
     def _operation_context(self) -> OperationContext:
