@@ -119,13 +119,13 @@ def cold_index(vault: Path, cache: Path) -> None:
     shutil.rmtree(cache, ignore_errors=True)
     cache.mkdir(parents=True)
     index = Index.open(cache)
-    Synchronizer(Root(vault), index).full()
+    Synchronizer(Root(vault), index).sync_all()
     index.close()
 
 
 def start_and_search(vault: Path, cache: Path) -> None:
     index = Index.open(cache)
-    Synchronizer(Root(vault), index).full()
+    Synchronizer(Root(vault), index).sync_all()
     assert search(index, RARE_WORD).total
     index.close()
 
@@ -152,7 +152,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).sync_all()
 finished.set()
 watcher.join()
 print(peak / 1024)
@@ -173,7 +173,7 @@ from vaultbridge.index.names import NameLookup
 from vaultbridge.index import listing
 from vaultbridge.vault.paths import Root, VaultPath
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).sync_all()
 for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]", "line:(window water)"):
     search(index, query)
 graph = LinkGraph(index)
@@ -194,7 +194,7 @@ from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.paths import Root
 index = Index.open(Path(sys.argv[2]))
-Synchronizer(Root(sys.argv[1]), index).full()
+Synchronizer(Root(sys.argv[1]), index).sync_all()
 index.close()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(sum(one.ru_utime + one.ru_stime for one in used))

@@ -74,7 +74,7 @@ def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
     folder.mkdir()
     index = Index.open(folder)
     try:
-        Synchronizer(engine.root, index).full()
+        Synchronizer(engine.root, index).sync_all()
         return dump(index)
     finally:
         index.close()

@@ -172,7 +172,7 @@ try:
         lambda: engine.apply([Create(note="Closed/New", content="x")]),
         lambda: engine.apply([Move(note="B", to="B2")]),
         lambda: engine.apply([RenameTag(tag="t", to="u")]),
-        lambda: Synchronizer(engine.root, engine.index_sync.index).paths(["Closed/C.md", "Closed"]),
+        lambda: Synchronizer(engine.root, engine.index_sync.index).sync_paths(["Closed/C.md", "Closed"]),
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
         print(said(what))

@@ -23,7 +23,7 @@ def make_vault(empty_vault: Vault) -> Callable[[dict[str, str | bytes]], Vault]:
 
     def make(files: dict[str, str | bytes]) -> Vault:
         empty_vault.write(files)
-        empty_vault.full()
+        empty_vault.sync_all()
         return empty_vault
 
     return make

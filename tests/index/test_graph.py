@@ -76,7 +76,7 @@ def test_a_link_is_ambiguous_until_only_one_file_has_the_name(make_vault: MakeVa
     graph = LinkGraph(vault.index)
     assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", True)]
     vault.remove("b/x.md")
-    vault.full()
+    vault.sync_all()
     assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", False)]
 
 

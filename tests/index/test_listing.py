@@ -109,7 +109,7 @@ def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVaul
     vault = make_vault(FILES)
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
-    vault.full()
+    vault.sync_all()
     found = [one.path for one in listing.list_recent(vault.index, limit=2, visible=shown)]
     assert found == ["b.md", "folder/c.md"]
     assert [one.path for one in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]

@@ -111,7 +111,7 @@ def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
     names = NameLookup(vault.index)
     assert isinstance(names.find("Observatry"), NotFound)
     vault.write({"Observatory.md": ""})
-    vault.full()
+    vault.sync_all()
     found = names.find("Observatry")
     assert isinstance(found, NotFound)
     assert found.closest == ("Observatory.md",)

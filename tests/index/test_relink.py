@@ -174,9 +174,9 @@ def test_a_text_that_cannot_be_decoded_is_parsed() -> None:
 def test_an_index_in_which_links_were_renamed_equals_a_rebuilt_one(empty_vault: Vault) -> None:
     texts = {f"n{n}.md": line.replace("LINK", "[[Hub]]") for n, line in enumerate(LINES)}
     empty_vault.write({"Hub.md": "", "Hub 2.md": "", **texts})
-    empty_vault.full()
+    empty_vault.sync_all()
     for old, new in (("[[Hub]]", "[[Hub 2]]"), ("[[Hub 2]]", "[[a/Hub]]"), ("[[a/Hub]]", "[[Hub]]")):
         texts = {path: text.replace(old, new) for path, text in texts.items()}
         empty_vault.write(dict(texts))
-        empty_vault.paths(*texts)
+        empty_vault.sync_paths(*texts)
         assert empty_vault.dump() == empty_vault.rebuilt()

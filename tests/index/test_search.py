@@ -172,7 +172,7 @@ def test_word_searches_agree_with_a_slow_search_of_every_text(
     vault = Vault(tmp_path_factory.mktemp("oracle"))
     notes = {f"n{number}.md": " ".join(words) + "." for number, words in enumerate(texts)}
     vault.write(dict(notes))
-    vault.full()
+    vault.sync_all()
     for query in queries:
         expected = {path for path, text in notes.items() if _holds(query, path, text)}
         assert found(search(vault.index, query, limit=100)) == expected
@@ -239,7 +239,7 @@ def test_of_equal_hits_the_newest_comes_first(make_vault: MakeVault, empty_vault
     empty_vault.write({f"{name}.md": "same words here" for name in "abc"})
     for age, name in enumerate("bca"):
         os.utime(empty_vault.folder / f"{name}.md", ns=(10**18 - age * 10**9,) * 2)
-    empty_vault.full()
+    empty_vault.sync_all()
     assert [hit.path for hit in search(empty_vault.index, "same").hits] == ["b.md", "c.md", "a.md"]
     assert [hit.path for hit in search(empty_vault.index, "same", sort="modified").hits] == [
         "b.md",

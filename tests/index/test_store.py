@@ -85,7 +85,7 @@ def test_an_index_deleted_while_open_is_empty_and_usable(make_vault: MakeVault) 
         file.unlink()
     assert search(vault.index, "word").total == 0
     assert vault.index.status().state == "empty"
-    vault.full()
+    vault.sync_all()
     assert search(vault.index, "word").total == 1
 
 
@@ -103,7 +103,7 @@ def test_a_reader_sees_one_consistent_state(make_vault: MakeVault) -> None:
     with vault.index.reading() as db:
         before = db.execute("SELECT count(*) FROM files").fetchone()
         vault.write({"b.md": "word"})
-        vault.full()
+        vault.sync_all()
         assert db.execute("SELECT count(*) FROM files").fetchone() == before
     assert search(vault.index, "word").total == 2
 
@@ -122,7 +122,7 @@ def test_a_checkpoint_copies_changes_beside_a_writer(make_vault: MakeVault, tmp_
             db.close()
 
     vault.write({f"n{number}.md": "word" for number in range(20)})
-    vault.full()
+    vault.sync_all()
     before = copied()
     with vault.index.writing() as db:
         db.execute("DELETE FROM files")
@@ -149,7 +149,7 @@ def test_the_table_and_paths_follow_changes_of_another_process(make_vault: MakeV
         "from vaultbridge.index.store.database import Index\n"
         "from vaultbridge.index.sync import Synchronizer\n"
         "from vaultbridge.vault.paths import Root\n"
-        "Synchronizer(Root(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).full()\n"
+        "Synchronizer(Root(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).sync_all()\n"
     )
     subprocess.run([sys.executable, "-c", program, vault.folder, vault.cache], check=True, timeout=60)
     assert "b.md" in vault.index.table()
@@ -180,5 +180,5 @@ def test_an_index_whose_folder_is_deleted_while_it_is_open_is_empty_and_usable(m
     vault = make_vault({"A.md": "alpha"})
     shutil.rmtree(vault.cache)
     assert vault.index.status().state == "empty"
-    vault.full()
+    vault.sync_all()
     assert search(vault.index, "alpha").total == 1

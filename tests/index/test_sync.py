@@ -65,7 +65,7 @@ class OutsideChanges(RuleBasedStateMachine):
         # them.
         everything = "\n".join(f"[[{target}]]" for target in TARGETS)
         self.vault.write({"links.md": everything, "A/B/links.md": everything})
-        self.vault.full()
+        self.vault.sync_all()
 
     def teardown(self) -> None:
         if hasattr(self, "vault"):
@@ -129,12 +129,12 @@ class OutsideChanges(RuleBasedStateMachine):
 
     @rule()
     def look_at_everything(self) -> None:
-        self.vault.full()
+        self.vault.sync_all()
         self.touched.clear()
 
     @rule()
     def look_at_what_changed(self) -> None:
-        self.vault.paths(*sorted(self.touched))
+        self.vault.sync_paths(*sorted(self.touched))
         self.touched.clear()
 
     @precondition(lambda self: not self.touched)
@@ -159,7 +159,7 @@ def test_a_change_looks_up_what_it_needs_and_walks_no_table(make_vault: MakeVaul
     writer.set_trace_callback(statements.add)
     (vault.folder / "Hub.md").rename(vault.folder / "Hub 2.md")
     vault.write({"a.md": "[[Hub 2]] #t #u", "b.md": "[[Hub 2|x]] [[a]]\n- [x] task", "c/a.md": "k: v"})
-    vault.paths("Hub.md", "Hub 2.md", "a.md", "b.md", "c/a.md")
+    vault.sync_paths("Hub.md", "Hub 2.md", "a.md", "b.md", "c/a.md")
     writer.set_trace_callback(None)
     ours = {one for one in statements if "'main'." not in one}  # Not those of the full-text table itself.
     asked = [one for one in ours if one.startswith(("SELECT", "UPDATE", "DELETE"))]
@@ -174,9 +174,9 @@ def test_nothing_is_read_again_when_nothing_changed(make_vault: MakeVault) -> No
     vault = make_vault({"a.md": "x", "b.md": "y"})
     os.utime(vault.folder / "a.md", ns=(10**18, 10**18))
     os.utime(vault.folder / "b.md", ns=(10**18, 10**18))
-    vault.full()
+    vault.sync_all()
     generation = vault.index.status().generation
-    assert not vault.full()
+    assert not vault.sync_all()
     assert vault.index.status().generation == generation
 
 
@@ -187,25 +187,25 @@ def test_a_young_file_is_read_again_without_a_change_for_readers(empty_vault: Va
     sync = Synchronizer(empty_vault.root, empty_vault.index, clock=lambda: now[0])
     empty_vault.write({"a.md": "x", "pic.png": "y"})
     os.utime(empty_vault.folder / "a.md", ns=(written, written))
-    sync.full()
+    sync.sync_all()
 
     def trusted() -> int:
         with empty_vault.index.reading() as db:
             return int(db.execute("SELECT trusted FROM files WHERE path = 'a.md'").fetchone()[0])
 
     generation = empty_vault.index.status().generation
-    assert not sync.full()
-    assert not sync.paths([VaultPath("a.md")])
+    assert not sync.sync_all()
+    assert not sync.sync_paths([VaultPath("a.md")])
     assert (empty_vault.index.status().generation, trusted()) == (generation, 0)
     now[0] += 3 * 10**9
-    assert not sync.full()
+    assert not sync.sync_all()
     assert trusted() == 1
 
 
 def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "x"})
     os.utime(vault.folder / "a.md", ns=(10**18, 10**18))
-    assert vault.full().changed == 0
+    assert vault.sync_all().changed == 0
 
 
 def test_a_change_within_one_tick_of_the_clock_is_found_by_the_next_comparison(empty_vault: Vault) -> None:
@@ -214,11 +214,11 @@ def test_a_change_within_one_tick_of_the_clock_is_found_by_the_next_comparison(e
     watcher = Synchronizer(empty_vault.root, empty_vault.index, clock=lambda: now)
     empty_vault.write({"a.md": "first"})
     os.utime(empty_vault.folder / "a.md", ns=(now, now))
-    watcher.full()
+    watcher.sync_all()
     with open(empty_vault.folder / "a.md", "r+b") as file:
         file.write(b"other")
     os.utime(empty_vault.folder / "a.md", ns=(now, now))
-    assert watcher.full().changed == 1
+    assert watcher.sync_all().changed == 1
     assert search(empty_vault.index, "other").total == 1
 
 
@@ -227,14 +227,14 @@ def test_links_are_resolved_again_when_files_are_added_or_removed(make_vault: Ma
     graph = LinkGraph(vault.index)
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, None]
     vault.write({"x/b.md": "", "v1.2.md": ""})
-    vault.paths("x/b.md", "v1.2.md")
+    vault.sync_paths("x/b.md", "v1.2.md")
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == ["x/b.md", "v1.2.md"]
     vault.write({"v1.2": "", "b.md": ""})
-    vault.paths("v1.2", "b.md")
+    vault.sync_paths("v1.2", "b.md")
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == ["b.md", "v1.2"]
     vault.remove("b.md")
     vault.remove("x/b.md")
-    vault.paths("b.md", "x")
+    vault.sync_paths("b.md", "x")
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, "v1.2"]
 
 
@@ -242,7 +242,7 @@ def test_readers_see_a_move_as_one_step(make_vault: MakeVault) -> None:
     vault = make_vault({"old.md": "word"})
     (vault.folder / "old.md").rename(vault.folder / "new.md")
     before = vault.index.status().generation
-    vault.paths("old.md", "new.md")
+    vault.sync_paths("old.md", "new.md")
     assert vault.index.status().generation == before + 1
     assert [hit.path for hit in search(vault.index, "word").hits] == ["new.md"]
 
@@ -250,11 +250,11 @@ def test_readers_see_a_move_as_one_step(make_vault: MakeVault) -> None:
 def test_a_build_in_child_processes_equals_one_in_this_process(empty_vault: Vault, tmp_path: Path) -> None:
     count = PARALLEL_FILES + 50
     empty_vault.write({f"f{n % 7}/n{n}.md": f"# T{n}\n[[n{n + 1}]] #t{n % 5} word{n}" for n in range(count)})
-    empty_vault.full()
+    empty_vault.sync_all()
     folder = tmp_path / "alone"
     folder.mkdir()
     alone = Index.open(folder)
-    Synchronizer(empty_vault.root, alone, children=0).full()
+    Synchronizer(empty_vault.root, alone, children=0).sync_all()
     from vaultbridge.index.files import dump
 
     assert dump(alone) == empty_vault.dump()
@@ -266,12 +266,12 @@ def test_a_build_reports_progress_and_continues_after_it_was_cancelled(empty_vau
     empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word" for n in range(350)})
     batches = Synchronizer(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES)
     reported: list[tuple[int, int]] = []
-    report = batches.full(lambda done, total: reported.append((done, total)), lambda: len(reported) == 2)
+    report = batches.sync_all(lambda done, total: reported.append((done, total)), lambda: len(reported) == 2)
     assert report.cancelled
     assert reported == [(100, 350), (200, 350)]
     page = search(empty_vault.index, "word", limit=50)
     assert (page.total, page.complete, page.indexed, page.notes) == (200, False, 200, 350)
-    empty_vault.full()
+    empty_vault.sync_all()
     assert empty_vault.index.status().complete
     assert search(empty_vault.index, "word", limit=50).total == 350
     assert empty_vault.dump() == empty_vault.rebuilt()
@@ -288,7 +288,7 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
         "    print(done, flush=True)\n"
         "    sys.stdin.read()\n"
         "index = Index.open(Path(sys.argv[2]))\n"
-        "Synchronizer(Root(sys.argv[1]), index, batch_files=50).full(report)\n"
+        "Synchronizer(Root(sys.argv[1]), index, batch_files=50).sync_all(report)\n"
     )
     arguments = [sys.executable, "-c", program, empty_vault.folder, empty_vault.cache]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
@@ -297,7 +297,7 @@ def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empt
         builder.kill()
     assert empty_vault.index.status().state == "building"
     assert search(empty_vault.index, "word").total == 100
-    empty_vault.full()
+    empty_vault.sync_all()
     assert empty_vault.index.status().complete
     assert empty_vault.dump() == empty_vault.rebuilt()
 
@@ -317,7 +317,7 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
 
     reader = threading.Thread(target=read)
     reader.start()
-    Synchronizer(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).full()
+    Synchronizer(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).sync_all()
     finished.set()
     reader.join(60)
     assert not failures
@@ -340,9 +340,9 @@ def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVa
             failures.append(error)
 
     threads = [
-        threading.Thread(target=work, args=(vault.full,)),
+        threading.Thread(target=work, args=(vault.sync_all,)),
         threading.Thread(
-            target=work, args=(lambda: theirs.paths([VaultPath(f"n{n}.md") for n in range(20)]),)
+            target=work, args=(lambda: theirs.sync_paths([VaultPath(f"n{n}.md") for n in range(20)]),)
         ),
     ]
     for thread in threads:
@@ -350,7 +350,7 @@ def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVa
     for thread in threads:
         thread.join(60)
     assert not failures
-    vault.full()
+    vault.sync_all()
     assert vault.dump() == vault.rebuilt()
     other.close()
 
@@ -375,13 +375,13 @@ def test_files_that_cannot_be_parsed_are_listed_with_a_problem(make_vault: MakeV
         "yaml.md",
         "huge.md",
     }
-    assert not vault.full().changed
+    assert not vault.sync_all().changed
 
 
 def test_a_path_in_the_wrong_case_or_behind_a_loop_changes_nothing(make_vault: MakeVault) -> None:
     vault = make_vault({"Note.md": "x", "Folder/a.md": "y"})
     (vault.folder / "loop").symlink_to(vault.folder / "Folder")
-    vault.paths("note.md", "loop/a.md", "loop")
+    vault.sync_paths("note.md", "loop/a.md", "loop")
     assert vault.dump() == vault.rebuilt()
 
 
@@ -397,14 +397,14 @@ def test_a_damaged_index_is_rebuilt_and_filled_again(
     vault.index.file.write_bytes(data)
     other = Index.open(vault.cache)
     assert "rebuilt" in caplog.text
-    Synchronizer(vault.root, other).full()
+    Synchronizer(vault.root, other).sync_all()
     assert search(other, "word").total == 1
     other.close()
     # The process that had it open notices it without being restarted.
     try:
-        vault.full()
+        vault.sync_all()
     except EngineFailure:
-        vault.full()
+        vault.sync_all()
     assert vault.dump() == before
 
 
@@ -417,8 +417,8 @@ def test_a_missing_vault_removes_no_rows(make_vault: MakeVault, empty: bool) -> 
     if empty:
         folder.mkdir()
     with pytest.raises(VaultNotFound):
-        vault.full()
-    vault.sync.paths([VaultPath("A.md"), VaultPath("F"), VaultPath("F/B.md")])
+        vault.sync_all()
+    vault.sync.sync_paths([VaultPath("A.md"), VaultPath("F"), VaultPath("F/B.md")])
     assert vault.dump() == before
 
 
@@ -429,11 +429,11 @@ def test_an_index_is_not_complete_when_the_vault_vanishes_during_the_first_build
     folder, away = vault.root.folder, vault.root.folder.with_name("away")
     batches = Synchronizer(vault.root, vault.index, batch_files=CHUNK_FILES)
     with pytest.raises(VaultNotFound) as caught:
-        batches.full(progress=lambda done, total: folder.rename(away) and None)
+        batches.sync_all(progress=lambda done, total: folder.rename(away) and None)
     assert str(folder.parent) not in str(caught.value)
     assert not vault.index.status().complete
     away.rename(folder)
-    vault.full()
+    vault.sync_all()
     assert vault.index.status().complete
     assert search(vault.index, "x").total == 150
 
@@ -453,7 +453,7 @@ def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(
     with monkeypatch.context() as broken:
         broken.setattr(os, "open", refuse)
         with pytest.raises(EngineFailure, match="could not be read: Input/output error"):
-            vault.full()
+            vault.sync_all()
     assert not vault.index.status().complete
 
 
@@ -480,11 +480,11 @@ def test_an_edited_note_has_the_rows_of_a_new_one(
     vault = Vault(tmp_path_factory.mktemp("edited"))
     try:
         vault.write({"note.md": "".join(versions[0]), "other.md": "x"})
-        vault.full()
+        vault.sync_all()
         for number, parts in enumerate(versions[1:], 1):
             vault.write({"note.md": "".join(parts)})
             os.utime(vault.folder / "note.md", ns=(number * 10**12, number * 10**12))
-            vault.paths("note.md")
+            vault.sync_paths("note.md")
             assert vault.dump() == vault.rebuilt()
     finally:
         vault.close()

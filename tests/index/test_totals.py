@@ -153,10 +153,10 @@ def test_totals_follow_every_change_and_agree_with_a_full_count(
     vault = vaults()
     try:
         change(vault, first)
-        vault.full()
+        vault.sync_all()
         for files in later:
             change(vault, files)
-            vault.paths(*files)
+            vault.sync_paths(*files)
             now, new = vault.dump(), vault.rebuilt()
             assert (now["/totals"], now["/marks"]) == (new["/totals"], new["/marks"])
         for name, answer in ANSWERS.items():
@@ -175,7 +175,7 @@ def test_hidden_files_count_as_if_they_did_not_exist(
     try:
         change(vault, files)
         change(without, {path: text for path, text in files.items() if not path.startswith(hidden)})
-        vault.full(), without.full()
+        vault.sync_all(), without.sync_all()
         for name, answer in ANSWERS.items():
             if not name.startswith("files "):
                 seen = answer(vault.index, lambda path: not path.startswith(hidden), 1000, 0)
@@ -191,7 +191,7 @@ def test_every_query_is_answered_while_a_first_build_has_no_sql_indexes(
     vault = vaults()
     try:
         vault.write({f"a/Note {number}.md": HEADS[1] + "\n".join(LINES) for number in range(3)})
-        vault.full()
+        vault.sync_all()
         expected = {name: answer(vault.index, everything, 2, 1) for name, answer in ANSWERS.items()}
         with vault.index.writing() as db:
             write.begin_bulk(db)
@@ -211,7 +211,7 @@ def test_pages_are_the_same_when_there_are_too_many_rows_to_sort(vaults: Callabl
         lines = "[[Gone]] [[other gone]]\n- [ ] open\nx ^b\n\n" * 90
         notes = listing.FEW_ROWS // 90 + 2
         vault.write({f"{'a/' * (number % 3)}Note {number}.md": lines for number in range(notes)})
-        vault.full()
+        vault.sync_all()
         for name, answer in ANSWERS.items():
             for page in ((3, 0), (5, listing.FEW_ROWS // 3), (4, 2 * listing.FEW_ROWS)):
                 assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
@@ -226,7 +226,7 @@ def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None
     vault = vaults()
     try:
         vault.write({"a.md": "---\nk: 1\n---\n#t [[b]] [[c]]\n- [ ] x\n", "b.md": ""})
-        vault.full()
+        vault.sync_all()
         with vault.index.writing() as db:
             db.execute("CREATE TABLE written (what)")
             for table in ("totals", "marks"):
@@ -236,7 +236,7 @@ def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None
                         f" BEGIN INSERT INTO written VALUES ('{table} {act}'); END"
                     )
         vault.write({"a.md": "---\nk: 1\n---\n#t [[b]] [[c]]\n- [ ] x\nmore\n"})
-        vault.paths("a.md")
+        vault.sync_paths("a.md")
         with vault.index.reading() as db:
             assert db.execute("SELECT what FROM written").fetchall() == []
             assert totals.are_current(db)

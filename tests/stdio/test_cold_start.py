@@ -44,7 +44,7 @@ def report(done, total):
     print(done, flush=True)
     sys.stdin.read()
 
-sync.Synchronizer(Root(vault), Index.open(cache)).full(report)
+sync.Synchronizer(Root(vault), Index.open(cache)).sync_all(report)
 """
 """Another process that builds the index: stops after the first notes, and goes on when its input ends."""
 

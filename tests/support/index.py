@@ -47,11 +47,11 @@ class Vault:
     def remove(self, path: str) -> None:
         (self.folder / path).unlink()
 
-    def full(self) -> SyncReport:
-        return self.sync.full()
+    def sync_all(self) -> SyncReport:
+        return self.sync.sync_all()
 
-    def paths(self, *paths: str) -> SyncReport:
-        return self.sync.paths([VaultPath(path) for path in paths])
+    def sync_paths(self, *paths: str) -> SyncReport:
+        return self.sync.sync_paths([VaultPath(path) for path in paths])
 
     def dump(self) -> dict[str, Any]:
         return dump(self.index)
@@ -63,7 +63,7 @@ class Vault:
         folder.mkdir()
         index = Index.open(folder)
         try:
-            Synchronizer(self.root, index).full()
+            Synchronizer(self.root, index).sync_all()
             return dump(index)
         finally:
             index.close()

@@ -149,7 +149,7 @@ def test_a_query_waits_for_the_first_build_as_long_as_it_may(
     def build() -> None:
         index = Index.open(engine.cache)
         try:
-            Synchronizer(engine.root, index).full()
+            Synchronizer(engine.root, index).sync_all()
         finally:
             index.close()
             leading.close()

@@ -194,7 +194,10 @@ def _summarize(entry: Primitive) -> str:
 
 def _print_table(rows: list[tuple[str, str, str]], terminal: Terminal) -> None:
     """Print columns as wide as needed; the last is cut at the terminal's edge."""
-    rows = [(terminal.clean(name), terminal.clean(given), terminal.clean(what)) for name, given, what in rows]
+    rows = [
+        (terminal.clean(name), terminal.clean(arguments), terminal.clean(summary))
+        for name, arguments, summary in rows
+    ]
     width = shutil.get_terminal_size().columns
     first = max(len(row[0]) for row in rows)
     second = max(len(row[1]) for row in rows)

@@ -281,7 +281,7 @@ class IndexSync:
             # Not the leader's synchronizer: this must not wait for a first build, which may take minutes. The
             # index itself serializes the two writers.
             own = Synchronizer(self._root, self.index)
-            if self._try_sync(lambda: own.paths(changed)) is None:
+            if self._try_sync(lambda: own.sync_paths(changed)) is None:
                 self._fall_behind()
         except Exception:
             log.exception("A change could not be indexed; queries will compare with the disk themselves.")
@@ -427,7 +427,7 @@ class IndexSync:
         match event:
             case PathsChanged(paths=paths):
                 with self._syncing:
-                    if self._try_sync(lambda: self._synchronizer().paths(paths)) is None:
+                    if self._try_sync(lambda: self._synchronizer().sync_paths(paths)) is None:
                         self._fall_behind()
                 self._notify(frozenset(paths))
             case Rescan():
@@ -462,7 +462,7 @@ class IndexSync:
         """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
         journal that exists has removed its own."""
         started = time.monotonic()
-        report = self._synchronizer().full(progress, self._stop.is_set)
+        report = self._synchronizer().sync_all(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started
         if len(report.left_out) > self._left_out:

@@ -86,7 +86,7 @@ class Synchronizer:
         self._children = children
         self._batch_files = batch_files
 
-    def full(self, progress: SyncProgress | None = None, cancel: Cancelled | None = None) -> SyncReport:
+    def sync_all(self, progress: SyncProgress | None = None, cancel: Cancelled | None = None) -> SyncReport:
         """Compare the whole vault. `progress(done, total)` counts notes. When `cancel()`, which is called
         between batches, returns True, committed batches stay and the next call continues from there. Raises
         `VaultNotFound` or `EngineFailure` when the vault's folder itself cannot be read; then nothing has
@@ -108,7 +108,7 @@ class Synchronizer:
                 self._finish(started, seen)
         return report
 
-    def paths(self, changed: Iterable[VaultPath]) -> SyncReport:
+    def sync_paths(self, changed: Iterable[VaultPath]) -> SyncReport:
         """Compare these files and folders, whether they are new, changed or gone."""
         started = self._clock()
         difference = compare.Difference()

@@ -442,11 +442,11 @@ def _load_by_beginning(language: str) -> dict[str, list[tuple[str, str]]]:
 def translate(word: str, language: str, into: str, stem: StemInLanguage) -> tuple[str, ...]:
     """Translates a word, in any form, into another language; all words are folded. If `language` is empty,
     the word may be of any language."""
-    languages = (language,) if language else tuple(one for one in ("english", *_TABLES) if one != into)
-    known = [english for one in languages for english in _find(word, one, stem, sure=bool(language))]
+    languages = (language,) if language else tuple(other for other in ("english", *_TABLES) if other != into)
+    known = [english for other in languages for english in _find(word, other, stem, sure=bool(language))]
     if not known:
-        compounding = [one for one in languages if one in _COMPOUNDING]
-        known = [english for one in compounding for english in _find_parts(word, one, stem)]
+        compounding = [other for other in languages if other in _COMPOUNDING]
+        known = [english for other in compounding for english in _find_parts(word, other, stem)]
     return list_words(known, into)
 
 
