@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from vaultbridge.cli.common import open_vault
 from vaultbridge.cli.places import (
     NotePlace,
-    find_lines,
     find_place,
+    find_place_lines,
     make_mention,
     make_selection,
     parse_place,
@@ -87,15 +87,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_places_are_found_in_the_vault(vault: Path) -> None:
     with open_vault(str(vault)) as engine:
-        assert find_lines(engine, "Note") == ("Note.md", (), ())
-        assert find_lines(engine, "note:3-4") == ("Note.md", (3,), (4,))
-        assert find_lines(engine, "Note:7-") == ("Note.md", (7,), (12,))
-        assert find_lines(engine, "Note#^x1") == ("Note.md", (7,), (8,))
-        assert find_lines(engine, "Note#Part") == ("Note.md", (5,), (9,))
+        assert find_place_lines(engine, "Note") == ("Note.md", (), ())
+        assert find_place_lines(engine, "note:3-4") == ("Note.md", (3,), (4,))
+        assert find_place_lines(engine, "Note:7-") == ("Note.md", (7,), (12,))
+        assert find_place_lines(engine, "Note#^x1") == ("Note.md", (7,), (8,))
+        assert find_place_lines(engine, "Note#Part") == ("Note.md", (5,), (9,))
         with pytest.raises(EditRefused, match="Gone"):
-            find_lines(engine, "Note#Gone")
+            find_place_lines(engine, "Note#Gone")
         with pytest.raises(NoteNotFound, match="Nothing"):
-            find_lines(engine, "Nothing:3")
+            find_place_lines(engine, "Nothing:3")
 
 
 def test_a_name_that_looks_like_a_place_is_found_first(vault: Path) -> None:

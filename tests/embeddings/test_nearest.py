@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultbridge.embeddings.nearest import Nearest
-from vaultbridge.embeddings.passages import NOTE_PASSAGES, PASSAGE_CHARS, cut_passages, is_blank
+from vaultbridge.embeddings.passages import NOTE_PASSAGES, PASSAGE_CHARS, cut_passages, is_wordless
 from vaultbridge.embeddings.store import VectorStore, quantize
 from vaultbridge.markdown.parse import parse
 
@@ -35,7 +35,7 @@ def test_passages_hold_the_text_once_and_in_order(text: str) -> None:
     if len(passages) < NOTE_PASSAGES:
         # Only blanks, and stretches without a letter or digit, may be missing.
         assert [c for c in joined if c.isalnum()] == [c for c in body if c.isalnum()]
-    assert all(not is_blank(passage.text.partition("\n\n")[2]) for passage in passages)
+    assert all(not is_wordless(passage.text.partition("\n\n")[2]) for passage in passages)
     assert [passage.line for passage in passages] == sorted(passage.line for passage in passages)
     assert all(len(passage.text.partition("\n\n")[2]) <= PASSAGE_CHARS for passage in passages)
 

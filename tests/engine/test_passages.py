@@ -14,7 +14,7 @@ from vaultbridge.engine.passages import (
     trim,
 )
 from vaultbridge.index.fold import fold_text
-from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.text import split_with_starts
 
 lines = st.one_of(
     st.just(""),
@@ -30,7 +30,7 @@ texts = st.lists(st.tuples(lines, st.sampled_from(["\n", "\n", "\r\n", "\r"])).m
 
 @given(texts, st.integers(1, 600), st.lists(st.sampled_from(["word", "two", "三", "five", "x"]), max_size=3))
 def test_a_passage_is_a_stretch_within_its_size(text: str, size: int, words: list[str]) -> None:
-    _, starts = split_lines(text)
+    _, starts = split_with_starts(text)
     span = find_body(text, starts, 1, len(starts), headed=False)
     start, end = cut_passage(text, span, dict.fromkeys(map(fold_text, words), 1.0), size)
     assert span[0] <= start <= end <= span[1]
@@ -68,7 +68,7 @@ def test_of_two_places_the_one_with_more_of_the_words_is_taken() -> None:
 
 def test_a_body_has_no_heading_no_properties_and_no_blank_lines_around() -> None:
     text = "---\na: 1\n---\n\nIntro.\n\n# One\n\n    code\n\n\n# Two\n"
-    _, starts = split_lines(text)
+    _, starts = split_with_starts(text)
     assert text[slice(*find_body(text, starts, 1, 6, headed=False))] == "Intro."
     assert text[slice(*find_body(text, starts, 7, 11, headed=True))] == "    code"
     start, end = find_body(text, starts, 12, 12, headed=True)

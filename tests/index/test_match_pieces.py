@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.index.query.match import match_texts, split_blocks, split_lines, split_sections
+from vaultbridge.index.query.match import match_texts, split_blocks, split_sections
 from vaultbridge.index.query.parse import parse_query
 from vaultbridge.index.query.regex import PatternMatcher
+from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.parse import parse
 
 TEXT = "intro\n\n# One\nfirst\nsecond\n\n- a\n- b\n\n## Two\n\nthird\n"

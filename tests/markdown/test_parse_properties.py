@@ -3,11 +3,11 @@
 import pytest
 
 from vaultbridge.markdown.parse import Frontmatter, read_frontmatter
-from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.text import split_with_starts
 
 
 def read(text: str) -> Frontmatter:
-    return read_frontmatter(text, split_lines(text)[1])
+    return read_frontmatter(text, split_with_starts(text)[1])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_tags_span_covers_the_value_without_quotes(text: str) -> None:
     tags = read(text).tags
     assert [text[tag.start : tag.end] for tag in tags] == ["#one", "two"]
     assert all(tag.in_properties for tag in tags)
-    lines = split_lines(text)[0]
+    lines = split_with_starts(text)[0]
     assert all(tag.name in lines[tag.line - 1] for tag in tags)
 
 
@@ -172,7 +172,7 @@ def test_a_property_is_a_link_when_its_whole_value_is_one(
     for link in found:
         assert link.kind == "property" and not link.embed
         assert text[link.start : link.end] == link.raw
-        assert link.raw in split_lines(text)[0][link.line - 1]
+        assert link.raw in split_with_starts(text)[0][link.line - 1]
 
 
 def test_a_link_with_escapes_keeps_its_written_form() -> None:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.text import Positions, split_lines, utf16_length
+from vaultbridge.markdown.text import Positions, split_with_starts, utf16_length
 
 texts = st.text(alphabet=st.sampled_from("ab é😀\n\r\t\u2028\x0b\x0c\x85"), max_size=40)
 
 
 @given(texts)
 def test_lines_and_starts_agree_with_a_plain_split(text: str) -> None:
-    lines, starts = split_lines(text)
+    lines, starts = split_with_starts(text)
     assert lines == re.split(r"\r\n|\r|\n", text)
     assert len(lines) == len(starts)
     for line, start in zip(lines, starts, strict=True):

@@ -14,7 +14,7 @@ from support.files import write_vault
 from support.scripts import drawn_words
 from support.tools import NOW
 from vaultbridge.engine import Engine
-from vaultbridge.engine.related.edits import make_operation
+from vaultbridge.engine.related.edits import convert_edit
 from vaultbridge.engine.related.find import Related, find_related, find_related_to_text
 from vaultbridge.engine.related.vault_wide import look_over_vault
 from vaultbridge.errors import StaleWrite
@@ -109,7 +109,7 @@ def test_an_offer_makes_the_link_and_changes_nothing_else(opened: Open, seed: in
             offers += 1
             files = contents(engine)
             source, target = (path, one.path) if one.edit["name"] == path else (one.path, path)
-            outcome = engine.apply([make_operation(one.edit)])
+            outcome = engine.apply([convert_edit(one.edit)])
             assert [file.path for file in outcome.files] == [one.edit["name"]] == [source]
             after = contents(engine)
             assert {name: after[name] for name in files if name != source} == {
@@ -165,7 +165,7 @@ def test_an_offer_is_refused_when_the_note_has_changed(opened: Open) -> None:
     assert edit is not None
     (engine.root.folder / "Log.md").write_text("A moth came. And went.")
     with pytest.raises(StaleWrite):
-        engine.apply([make_operation(edit)])
+        engine.apply([convert_edit(edit)])
 
 
 def test_in_a_table_the_bar_is_escaped(opened: Open) -> None:
@@ -173,7 +173,7 @@ def test_in_a_table_the_bar_is_escaped(opened: Open) -> None:
     edit = related(engine, "T")["Moth.md"].edit
     assert edit is not None
     assert edit["new"] == "a [[Moth\\|moth]]"
-    engine.apply([make_operation(edit)])
+    engine.apply([convert_edit(edit)])
     assert ("T.md", "Moth.md") in linked_pairs(engine)
 
 
@@ -190,7 +190,7 @@ def test_shared_neighbours_and_rare_words_are_reasons(opened: Open) -> None:
     assert one.reasons == ("shared neighbours: Hub", "shared words: zygomorphic, orchids, hub")
     assert one.edit is not None
     assert (one.edit["op"], one.edit["content"], one.edit["heading"]) == ("append", "- [[B]]", "Related")
-    engine.apply([make_operation(one.edit)])
+    engine.apply([convert_edit(one.edit)])
     assert (engine.root.folder / "A.md").read_text().endswith("\n## Related\n\n- [[B]]")
 
 
@@ -199,7 +199,7 @@ def test_a_list_of_related_notes_that_exists_is_used(opened: Open) -> None:
     engine = opened({"A.md": text, "B.md": "zygomorphic orchids", "Hub.md": ""})
     edit = related(engine, "A")["B.md"].edit
     assert edit is not None
-    engine.apply([make_operation(edit)])
+    engine.apply([convert_edit(edit)])
     assert "- [[Hub]]\n- [[B]]\n\n## Ende" in (engine.root.folder / "A.md").read_text()
 
 
@@ -256,7 +256,7 @@ def test_the_whole_vault_has_missing_links_orphans_and_duplicates(opened: Open) 
     assert [(one.path, one.other) for one in look.duplicates] == [("Copy 1.md", "Sub/Copy 2.md")]
     for one in (*look.links, *look.orphans):
         assert one.edit is not None
-        outcome = engine.apply([make_operation(one.edit)], dry_run=True)
+        outcome = engine.apply([convert_edit(one.edit)], dry_run=True)
         assert outcome.files
 
 

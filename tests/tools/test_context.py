@@ -12,7 +12,7 @@ from support.scripts import drawn_words
 from support.tools import Small
 from vaultbridge.engine.context import gather, render
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.text import split_with_starts
 from vaultbridge.vault.scope import Scope
 
 
@@ -31,7 +31,7 @@ def test_whatever_is_asked_passages_are_exact_and_fit(small: Small, seed: int) -
         for passage in found.passages:
             assert not passage.path.startswith("g/")
             text = (harness.folder / passage.path).read_bytes().decode()
-            rows, starts = split_lines(text)
+            rows, starts = split_with_starts(text)
             first = starts[passage.line - 1]
             end = starts[passage.end_line] if passage.end_line < len(rows) else len(text)
             assert passage.text in text[first:end]

@@ -11,7 +11,7 @@ from support.scripts import drawn_words
 from support.tools import Small
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.ranking.question import is_plain
-from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.text import split_with_starts
 from vaultbridge.tools.base.answer import PAGE_CHARS
 from vaultbridge.tools.search import NOT_ALL, choose_lines
 from vaultbridge.vault.scope import Scope
@@ -254,7 +254,7 @@ def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, s
         whole = harness.text("search", query=query, matches=places)
         for note in page.notes:
             assert not note.path.startswith("g/")
-            lines = split_lines((harness.folder / note.path).read_bytes().decode())[0]
+            lines = split_with_starts((harness.folder / note.path).read_bytes().decode())[0]
             chosen = choose_lines(harness.engine, note, places)
             assert len(chosen) <= places
             for section, match in chosen:

@@ -20,7 +20,7 @@ from vaultbridge.errors import InvalidQuery
 from vaultbridge.limits import KIB
 from vaultbridge.markdown.embedded import Embedded
 from vaultbridge.markdown.model import Problem
-from vaultbridge.markdown.text import split_lines
+from vaultbridge.markdown.text import split_with_starts
 from vaultbridge.markdown.yaml import replace_separating_tabs
 
 Space = Literal["note", "file", "formula"]
@@ -386,7 +386,7 @@ def extract_base_blocks(text: str) -> tuple[BaseBlock, ...]:
     """Return all base blocks in order. A fence inside another code block opens nothing; one without an end
     runs to the end of the note, as the app renders it."""
     blocks: list[BaseBlock] = []
-    lines, starts = split_lines(text)
+    lines, starts = split_with_starts(text)
     starts.append(len(text))
     opened: re.Match[str] | None = None
     first = 0

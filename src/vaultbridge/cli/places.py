@@ -76,7 +76,7 @@ def find_place(engine: Engine, text: str) -> NotePlace:
     )
 
 
-def find_lines(engine: Engine, text: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+def find_place_lines(engine: Engine, text: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """Find a place as path, start and end, each (line,) or (line, column); both are empty for a whole note. A
     heading means the lines of its section, a block id those of its block."""
     from vaultbridge.markdown.sections import find_block, find_section

@@ -29,7 +29,7 @@ from vaultbridge.cli.common import (
     say,
 )
 from vaultbridge.cli.parser import Parser
-from vaultbridge.cli.places import FORMS, find_lines, make_mention, make_selection
+from vaultbridge.cli.places import FORMS, find_place_lines, make_mention, make_selection
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def main_select(argv: list[str]) -> int:
 
 def _select(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
-        params = make_selection(*find_lines(engine, args.place))
+        params = make_selection(*find_place_lines(engine, args.place))
     answer = ask_bridge(args.vault, "select", params)
     if args.json:
         emit(answer)
@@ -305,7 +305,7 @@ def main_mention(argv: list[str]) -> int:
 
 def _mention(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
-        params = make_mention(*find_lines(engine, args.place))
+        params = make_mention(*find_place_lines(engine, args.place))
     answer = ask_bridge(args.vault, "mention", params)
     if args.json:
         emit(answer)

@@ -52,7 +52,7 @@ def cut_passages(text: str, note: Note, title: str) -> tuple[EmbeddedPassage, ..
         head = " > ".join(dict.fromkeys((title, *path)))
         for first, last in _cut(text, start, end):
             body = text[first:last].strip()
-            if not is_blank(body):
+            if not is_wordless(body):
                 at = first + len(text[first:last]) - len(text[first:last].lstrip())
                 found.append(EmbeddedPassage(positions.line_of(at), f"{head}\n\n{body}"))
                 if len(found) == NOTE_PASSAGES:
@@ -60,7 +60,7 @@ def cut_passages(text: str, note: Note, title: str) -> tuple[EmbeddedPassage, ..
     return tuple(found)
 
 
-def is_blank(text: str) -> bool:
+def is_wordless(text: str) -> bool:
     """Whether a text contains no letter and no digit."""
     return not any(character.isalnum() for character in text)
 
@@ -71,7 +71,7 @@ def _join_small(text: str, note: Note) -> Iterator[tuple[int, int, tuple[str, ..
     path: tuple[str, ...] = ()
     begun = start
     for section in outline(note, text):
-        if section.start - begun >= SMALL_CHARS or is_blank(text[begun : section.start]):
+        if section.start - begun >= SMALL_CHARS or is_wordless(text[begun : section.start]):
             yield begun, section.start, path
             begun, path = section.start, section.path
         elif not path:

@@ -20,7 +20,7 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
-from vaultbridge.markdown.text import decode, replace_surrogates, split_lines
+from vaultbridge.markdown.text import decode, replace_surrogates, split_with_starts
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -208,7 +208,7 @@ def _list_candidates(engine: Engine, page: RankedPage, hub: RankedNote | None) -
 
 def _list_sections(note: RankedNote, order: int, text: str, *, whole: bool) -> Iterable[_Candidate]:
     """The sections of a note that have a body, or the whole note as one."""
-    _, starts = split_lines(text)
+    _, starts = split_with_starts(text)
     place = 0
     for section in note.sections[:1] if whole else note.sections:
         headed = bool(section.heading)

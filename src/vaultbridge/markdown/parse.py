@@ -21,7 +21,7 @@ from vaultbridge.markdown.blocks.scan import BlockScan
 from vaultbridge.markdown.inline.links import read_property_link
 from vaultbridge.markdown.inline.scan import InlineResult
 from vaultbridge.markdown.model import Link, Note, Problem, Properties, Tag
-from vaultbridge.markdown.text import replace_surrogates, split_lines
+from vaultbridge.markdown.text import replace_surrogates, split_with_starts
 from vaultbridge.markdown.yaml import Leaf, Yaml, parse_plain, parse_yaml
 
 _OPENING = re.compile(r"---(?:\r\n?|\n)")
@@ -35,7 +35,7 @@ def parse(text: str) -> Note:
     if _is_too_large(text):
         message = f"The note is larger than {NOTE_PARSE_BYTES // MIB} MiB, so its content is not read."
         return Note(problems=(Problem("too-large", message),))
-    lines, starts = split_lines(text)
+    lines, starts = split_with_starts(text)
     front = read_frontmatter(text, starts)
     found = InlineResult(text, starts)
     scan = BlockScan(text, lines, starts, found)
@@ -94,7 +94,7 @@ _NONE = Frontmatter()
 
 def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
     """Read the block of properties. Never raises: without a block the result is empty, with a problem if the
-    note seems to begin one. `starts` are the text's line starts (`text.split_lines`)."""
+    note seems to begin one. `starts` are the text's line starts (`text.split_with_starts`)."""
     if not text.startswith("---"):
         return _NONE
     opening = _OPENING.match(text)

@@ -86,7 +86,7 @@ def replace_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def split_lines(text: str) -> tuple[list[str], list[int]]:
+def split_with_starts(text: str) -> tuple[list[str], list[int]]:
     """Return every line without its end, and the offset of each line's start. An empty text has one line."""
     if "\r" in text:
         ends = list(_LINE_END.finditer(text))
@@ -108,7 +108,7 @@ class Positions:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = split_lines(text)[1]
+        self._starts = split_with_starts(text)[1]
 
     @property
     def line_count(self) -> int:

@@ -325,7 +325,7 @@ def mark_words(text: str, spans: Iterable[tuple[int, int]], mark: tuple[str, str
 
 def read_lines(engine: Engine, path: VaultPath) -> list[str]:
     """The lines of a note, without their ends; none for a note that can no longer be read."""
-    from vaultbridge.index.query.match import split_lines
+    from vaultbridge.markdown.edits.change import split_lines
     from vaultbridge.markdown.text import decode
 
     try:

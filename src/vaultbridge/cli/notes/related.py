@@ -137,7 +137,7 @@ def use_engine_names(edit: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _link(args: argparse.Namespace, engine: Engine, edits: list[dict[str, Any] | None]) -> int:
     """Make the links with the given numbers as one change."""
-    from vaultbridge.engine.related.edits import make_operation
+    from vaultbridge.engine.related.edits import convert_edit
     from vaultbridge.errors import InvalidArgument
 
     wanted = []
@@ -149,6 +149,6 @@ def _link(args: argparse.Namespace, engine: Engine, edits: list[dict[str, Any] |
                 argument="usage",
                 hint=f"There are {len(edits)}; those without a safe edit cannot be linked.",
             )
-        wanted.append(make_operation(edit))
+        wanted.append(convert_edit(edit))
     show_outcome(engine.apply(wanted, dry_run=args.dry_run, label="link related notes"), args)
     return OK

@@ -45,7 +45,7 @@ def _new(args: argparse.Namespace) -> int:
     properties: dict[str, Any] = dict(parse_assignment(text) for text in args.set)
     operation = Create(
         note=args.note,
-        content=read_text(args.text, required=False),
+        content=read_input(args.text, required=False),
         template=args.template,
         properties=properties,
         overwrite=args.overwrite,
@@ -86,7 +86,7 @@ def main_append(argv: list[str]) -> int:
 def _append(args: argparse.Namespace) -> int:
     from vaultbridge.engine.operations import Append, Prepend
 
-    text = read_text(args.text)
+    text = read_input(args.text)
     with open_vault(args.vault) as engine:
         try:
             place = find_place(engine, args.place)
@@ -163,7 +163,7 @@ def _daily(args: argparse.Namespace) -> int:
         operations, notices = plan_addition(
             engine,
             note,
-            read_text(args.text),
+            read_input(args.text),
             heading=args.heading,
             create=args.create,
             first=args.first,
@@ -224,7 +224,7 @@ _WHOLE_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,14}")
 _DECIMAL_NUMBER: Final = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
 
 
-def read_text(words: list[str], *, required: bool = True) -> str:
+def read_input(words: list[str], *, required: bool = True) -> str:
     """Join the words. Reads standard input instead for `-`, or if there are no words and input is piped in.
     Raises InvalidArgument if there is no text and it is `required`."""
     if words == [STDIN] or (required and not words and not sys.stdin.isatty()):

@@ -102,7 +102,7 @@ def link_at_end(
     return {**made, **({} if own else {"create": True}), "expected": place.hash}
 
 
-def make_operation(edit: dict[str, Any]) -> Operation:
+def convert_edit(edit: dict[str, Any]) -> Operation:
     """Turn an offered edit into the engine's operation."""
     return convert_operation({"note" if key == "name" else key: value for key, value in edit.items()})
 

@@ -17,7 +17,6 @@ from vaultbridge.index.query.match import (
     match_texts,
     name_matches,
     split_blocks,
-    split_lines,
     split_sections,
     value_matches,
 )
@@ -49,6 +48,7 @@ from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.links.resolve import file_name, name_key
+from vaultbridge.markdown.edits.change import split_lines
 
 CHECKED_DIRECTLY: Final = 256
 """Up to this many notes are checked without a query for candidates: reading their texts takes 2 ms, as long

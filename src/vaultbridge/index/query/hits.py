@@ -22,13 +22,13 @@ from vaultbridge.index.query.match import (
     find_section_spans,
     match_texts,
     name_matches,
-    split_lines,
 )
 from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import And, Cased, HasProperty, HasTag, Or, Query, RegexTerm, Term, Within
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import name_key
+from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.model import Note
 
 SNIPPET_CHARS: Final = 240

@@ -39,7 +39,6 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.inline.scan import TAG_NAME
 from vaultbridge.markdown.model import Note
 
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 _BLANK_LINES: Final = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 
 _TAG: Final = re.compile(rf"#({TAG_NAME})")
@@ -48,11 +47,6 @@ Span = tuple[int, int]
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-
-
-def split_lines(text: str) -> list[str]:
-    """Returns the lines of a text without their line ends; line numbers start at 1."""
-    return _LINE_END.split(text)
 
 
 def split_blocks(text: str, note: Note) -> list[str]:

@@ -156,7 +156,7 @@ class Vocabulary:
         return list(islice(filter(self.holds, forms), FORMS))
 
 
-def shorten(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
+def shorten_question(vocabulary: Vocabulary, question: Question) -> tuple[Question, int]:
     """Shortens a long question to at most UNITS meaningful units. Returns also how many words that occur in
     notes were left out: the most common ones. Pieces of a script without spaces take longer to look up, so
     the first of those are kept."""

@@ -19,7 +19,7 @@ from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose
 
 UNITS: Final = 48
 """The most units of one question that are looked up. A question has about ten. A whole paragraph may be
-passed too; then its rarest words show what it is about: see `concepts.shorten`."""
+passed too; then its rarest words show what it is about: see `concepts.shorten_question`."""
 
 READ_UNITS: Final = 6000
 """The most units from which those are chosen: finding out how rare a word is takes 20 µs."""

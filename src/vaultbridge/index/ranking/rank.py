@@ -19,9 +19,14 @@ from msgspec import Struct
 from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, stands_apart
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.hits import HitMatch, shorten_line
-from vaultbridge.index.query.match import split_lines
 from vaultbridge.index.ranking.candidates import MANY_NOTES, find_candidates
-from vaultbridge.index.ranking.concepts import Concept, Vocabulary, choose_concepts, count_notes, shorten
+from vaultbridge.index.ranking.concepts import (
+    Concept,
+    Vocabulary,
+    choose_concepts,
+    count_notes,
+    shorten_question,
+)
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.passages import (
     LANGUAGE_CHARS,
@@ -36,6 +41,7 @@ from vaultbridge.index.ranking.question import read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import Resolved, name_key, resolve_among
+from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.paths import VaultPath, Visible
 
@@ -161,7 +167,7 @@ class _Ranking:
         usual = find_language(index, db, sees)
         question = read_question(self.text, usual)
         vocabulary = Vocabulary(index, db, sees)
-        short, self.left_out = shorten(vocabulary, question)
+        short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.concepts = choose_concepts(vocabulary, short, count)
         most = MANY_NOTES if visible is None else -1

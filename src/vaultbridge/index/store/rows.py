@@ -366,7 +366,7 @@ def _tag_rows(note: Note) -> list[tuple[str, str, int]]:
     return [(key, name, count) for key, (name, count) in counts.items()]
 
 
-def property_type(value: object) -> str:
+def infer_property_type(value: object) -> str:
     """Returns the name of Obsidian's property type; `null` and `object` are our additions."""
     if value is None:
         return "null"
@@ -392,7 +392,7 @@ def _property_rows(note: Note) -> list[tuple[str, int, str, str, str]]:
         encoded = _encode_json(value).decode()
         if len(encoded) > PROPERTY_JSON_CHARS:
             encoded = "null"
-        rows.append((name_key(str(name)), seq, str(name), property_type(value), encoded))
+        rows.append((name_key(str(name)), seq, str(name), infer_property_type(value), encoded))
     return rows
 
 

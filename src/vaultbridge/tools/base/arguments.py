@@ -143,7 +143,7 @@ def names_machine_folder(arguments: dict[str, Any]) -> bool:
     )
 
 
-def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
+def find_vault_of_paths(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
     """The name of the open vault that the absolute paths are in; `vault` if no open vault contains them.
     Raises InvalidPath if they are in several vaults, or not in the one that the call names."""
     if len(context.vaults) < 2:

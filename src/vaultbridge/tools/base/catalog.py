@@ -17,7 +17,7 @@ from vaultbridge.review.policy import ChangePending
 from vaultbridge.tools.base.answer import Answer, answer_data
 from vaultbridge.tools.base.arguments import (
     convert,
-    find_vault,
+    find_vault_of_paths,
     has_absolute_path,
     make_relative,
     merge_path_alias,
@@ -286,7 +286,7 @@ def _convert_arguments(tool: Tool, arguments: dict[str, Any], context: ToolConte
         )
     rest = {key: value for key, value in arguments.items() if key != "vault"}
     if has_absolute_path(rest):
-        vault = find_vault(rest, vault, context)
+        vault = find_vault_of_paths(rest, vault, context)
         rest = make_relative(rest, context.for_vault(vault).engine.make_vault_relative)
     rest = merge_path_alias(rest, tool.note)
     return vault, convert(rest, tool.arguments, also=("path",) if tool.note else ())
