@@ -145,7 +145,6 @@ def _understands_escapes() -> bool:
     return bool(kernel.SetConsoleMode(handle, mode.value | virtual_terminal))
 
 
-
 @contextmanager
 def page_output(*, wanted: bool, environ: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Send what is printed through the person's pager, if standard output is a terminal.
