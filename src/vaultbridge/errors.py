@@ -58,14 +58,34 @@ class VaultbridgeError(Exception):
     def __init__(
         self, message: str, *, hint: str = "", paths: tuple[str, ...] | None = None, **details: Any
     ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        # A text may quote a note in which bytes are not UTF-8, and no protocol can send those.
+        self.message: str = _make_sendable(message)
+        super().__init__(self.message)
+        self.hint: str = _make_sendable(hint)
         self.paths = paths
-        self.details = details
+        self.details: dict[str, Any] = _make_sendable(details)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".rstrip() if self.hint else self.message
+
+
+def _make_sendable(value: Any) -> Any:
+    """The value with U+FFFD for each lone surrogate in its texts."""
+    match value:
+        case str():
+            return (
+                value
+                if value.isascii()
+                else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            )
+        case dict():
+            return {name: _make_sendable(member) for name, member in value.items()}
+        case tuple():
+            return tuple(map(_make_sendable, value))
+        case list():
+            return list(map(_make_sendable, value))
+        case _:
+            return value
 
 
 class InvalidArgument(VaultbridgeError):

@@ -124,6 +124,23 @@ async def test_a_vault_may_have_any_name(serving: Serving, name: str, tmp_path: 
                     assert again.status == 304, path
 
 
+async def test_an_error_may_quote_a_note_whose_bytes_are_not_utf_8(serving: Serving, tmp_path: Path) -> None:
+    folder = tmp_path / "bytes"
+    folder.mkdir()
+    (folder / "Note.md").write_bytes(b"# Head \xff\n")
+    (folder / "Board.canvas").write_bytes(
+        b'{"nodes":[{"id":"a\xff","type":"text","text":"x","x":0,"y":0,"width":9,"height":9}],"edges":[]}'
+    )
+    async with serving("", "bytes") as served:
+        answer = await served.call("read_note", name="Note", heading="nope")
+        assert "Head \ufffd" in answer["content"][0]["text"]
+        answer = await served.call("edit_canvas", name="Board", action="remove", id="nope")
+        assert "a\ufffd" in answer["content"][0]["text"]
+        status, body = await ask(served, "/note?path=Note.md&subpath=%23nope", owner(served))
+        assert (status, body["error"]["reason"]) == (409, "edit-refused")
+        assert "Head \ufffd" in str(body)
+
+
 async def test_backlinks_and_links_of_a_note_name_their_lines(serving: Serving, tmp_path: Path) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:

@@ -82,3 +82,25 @@ def test_an_answer_fits_its_budget(small: Callable[..., ToolHarness]) -> None:
     assert len(text) <= 1500
     assert "continue with offset=" in text
     assert len(vault.text("related", max_chars=1200)) <= 1220
+
+
+def test_an_edit_that_would_repeat_bytes_that_are_not_utf_8_is_not_offered(
+    small: Callable[..., ToolHarness],
+) -> None:
+    """Such bytes cannot be sent back; the note is still named."""
+    vault = small(
+        {
+            "Moth.md": "night flyers",
+            "Log.md": b"moth\xff moth\n\nA moth\xff\n\n# See also \xff\n\n- x\n",
+            "Long.md": b"moth \xffmoth\xff",
+        }
+    )
+    for rows in (
+        vault.rows("related"),
+        vault.rows("related", name="Log"),
+        vault.rows("related", name="Moth"),
+    ):
+        assert any("Moth.md" in row or "Log.md" in row for row in rows)
+        assert not any(
+            "\ufffd" in text for call in calls(rows) for text in call.values() if isinstance(text, str)
+        )

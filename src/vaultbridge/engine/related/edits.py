@@ -28,6 +28,7 @@ from vaultbridge.markdown.edits.change import (
 from vaultbridge.markdown.model import Link, Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import heading_key
+from vaultbridge.markdown.text import has_surrogates
 
 OLD_CHARS: Final = 300
 """The most text that an edit quotes to say where it applies: a longer quotation means that the line occurs
@@ -168,6 +169,10 @@ def _contexts(text: str, mention: UnlinkedMention) -> Iterator[tuple[int, int]]:
 def _adds_only_this_link(
     place: EditableNote, edit: ReplaceText | Append, dest: str, table: FileTable, *, shown: str | None = None
 ) -> bool:
+    written = (edit.old, edit.new) if isinstance(edit, ReplaceText) else (edit.heading, edit.content)
+    if any(map(has_surrogates, written)):
+        # Bytes that are not UTF-8: nobody can send them back.
+        return False
     try:
         after = parse(apply_changes(place.text, edit.changes(place.text, place.note, {})))
     except VaultbridgeError:
