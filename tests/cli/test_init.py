@@ -253,9 +253,11 @@ def test_a_server_that_does_not_answer_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prefix", "runner", "words"),
     [
-        ("/home/a/.cache/uv/archive-v0/Xy_1", "uvx", ["vaultbridge"]),
-        ("/home/a/.cache/uv/environments-v2/x", "uvx", ["vaultbridge"]),
-        ("/home/a/.local/pipx/.cache/0a1b", "pipx", ["run", "vaultbridge"]),
+        (".cache/uv/archive-v0/Xy_1", "uvx", ["vaultbridge"]),
+        (".cache/uv/environments-v2/x", "uvx", ["vaultbridge"]),
+        (".cache/pipx/0a1b", "pipx", ["run", "vaultbridge"]),
+        ("Library/Caches/pipx/0a1b", "pipx", ["run", "vaultbridge"]),
+        ("AppData/Local/pipx/pipx/Cache/0a1b", "pipx", ["run", "vaultbridge"]),
     ],
 )
 def test_a_thrown_away_environment_writes_its_runner(
@@ -265,8 +267,29 @@ def test_a_thrown_away_environment_writes_its_runner(
     program.write_text("#!/bin/sh\n", "utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "prefix", prefix)
+    environment = tmp_path / prefix
+    environment.mkdir(parents=True)
+    if runner == "pipx":
+        (environment / "pipx_metadata.json").touch()
+    monkeypatch.setattr(sys, "prefix", str(environment))
     assert find_own_command() == [str(program), *words]
     monkeypatch.setenv("PATH", "")
     assert find_own_command() != [str(program), *words]
     assert catalog.find_assistant("nobody") is None
+
+
+@pytest.mark.parametrize(
+    "prefix", [".local/share/pipx/venvs/vaultbridge", ".cache/pypoetry/virtualenvs/mine"]
+)
+def test_an_environment_that_lasts_is_named_itself(
+    prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pipx").write_text("#!/bin/sh\n", "utf-8")
+    (tmp_path / "pipx").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    environment = tmp_path / prefix
+    environment.mkdir(parents=True)
+    if "pipx" in prefix:
+        (environment / "pipx_metadata.json").touch()
+    monkeypatch.setattr(sys, "prefix", str(environment))
+    assert find_own_command()[0] == str(Path(sys.executable).with_name("vaultbridge"))

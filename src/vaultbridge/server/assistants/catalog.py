@@ -492,19 +492,22 @@ def is_same_place(first: Path, second: Path) -> bool:
 def find_own_command() -> list[str]:
     """The command line that will still start this program in the future. An environment made by `uvx` or
     `pipx run` is deleted some day, so then the command of that program is used."""
-    for marker, runner, words in _RUNNERS:
-        if marker in Path(sys.prefix).parts and (program := _find_program(runner)):
-            return [program, *words]
+    runner, *words = _find_runner(Path(sys.prefix))
+    if runner and (program := _find_program(runner)):
+        return [program, *words]
     script = Path(sys.executable).with_name("vaultbridge.exe" if os.name == "nt" else "vaultbridge")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "vaultbridge"]
 
 
-_RUNNERS: Final = (
-    ("archive-v0", "uvx", ("vaultbridge",)),
-    ("environments-v2", "uvx", ("vaultbridge",)),
-    (".cache", "pipx", ("run", "vaultbridge")),
-)
-"""Folders that only environments of these programs have above them."""
+def _find_runner(environment: Path) -> tuple[str, ...]:
+    """The command that made an environment which does not last; "" if none did. uv keeps those in folders of
+    these names on every system. pipx keeps them in a cache whose place depends on the system, but leaves a
+    file in each environment; those that last, of `pipx install`, are in `venvs`."""
+    if not {"archive-v0", "environments-v2"}.isdisjoint(environment.parts):
+        return "uvx", "vaultbridge"
+    if (environment / "pipx_metadata.json").is_file() and environment.parent.name != "venvs":
+        return "pipx", "run", "vaultbridge"
+    return ("",)
 
 
 def _find_program(name: str) -> str:
