@@ -17,9 +17,9 @@ from vaultbridge.index.store.rows import (
     encode_link_flags,
     encode_note,
     find_text_change,
+    infer_property_type,
     make_body,
     parse_rows,
-    property_type,
 )
 from vaultbridge.markdown.model import Link, Note, Properties
 from vaultbridge.markdown.parse import parse
@@ -89,7 +89,7 @@ def test_link_flags_encode_kind_and_style(kind: str, embed: bool) -> None:
     ],
 )
 def test_property_types_are_those_of_the_app(value: object, type_: str) -> None:
-    assert property_type(value) == type_
+    assert infer_property_type(value) == type_
 
 
 def test_a_canvas_is_searched_with_decoded_escapes_and_unchanged_lines() -> None:
