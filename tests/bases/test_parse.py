@@ -197,6 +197,30 @@ def test_a_tab_before_a_value_is_a_blank_as_in_the_app(blank: str) -> None:
     assert parse_base(spaced).readable
 
 
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("formulas:\n  a: price\t* 2\n", "price\t* 2"),
+        ("formulas:\n  a: price \t * 2\t\n", "price \t * 2"),
+        ("formulas:\n  a: price *\n    \t2\n", "price * 2"),
+        ("formulas:\n  a\t: price * 2\t# note\n", "price * 2"),
+        ("formulas:\t{a:\tprice * 2,\tb: 1\t}\n", "price * 2"),
+        ("formulas:\n  a: |\n    price\t* 2\n  b:\t1\n", "price\t* 2\n"),
+        ("formulas:\n\t\n  a: price * 2\n", "price * 2"),
+    ],
+)
+def test_tabs_are_read_everywhere_but_in_the_indentation(text: str, formula: str) -> None:
+    """The values are what npm's yaml 2 reads, as the app does."""
+    base = parse_base(text)
+    assert base.readable, base.problems
+    assert base.formulas["a"].source == formula
+    assert base.formulas["a"].tree is not None
+
+
+def test_a_tab_in_the_indentation_is_a_problem_as_in_the_app() -> None:
+    assert not parse_base("formulas:\n\ta: 1\n").readable
+
+
 def test_a_limit_of_zero_is_none() -> None:
     assert parse_base("views:\n  - name: A\n    limit: 0\n").views[0].limit is None
 

@@ -21,7 +21,7 @@ from vaultbridge.limits import KIB
 from vaultbridge.markdown.embedded import Embedded
 from vaultbridge.markdown.model import Problem
 from vaultbridge.markdown.text import split_with_starts
-from vaultbridge.markdown.yaml import replace_separating_tabs
+from vaultbridge.markdown.yaml import base_loader
 
 Space = Literal["note", "file", "formula"]
 
@@ -152,8 +152,7 @@ class _BaseReader:
             )
             return None
         try:
-            # The Python loader, because on deep nesting it raises where the C loader crashes.
-            return yaml.compose(replace_separating_tabs(text), Loader=yaml.SafeLoader)
+            return yaml.compose(text, Loader=base_loader())
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             # The end of the text is after its last line, where there is nothing to look at.

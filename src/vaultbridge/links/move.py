@@ -35,7 +35,7 @@ from vaultbridge.markdown.edits.change import Change, sort_changes
 from vaultbridge.markdown.embedded import Embedded, Quoting, decode_embedded
 from vaultbridge.markdown.inline.links import internal_target
 from vaultbridge.markdown.model import Link
-from vaultbridge.markdown.yaml import replace_separating_tabs
+from vaultbridge.markdown.yaml import base_loader
 
 if TYPE_CHECKING:
     from yaml.nodes import Node, ScalarNode
@@ -101,7 +101,7 @@ def _list_scalars(text: str) -> Iterator[Embedded]:
     import yaml
 
     try:
-        root = yaml.compose(replace_separating_tabs(text), Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=base_loader())
     except (yaml.YAMLError, RecursionError) as error:
         raise EditRefused("The base is not valid YAML.") from error
     for node in _list_leaves(root):

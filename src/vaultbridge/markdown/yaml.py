@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -167,18 +168,51 @@ _TO_HIDE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _HIDDEN = re.compile("[\U0010f000-\U0010f101]")
 _TAB_LINE = re.compile(r"(?:(?<=[\r\n])|\A)[ \t]*\t[ \t]*(?=[\r\n]|\Z)")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?(?:[\r\n]|\Z)")
-_TAB_AFTER_KEY = re.compile(
-    r"""^([ -]*[^\s"'#:|>&*!{\[-][^"'#:\r\n]*:|[ ]*-)([ ]*\t[ \t]*)(?=\S)""", re.MULTILINE
-)
 
 
-def replace_separating_tabs(text: str) -> str:
-    """Replace the tabs between a plain key's colon, or a list's dash, and the value by blanks. PyYAML's
-    loader in Python refuses them; the app does not. No offset changes. A text with a block scalar is returned
-    unchanged, because the tab may be part of it."""
-    if "\t" not in text or _BLOCK_SCALAR.search(text):
-        return text
-    return _TAB_AFTER_KEY.sub(lambda found: found[1] + " " * len(found[2]), text)
+@cache
+def base_loader() -> Any:
+    """Return the loader for bases: PyYAML's in Python, because on deep nesting it raises where the fast one
+    crashes. It is changed to accept tabs wherever YAML 1.2, and so the app, does: everywhere but in the
+    indentation."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def scan_to_next_token(self) -> None:
+            while True:
+                super().scan_to_next_token()
+                blanks = self._count_blanks()
+                if not blanks or (not self.flow_level and self._is_indentation(blanks)):
+                    return
+                self.forward(blanks)
+
+        def scan_plain_spaces(self, indent: int, start_mark: Any) -> Any:
+            blanks = self._count_blanks()
+            text = self.prefix(blanks)
+            if "\t" in text:
+                self.forward(blanks)
+                if self.peek() not in _LINE_ENDS:
+                    return [text]
+            spaces = super().scan_plain_spaces(indent, start_mark)
+            if spaces and self.column >= indent and self.peek() == "\t":
+                # A continued line may be indented further with tabs.
+                self.forward(self._count_blanks())
+            return spaces
+
+        def _is_indentation(self, blanks: int) -> bool:
+            before = self.buffer[self.pointer - self.column : self.pointer]
+            return not before.strip(" \t") and self.peek(blanks) not in _LINE_ENDS
+
+        def _count_blanks(self) -> int:
+            length = 0
+            while self.peek(length) in (" ", "\t"):
+                length += 1
+            return length
+
+    return Loader
+
+
+_LINE_ENDS = frozenset("\0\r\n\x85\u2028\u2029")
 
 
 class Prepared(Struct, frozen=True):
