@@ -174,7 +174,7 @@ def test_a_histogram_counts_every_call_once() -> None:
     whole = counters.total.render()
     assert sum(whole["counts"]) == whole["calls"] == 500
     for limit, count in zip(BUCKETS_MS, whole["counts"], strict=False):
-        below = max((one for one in BUCKETS_MS if one < limit), default=-1.0)
+        below = max((bound for bound in BUCKETS_MS if bound < limit), default=-1.0)
         # The time in milliseconds is computed from seconds, so it may differ in the last digit.
         assert count == sum(below < round(ms, 9) <= limit for ms in times)
     assert whole["max"] == max(times) and whole["p50"] <= whole["p95"] <= whole["max"]

@@ -24,7 +24,7 @@ CONNECTED = "document.getElementById('state').dataset.state === 'connected'"
 class Serving:
     def __init__(self, vault: Path, home: Path, port: int = 0, more: Sequence[Path] = ()) -> None:
         self.vault = vault
-        self._vaults = [str(one) for one in (vault, *more)]
+        self._vaults = [str(folder) for folder in (vault, *more)]
         self._port = port
         self.env = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
         self.env.pop("CLAUDE_CONFIG_DIR", None)

@@ -317,7 +317,7 @@ async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> N
         ):
             found = await chat.run("call", "obsidian_history", {"id": id_})
             assert said in found["content"][0]["text"]
-        context = [one["content"][0]["text"] for one in await chat.heard("context")]
+        context = [message["content"][0]["text"] for message in await chat.heard("context")]
         assert [rejected in context[1], edited in context[2]] == [True, True]
 
         # Undo, where it was decided.

@@ -54,7 +54,9 @@ async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
     async with chromium.page(serving.link()) as page:
         await page.until(CONNECTED)
         yield page
-        assert [one for one in page.complaints() if "responded with a status of 4" not in one] == []
+        assert [
+            complaint for complaint in page.complaints() if "responded with a status of 4" not in complaint
+        ] == []
 
 
 async def go(page: Page, view: str) -> None:
@@ -495,6 +497,6 @@ async def test_the_keyboard_alone_goes_through_every_view_and_out_again(page: Pa
             seen.append(at)
         else:
             raise AssertionError(f"{place}: {seen[-5:]}")
-        assert [one["name"] for one in seen if not one["drawn"]] == [], place
-        assert [one["name"] for one in seen if not one["ringed"]] == [], place
+        assert [control["name"] for control in seen if not control["drawn"]] == [], place
+        assert [control["name"] for control in seen if not control["ringed"]] == [], place
         assert len(seen) > 6, place

@@ -105,7 +105,9 @@ async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
         await page.until(CONNECTED)
         yield page
         # A refusal that a test provokes is logged by the browser too.
-        assert [one for one in page.complaints() if "responded with a status of 4" not in one] == []
+        assert [
+            complaint for complaint in page.complaints() if "responded with a status of 4" not in complaint
+        ] == []
 
 
 async def show(page: Page, serving: Serving, path: str, query: str = "") -> None:
@@ -233,7 +235,7 @@ async def test_a_new_file_appears_in_the_tree_without_the_whole_list(page: Page,
     write_vault(serving.vault, {"0 first.md": "", "Zz last.md": ""})
     await page.until(f"{rows}.length === {before} + 2")
     shown = await page.run(rows)
-    assert [one for one in shown if one in ("0 first", "Zz last")] == ["0 first", "Zz last"]
+    assert [entry for entry in shown if entry in ("0 first", "Zz last")] == ["0 first", "Zz last"]
     (serving.vault / "0 first.md").unlink()
     await page.until(f"{rows}.length === {before} + 1")
     assert "Zz last" in await page.run(rows)

@@ -35,7 +35,7 @@ OBJECTS = (
     b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
     b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>",
 )
-PDF = b"%PDF-1.4\n" + b"".join(b"%d 0 obj%sendobj\n" % one for one in enumerate(OBJECTS, 1))
+PDF = b"%PDF-1.4\n" + b"".join(b"%d 0 obj%sendobj\n" % numbered for numbered in enumerate(OBJECTS, 1))
 PDF += b"trailer<</Root 1 0 R/Size 4>>\nstartxref\n0\n%%EOF\n"
 """One empty page; a viewer finds the objects without a table of where they are."""
 
@@ -266,7 +266,11 @@ async def test_every_screen_fits_and_nothing_is_in_the_way(chromium: Chromium, t
                 for name, screen in SCREENS.items():
                     problems |= await look(page, name, screen)
                     links |= set(await page.run(LINKS))
-            assert [one for one in page.complaints() if "responded with a status of 4" not in one] == []
+            assert [
+                complaint
+                for complaint in page.complaints()
+                if "responded with a status of 4" not in complaint
+            ] == []
     assert problems == {}
     walked = {shape(screen.address) for screen in SCREENS.values()}
     assert {shape(link) for link in links} - walked == set(), (

@@ -104,8 +104,8 @@ class FaultyProxy:
         self._tasks.difference_update(tasks)
         self._pairs.discard(pair)
         self._half_open.difference_update(pair)
-        for each in pair:
-            each.close()
+        for writer in pair:
+            writer.close()
 
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, to_client: bool

@@ -21,8 +21,8 @@ def item(request_id: int | None = None, size: int = 10, kind: MessageKind | None
 def test_messages_leave_in_the_order_they_came() -> None:
     queue = SendQueue()
     items = [item(n) for n in range(5)]
-    for each in items:
-        queue.push(each)
+    for entry in items:
+        queue.push(entry)
     assert queue.head() is items[0]
     assert [queue.pop() for _ in items] == items
     assert queue.head() is None
@@ -61,14 +61,14 @@ def test_a_waiting_request_can_be_taken_back_by_its_id() -> None:
     assert taken is not None and taken.id == 1
     assert 1 not in queue and 2 in queue
     assert queue.remove_request(1) is None
-    assert [each.id for each in queue] == [0, 2]
+    assert [entry.id for entry in queue] == [0, 2]
 
 
 def test_answers_are_taken_out_and_the_rest_stays_in_order() -> None:
     queue = SendQueue()
     items = [item(1), item(2, kind=MessageKind.RESPONSE), item(), item(3, kind=MessageKind.ERROR), item(4)]
-    for each in items:
-        queue.push(each)
+    for entry in items:
+        queue.push(entry)
     assert queue.take_answers() == (items[1], items[3])
     assert list(queue) == [items[0], items[2], items[4]]
 
@@ -89,7 +89,7 @@ def test_bytes_and_ids_always_agree_with_the_content(actions: list[str]) -> None
             queue.take_answers()
         elif action == "clear":
             queue.clear()
-        assert queue.bytes == sum(len(each.data) for each in queue)
+        assert queue.bytes == sum(len(candidate.data) for candidate in queue)
         assert len(queue) <= 8 and queue.bytes <= 120
-        requests = [each.id for each in queue if each.kind is MessageKind.REQUEST]
+        requests = [entry.id for entry in queue if entry.kind is MessageKind.REQUEST]
         assert all(n in queue for n in requests)

@@ -44,7 +44,7 @@ def test_another_server_s_messages_are_left_alone_and_its_url_is_not_stored(tmp_
     other = QueueFile(str(path), "ws://y")
     assert other.list_waiting() == []
     other.close()
-    assert all(b"secret-token" not in each.read_bytes() for each in tmp_path.iterdir())
+    assert all(b"secret-token" not in file.read_bytes() for file in tmp_path.iterdir())
     back = QueueFile(str(path), "ws://x?token=secret-token")
     assert [data for _, data in back.list_waiting()] == [b"for x"]
     back.close()

@@ -100,17 +100,17 @@ def used(folder: Path, packages: Path) -> list[dict[str, Any]]:
 def test_the_manifest_asks_for_the_app_that_has_everything_we_use(used: list[dict[str, Any]]) -> None:
     """No older one would do, and none of our own calls needs a newer one. The typings say of most members
     since when they exist."""
-    answer = [one for one in used if one["since"]]
+    answer = [use for use in used if use["since"]]
     assert len(answer) > 80
-    newest = max(answer, key=lambda one: [int(part) for part in one["since"].split(".")])
+    newest = max(answer, key=lambda use: [int(part) for part in use["since"].split(".")])
     manifest = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
     assert newest["since"] == manifest["minAppVersion"], newest
 
 
 def test_the_tests_cover_every_call_that_the_companion_makes(used: list[dict[str, Any]]) -> None:
-    names = {f"{one['of']}.{one['member']}" for one in used}
+    names = {f"{use['of']}.{use['member']}" for use in used}
     assert {"App.loadLocalStorage", "Workspace.on('editor-change')", "Editor.setSelection"} <= names
-    assert [one for one in used if one["isClass"] and not one["offered"]] == []
+    assert [use for use in used if use["isClass"] and not use["offered"]] == []
 
 
 def test_the_typings_and_codemirror_are_pinned_as_the_app_has_them(packages: Path) -> None:

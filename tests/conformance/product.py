@@ -99,8 +99,8 @@ class ProductProvider(VaultProvider):
         stops = (super().subscribe(listener), self._suite.subscribe(listener))
 
         def stop() -> None:
-            for one in stops:
-                one()
+            for stop in stops:
+                stop()
 
         return stop
 

@@ -245,8 +245,8 @@ def use_up_watches(folder: Path, count: int, limit: str, allowed: int) -> Result
     subprocess.run([*launcher, "true"], check=True, capture_output=True)
     vault = folder / "vault"
     folders = [vault / f"old {number}" for number in range(count)]
-    for each in folders:
-        each.mkdir(parents=True)
+    for place in folders:
+        place.mkdir(parents=True)
     done, lost = 0, []
     with Assistant(vault, folder / "home", launcher=launcher) as assistant:
         assistant.call("search", query="nothing")

@@ -90,7 +90,7 @@ def read_history(cache: Path) -> str:
     finally:
         journal.close()
     return "\n".join(
-        data.decode() for one in versions for data in (one.before, one.after) if data is not None
+        data.decode() for version in versions for data in (version.before, version.after) if data is not None
     )
 
 

@@ -20,5 +20,5 @@ def reviewed(tmp_path: Path) -> Iterator[Callable[..., Reviewed]]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for item in made:
+        item.close()

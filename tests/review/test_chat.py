@@ -61,7 +61,7 @@ class Chat(VaultWire):
         return str(result["content"][0]["text"])
 
     async def history(self) -> list[tuple[str, str]]:
-        return [(one.actor, one.label) for one in self.engines["Notes"].history.changes()]
+        return [(change.actor, change.label) for change in self.engines["Notes"].history.changes()]
 
 
 @asynccontextmanager

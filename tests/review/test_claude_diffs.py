@@ -90,7 +90,7 @@ async def test_the_server_brings_a_diff_onto_a_changed_note(serving: Serving) ->
             changed = await page.next("proposalChanged")
             both = mine.replace("line 2\n", "LINE 2\n")
             assert changed["files"][0]["newText"] == both
-            assert [one["by"] for one in changed["elsewhere"]] == ["another program"]
+            assert [change["by"] for change in changed["elsewhere"]] == ["another program"]
             decision = await page.begin("decide", id=shown["id"], hash=shown["hash"], action="accept")
             # The client gets its own change alone, and carries it over to the note as it is now.
             assert (await answer(client, call))[1] == text.replace("line 2\n", "LINE 2\n")
@@ -166,7 +166,7 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             call = await propose(client, served.vault, text + "by Claude\n")
             diff = await app.next("proposalOpened")
             listed = await app.request("proposals", status="all")
-            assert [(one["id"], one["status"]) for one in listed["proposals"]] == [
+            assert [(proposal["id"], proposal["status"]) for proposal in listed["proposals"]] == [
                 (diff["id"], "waiting"),
                 (first["id"], "accepted"),
             ]
@@ -194,7 +194,7 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
                 if listed[0]["id"] == dropped["id"]:
                     break
                 await asyncio.sleep(0.05)
-            seen = [(one["id"], one["kind"], one["status"], one["decided"]["by"]) for one in listed]
+            seen = [(entry["id"], entry["kind"], entry["status"], entry["decided"]["by"]) for entry in listed]
             assert seen == [
                 (dropped["id"], "diff", "withdrawn", ""),
                 (refused["id"], "diff", "rejected", "obsidian"),
@@ -211,7 +211,7 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             assert [one["decided"]["undone"] for one in listed] == [False, False, True, False]
     async with serving() as again, person(again.vault) as page:
         after = (await page.request("proposals", status="all"))["proposals"]
-        assert [one["id"] for one in after] == [one["id"] for one in listed]
+        assert [item["id"] for item in after] == [candidate["id"] for candidate in listed]
         async with claude_code(again.vault) as client:
             await propose(client, again.vault, "one more\n")
             assert (await page.next("proposalOpened"))["id"] not in {one["id"] for one in after}
@@ -283,7 +283,7 @@ async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> 
         assert entry["kind"] == "change"
         assert "Hello.md" in entry["words"]
         found = await app.request("activity", before=found["next"])
-        assert [one["kind"] for one in found["entries"]] == ["read", "connect"]
+        assert [other["kind"] for other in found["entries"]] == ["read", "connect"]
         assert await app.request("activity", kinds=["search"]) | {"newest": 0, "remembers": 0} == {
             "entries": [],
             "next": None,

@@ -148,7 +148,7 @@ def test_another_programs_change_to_a_note_under_review_is_recorded(reviewed: Ma
     vault.write("A.md", NOTE.replace("line 15", "other"))
     body = vault.decider.show(number).body
     assert body is not None
-    assert [(one.path, one.by) for one in body.elsewhere] == [("A.md", "another program")]
+    assert [(change.path, change.by) for change in body.elsewhere] == [("A.md", "another program")]
     (entry,) = vault.engine.history.changes()
     assert (entry.actor, entry.label) == ("another program", "changed while under review")
     with pytest.raises(EditRefused, match="no change to undo"):
@@ -163,7 +163,7 @@ def test_another_assistants_change_is_named(reviewed: Make) -> None:
     vault.engine.apply([ReplaceText(note="A", old="line 15\n", new="x\n")], actor="second")
     body = vault.decider.show(number).body
     assert body is not None
-    assert [(one.path, one.by) for one in body.elsewhere] == [("A.md", "second")]
+    assert [(change.path, change.by) for change in body.elsewhere] == [("A.md", "second")]
     assert len(vault.engine.history.changes()) == 1
 
 

@@ -143,7 +143,7 @@ async def test_a_change_meanwhile_is_merged_and_a_conflict_shown_again(serving: 
         (served.vault / "Hello.md").write_text(text.replace("line 15\n", "mine\n"), "utf-8")
         changed = await page.next("proposalChanged")
         assert "mine\n" in changed["files"][0]["newText"]
-        assert [one["by"] for one in changed["elsewhere"]] == ["another program"]
+        assert [change["by"] for change in changed["elsewhere"]] == ["another program"]
         conflicting = text.replace("line 2\n", "also mine\n")
         (served.vault / "Hello.md").write_text(conflicting, "utf-8")
         await page.next("proposalChanged")
@@ -297,7 +297,7 @@ async def test_a_denied_note_appears_in_no_proposal(serving: Serving) -> None:
             shown = await page.next("proposalOpened")
             assert [file["path"] for file in shown["files"]] == ["Hello.md"]
             listed = await page.request("proposals", status="all")
-            assert [one["id"] for one in listed["proposals"]] == [shown["id"]]
+            assert [proposal["id"] for proposal in listed["proposals"]] == [shown["id"]]
             for method, params in (
                 ("proposal", {"id": "p1"}),
                 ("decide", {"id": "p1", "action": "accept"}),

@@ -82,7 +82,7 @@ def rewritten(served: Served, **changes: Any) -> None:
     file = served.config_file.parent / FILE_NAME
     tokens = msgspec.json.decode(file.read_bytes(), type=list[AccessToken])
     passing = file.with_suffix(".new")
-    passing.write_bytes(msgspec.json.encode([msgspec.structs.replace(one, **changes) for one in tokens]))
+    passing.write_bytes(msgspec.json.encode([msgspec.structs.replace(token, **changes) for token in tokens]))
     passing.chmod(0o600)
     passing.replace(file)
 

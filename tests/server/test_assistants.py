@@ -36,7 +36,7 @@ from vaultbridge.server.assistants.config_file import (
 )
 from vaultbridge.server.stdio import StdioOptions, make_plan
 
-BY_NAME = {one.name: one for one in ASSISTANTS}
+BY_NAME = {known.name: known for known in ASSISTANTS}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_packaged_claude_desktop_has_a_file_of_its_own(tmp_path: Path) -> None
 
 
 def test_every_assistant_says_where_its_file_is_documented() -> None:
-    assert all(one.source.startswith("https://") for one in ASSISTANTS)
+    assert all(assistant.source.startswith("https://") for assistant in ASSISTANTS)
 
 
 NAMES = st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=8)
@@ -321,7 +321,7 @@ def test_a_vault_whose_path_looks_like_a_variable_arrives_as_it_is(name: str, tm
         assert find_entry_vault({"command": arrived[0], "args": arrived[1:]}) == vault
         options = StdioOptions(**parse_arguments(arrived[arrived.index("stdio") + 1 :]))
         plan = make_plan(options, {"HOME": str(tmp_path / "home")})
-        assert [one.text for one in plan.vaults.values()] == [str(vault)]
+        assert [place.text for place in plan.vaults.values()] == [str(vault)]
 
 
 def test_an_option_that_looks_like_a_variable_is_refused(tmp_path: Path) -> None:

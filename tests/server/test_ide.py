@@ -241,7 +241,9 @@ async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(ser
             additional_headers={TOKEN_HEADER: server.token},
         ) as connection:
             assert connection.subprotocol == chosen
-            assert [type(one).__name__ for one in connection.protocol.extensions] == ["PerMessageDeflate"]
+            assert [type(extension).__name__ for extension in connection.protocol.extensions] == [
+                "PerMessageDeflate"
+            ]
 
 
 async def test_the_eleventh_connection_finds_no_room_until_one_leaves(server: Served) -> None:
@@ -490,9 +492,9 @@ async def test_obsidians_own_tabs_are_followed_while_it_runs(server: Served, vau
 async def test_a_polite_end_says_goodbye_to_everybody(server: Served) -> None:
     async with server.client() as client, server.editor() as editor:
         assert await server.end() == 0
-        for one in (client, editor):
-            await asyncio.wait_for(one.socket.wait_closed(), WAIT)
-            assert one.socket.close_code == 1001
+        for item in (client, editor):
+            await asyncio.wait_for(item.socket.wait_closed(), WAIT)
+            assert item.socket.close_code == 1001
     assert server.locks == {}
 
 

@@ -251,7 +251,7 @@ async def _resources_and_prompts(served: Served, session: dict[str, str], way: s
         for method in ("resources/read", "resources/subscribe"):
             _, linked = await ask(served, session, method, uri=uri)
             _, missing = await ask(served, session, method, uri=absent(uri))
-            texts = [json.dumps({**one, "id": 0}, ensure_ascii=False) for one in (linked, missing)]
+            texts = [json.dumps({**item, "id": 0}, ensure_ascii=False) for item in (linked, missing)]
             assert "error" in linked and absent(texts[0]) == texts[1], (method, uri)
     note = way.format(e=".md")
     _, prompt = await ask(served, session, "prompts/get", name="summarize_note", arguments={"note": note})

@@ -116,7 +116,7 @@ async def test_claude_code_and_a_page_are_seen(serving: Serving) -> None:
         )
         assert seen[0]["did"] == "read Hello.md, changed From Claude.md"
         listed = await api.get("/assistants")
-        assert [(one["app"], one["vault"]) for one in listed["editors"]] == [("page", "Notes")]
+        assert [(editor["app"], editor["vault"]) for editor in listed["editors"]] == [("page", "Notes")]
 
 
 PAUSED = "A person has paused this assistant."
@@ -137,14 +137,14 @@ async def test_a_pause_holds_over_every_protocol_until_a_person_ends_it(serving:
             await claude.request("readFile", path="Hello.md")
             answer = await api.post("/assistants/pause")
             assert answer["pausedAll"] is True
-            assert {one["kind"] for one in answer["assistants"]} == {
+            assert {assistant["kind"] for assistant in answer["assistants"]} == {
                 "mcp",
                 "stateless",
                 "sse",
                 "ide",
                 "bridge",
             }
-            assert all(one["paused"] for one in await api.assistants())
+            assert all(listed["paused"] for listed in await api.assistants())
             for client in (session, stateless, sse):
                 result = await read_hello(client)
                 assert result.is_error and PAUSED in result.content[0].text
@@ -283,7 +283,7 @@ async def test_the_page_shows_at_once_which_assistants_connect_and_what_they_do(
         made = next(entry for entry in entries if entry["kind"] == "change")
         assert (made["words"], made["change"], made["canUndo"]) == ("created Plan.md", 1, True)
         status = await watcher.request("status")
-        assert [one["did"] for one in status["assistants"]] == ["changed Plan.md"]
+        assert [assistant["did"] for assistant in status["assistants"]] == ["changed Plan.md"]
         await served.call("read_note", path="Plan.md")
         message: dict[str, Any] = {}
         while message.get("tool") != "read_note":

@@ -72,8 +72,8 @@ async def test_a_note_comes_with_all_that_its_view_shows(serving: Serving, tmp_p
     async with serving() as served:
         note = await get(served, "/note?path=Plan.md")
         assert (note["kind"], note["text"], note["bodyLine"], note["readOnly"]) == ("note", NOTE, 6, "")
-        assert [one["name"] for one in note["properties"]] == ["tags", "due", "with"]
-        assert [(one["text"], one["line"]) for one in note["outline"]] == [("Plan", 6), ("Later", 13)]
+        assert [property_["name"] for property_ in note["properties"]] == ["tags", "due", "with"]
+        assert [(entry["text"], entry["line"]) for entry in note["outline"]] == [("Plan", 6), ("Later", 13)]
         assert note["tasks"] == [{"line": 8, "status": " "}, {"line": 9, "status": "x"}]
         assert note["links"]["Ada"] == {"path": "People/Ada.md"}
         assert note["links"]["People/Ada"] == {"path": "People/Ada.md"}
@@ -94,11 +94,13 @@ async def test_opening_the_page_loads_what_a_search_needs(serving: Serving, tmp_
     async with serving() as served:
         await get(served, "/note?path=Plan.md")
         # Not `isinstance`, which asks a weak reference that is dead for its class.
-        indexes = [one for one in gc.get_objects() if type(one) is Index and one.folder.exists()]
-        assert indexes and all(one.language is None for one in indexes)
+        indexes = [
+            object_ for object_ in gc.get_objects() if type(object_) is Index and object_.folder.exists()
+        ]
+        assert indexes and all(index.language is None for index in indexes)
         assert (await get(served, "/home"))["index"]["complete"]
         async with asyncio.timeout(BOUND):
-            while all(one.language is None for one in indexes):
+            while all(entry.language is None for entry in indexes):
                 await get(served, "/note?path=Plan.md")
 
 
@@ -149,9 +151,9 @@ async def test_backlinks_and_links_of_a_note_name_their_lines(serving: Serving, 
         assert source["path"] == "Plan.md"
         assert {"line": 9, "text": "- [x] call [[Ada]] and [[Nobody]]"} in source["lines"]
         plan = await get(served, "/links?path=Plan.md")
-        assert [one["path"] for one in plan["backlinks"]] == ["Private/Diary.md"]
-        assert {one["path"] for one in plan["outgoing"]} == {"People/Ada.md", "sky.png"}
-        assert [one["target"] for one in plan["unresolved"]] == ["Nobody"]
+        assert [backlink["path"] for backlink in plan["backlinks"]] == ["Private/Diary.md"]
+        assert {link["path"] for link in plan["outgoing"]} == {"People/Ada.md", "sky.png"}
+        assert [entry["target"] for entry in plan["unresolved"]] == ["Nobody"]
 
 
 @pytest.mark.parametrize(
@@ -547,7 +549,7 @@ async def test_what_a_token_changes_waits_for_a_person_as_a_tool_does(
         assert (await send(served, *changes[1][:2], changes[1][2]))[0] == 200
         async with person(served.vault) as page:
             waiting = (await page.request("proposals"))["proposals"]
-            assert [one["token"] for one in waiting] == ["robot"] * len(changes)
+            assert [proposal["token"] for proposal in waiting] == ["robot"] * len(changes)
             await page.request("decide", id="p1", action="accept")
         assert (served.vault / "Plan.md").read_text("utf-8") == "gone"
 

@@ -156,7 +156,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_left_alone(
     with pytest.raises(EditRefused, match="another program"):
         write_text(file, '{"a": 1}', before=before)
     assert file.read_text("utf-8") == "{}"
-    assert [one.name for one in tmp_path.iterdir()] == ["mcp.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["mcp.json"]
 
 
 def test_a_read_only_file_is_left_alone(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_existing_folders_and_unset_variables_are_left_as_they_are(tmp_path: Pat
     there.mkdir()
     texts = (str(there), "/x/$NO_SUCH/Notes", "/x/100$")
     plan = make_plan(StdioOptions(vaults=texts), {"HOME": str(tmp_path)})
-    assert tuple(one.text for one in plan.vaults.values()) == texts
+    assert tuple(vault.text for vault in plan.vaults.values()) == texts
 
 
 def test_the_configuration_is_followed(tmp_path: Path) -> None:

@@ -47,4 +47,8 @@ def test_names_in_the_configuration_that_nothing_has_are_known() -> None:
 def test_no_standard_tool_is_named_like_a_group_of_others() -> None:
     """Tools and groups are switched by the same word."""
     for tool in STANDARD_TOOLS:
-        assert not [one.name for one in STANDARD_TOOLS if one.group == tool.name and one is not tool]
+        assert not [
+            standard.name
+            for standard in STANDARD_TOOLS
+            if standard.group == tool.name and standard is not tool
+        ]

@@ -65,7 +65,7 @@ async def test_a_whole_session_in_every_version(
                 "success": True,
                 "data": {"path": "Garden/From SDK.md", "created": True},
             }
-        assert any(str(one.uri) == HOME for one in (await client.list_resources()).resources)
+        assert any(str(resource.uri) == HOME for resource in (await client.list_resources()).resources)
         (template,) = (await client.list_resource_templates()).resource_templates
         assert template.uri_template == "obsidian://vault/Sample%20Vault/{+path}"
         (content,) = (await client.read_resource(HOME)).contents

@@ -62,7 +62,7 @@ class ModelServer:
     def wait_for_text(self, text: str) -> None:
         """Wait until a text that contains this one has arrived."""
         with self.arrived:
-            found = self.arrived.wait_for(lambda: any(text in one for one in self.texts), SECONDS)
+            found = self.arrived.wait_for(lambda: any(text in sent for sent in self.texts), SECONDS)
             assert found, self.texts
 
     def close_connections(self) -> None:

@@ -50,7 +50,7 @@ class PageApi:
     async def assistants(self, **fits: Any) -> list[dict[str, Any]]:
         """The assistants of whom all of this holds."""
         listed = (await self.get("/assistants"))["assistants"]
-        return [one for one in listed if fits.items() <= one.items()]
+        return [entry for entry in listed if fits.items() <= entry.items()]
 
     async def assistant(self, **fits: Any) -> dict[str, Any]:
         (found,) = await self.assistants(**fits)

@@ -73,7 +73,7 @@ function List({ title, keys }: { title: string; keys: Keys }): JSX.Element {
   return (
     <>
       <h3 class="list-title">{title}</h3>
-      <dl>{keys.map(([key, what]) => <div key={key}><dt>{key.split(' ').map((one) => <kbd key={one}>{one}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+      <dl>{keys.map(([key, what]) => <div key={key}><dt>{key.split(' ').map((part) => <kbd key={part}>{part}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
     </>
   );
 }

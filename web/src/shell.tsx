@@ -38,7 +38,7 @@ export function Shell(): JSX.Element {
   const title = useValue(titled);
   const counts = useValue(badges);
   const name = WITHIN_VAULT.includes(now.view) ? HOME : now.view;
-  const entry = VIEWS.find((one) => one.name === name);
+  const entry = VIEWS.find((view) => view.name === name);
   // Remembered, so that the bar does not move while the page connects.
   const vault = hello?.vault ?? sessionStorage.getItem('vault') ?? '';
   const several = (hello?.vaults.length ?? 0) > 1;
@@ -57,16 +57,16 @@ export function Shell(): JSX.Element {
         </a>
         {several && (
           <select class="vault-choice" aria-label="Vault" value={vault} onChange={(event) => navigate(href(now.path ? HOME : now.view, '', { vault: event.currentTarget.value }))}>
-            {hello?.vaults.map((one) => <option key={one} value={one}>{one}</option>)}
+            {hello?.vaults.map((vault) => <option key={vault} value={vault}>{vault}</option>)}
           </select>
         )}
         {/* Without access they would all say the same. */}
         <nav class="views" aria-label="Views" hidden={state.word === 'refused'}>
-          {VIEWS.map((one) => (
-            <a key={one.name} href={href(one.name)} aria-current={one.name === name ? 'page' : undefined}>
-              <Icon name={one.icon} />
-              <span>{one.title}</span>
-              <Badge name={one.name} />
+          {VIEWS.map((view) => (
+            <a key={view.name} href={href(view.name)} aria-current={view.name === name ? 'page' : undefined}>
+              <Icon name={view.icon} />
+              <span>{view.title}</span>
+              <Badge name={view.name} />
             </a>
           ))}
         </nav>
@@ -148,11 +148,11 @@ function Notices(): JSX.Element {
   const region = useRef<HTMLDivElement>(null);
   return (
     <div class="notices" ref={region} role="region" aria-label="Notices" aria-live="polite">
-      {shown.map((one) => (
-        <div key={one.id} class={`notice ${one.kind}`} role={one.kind === 'bad' ? 'alert' : 'status'}>
-          <span>{one.text}</span>
-          {one.action && <button type="button" onClick={() => (one.action?.run(), dismiss(one.id))}>{one.action.label}</button>}
-          <button type="button" class="bare" aria-label="Close this notice" onClick={() => dismiss(one.id)}><Icon name="close" /></button>
+      {shown.map((notice) => (
+        <div key={notice.id} class={`notice ${notice.kind}`} role={notice.kind === 'bad' ? 'alert' : 'status'}>
+          <span>{notice.text}</span>
+          {notice.action && <button type="button" onClick={() => (notice.action?.run(), dismiss(notice.id))}>{notice.action.label}</button>}
+          <button type="button" class="bare" aria-label="Close this notice" onClick={() => dismiss(notice.id)}><Icon name="close" /></button>
         </div>
       ))}
     </div>

@@ -144,9 +144,9 @@ class SeenClient:
     def introduce(self, info: object) -> None:
         """Take the name that the client gives itself (`clientInfo`)."""
         if isinstance(info, dict):
-            self.name = plain_name(info.get("name")) or self.name
-            self.title = plain_name(info.get("title")) or self.title
-            self.version = plain_name(info.get("version")) or self.version
+            self.name = clean_name(info.get("name")) or self.name
+            self.title = clean_name(info.get("title")) or self.title
+            self.version = clean_name(info.get("version")) or self.version
             self._identify()
         if not self._introduced:
             self._introduced = True
@@ -302,7 +302,7 @@ class Activity:
         """Add a client that has connected."""
         client = SeenClient(self, f"a{next(self._ids)}", kind, principal, self.clock())
         client.address = address[:NAMES_CHARS]
-        client.user_agent = plain_name(user_agent)
+        client.user_agent = clean_name(user_agent)
         client._identify()
         self.clients[client.id] = client
         self.changed(client)
@@ -446,7 +446,7 @@ class Activity:
         return lambda: self._listeners.remove(listener)
 
 
-def plain_name(value: object) -> str:
+def clean_name(value: object) -> str:
     """A name from a client, printable and short; "" for anything else."""
     if not isinstance(value, str):
         return ""

@@ -118,7 +118,7 @@ def _page(args: argparse.Namespace) -> int:
     import asyncio
 
     from vaultbridge.protocols.editor.client import connect, find_bridge
-    from vaultbridge.web.page import page_link
+    from vaultbridge.web.page import make_page_link
 
     async def greet() -> None:
         # Only a connection shows whether it is really running.
@@ -135,7 +135,7 @@ def _page(args: argparse.Namespace) -> int:
                 thread.join(OPEN_SECONDS)
         return OK
     asyncio.run(greet())
-    link = page_link(where.link, where.token)
+    link = make_page_link(where.link, where.token)
     if args.json:
         emit({"page": link})
     else:
@@ -149,7 +149,7 @@ async def _make_link(where: Endpoint) -> str:
 
     from vaultbridge.protocols.editor.client import BridgeNotRunning
     from vaultbridge.web.api.routes import PREFIX
-    from vaultbridge.web.page import code_link
+    from vaultbridge.web.page import make_code_link
 
     trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
     headers = {"Authorization": f"Bearer {where.token}"}
@@ -159,7 +159,7 @@ async def _make_link(where: Endpoint) -> str:
             aiohttp.ClientSession(raise_for_status=True) as session,
             session.post(f"{url}{PREFIX}/code", json={}, headers=headers, ssl=trust) as response,
         ):
-            return code_link(where.link, (await response.json())["code"])
+            return make_code_link(where.link, (await response.json())["code"])
     except (aiohttp.ClientError, ConnectionError):
         raise BridgeNotRunning from None
 

@@ -2,7 +2,7 @@
 
 `WebSocketOptions` are the keyword arguments, `WebSocketSettings` the checked values with their defaults, and
 `read_settings` accepts the keys of the plugin interface too (`reconnectAttempts`, `reconnectDelay` in
-milliseconds). `backoff_delays` yields seconds; it never waits.
+milliseconds). `make_backoff_delays` yields seconds; it never waits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_DELAY: Final = 60.0
 on its own. Without a limit, doubling reaches hours within a dozen attempts."""
 
 
-def backoff_delays(
+def make_backoff_delays(
     attempts: int,
     base: float,
     *,

@@ -14,7 +14,7 @@ class DecidedPanel {
     try {
       const { proposals } = await this.companion.connection.ask('proposals', { status: 'all', limit: DECIDED });
       const over = proposals.filter((/** @type {WireProposal} */ { status }) => status !== 'waiting');
-      if (over.length) this.element.replaceChildren(el('ol', { class: 'vaultbridge-list' }, ...over.map((/** @type {WireProposal} */ one) => this.#row(one))));
+      if (over.length) this.element.replaceChildren(el('ol', { class: 'vaultbridge-list' }, ...over.map((/** @type {WireProposal} */ proposal) => this.#row(proposal))));
       else this.element.replaceChildren(quiet('Nothing has been decided yet.'));
     } catch (error) {
       this.element.replaceChildren(quiet(/** @type {Error} */ (error).message));
@@ -83,13 +83,13 @@ const FILTERS = [
   ['Reading and searching', ['read', 'search', 'list']],
 ];
 
-/** Who is connected, what they did in words, and the presses that pause or end that. */
+/** Who is connected, what they did in words, and buttons that pause or disconnect them. */
 class ActivityPanel {
   /** @type {Map<string, Entry>} */ #entries = new Map();
   /** @type {string | null} */ #next = null;
   #filter = 0;
   /** The number of the newest question; an older answer that comes late is not shown. */
-  #asked = 0;
+  #question = 0;
 
   /** @param {Maker} make @param {Companion} companion */
   constructor(make, companion) {
@@ -114,22 +114,22 @@ class ActivityPanel {
 
   /** @param {string} before */
   async #load(before) {
-    const round = ++this.#asked;
+    const round = ++this.#question;
     try {
       const answer = await this.companion.connection.ask('activity', { limit: ENTRIES, before, kinds: FILTERS[this.#filter][1] });
-      if (round !== this.#asked) return;
+      if (round !== this.#question) return;
       if (!before) this.#entries.clear();
       for (const entry of answer.entries) this.#entries.set(entry.id, entry);
       this.#next = answer.next;
       this.#drawEntries();
     } catch (error) {
-      if (round !== this.#asked) return;
+      if (round !== this.#question) return;
       this.list.replaceChildren(this.make.quiet(/** @type {Error} */ (error).message));
       this.more.hidden = true;
     }
   }
 
-  /** The bridge tells of something new. @param {Entry[]} entries */
+  /** The bridge has announced new entries. @param {Entry[]} entries */
   add(entries) {
     const [, kinds] = FILTERS[this.#filter];
     for (const entry of entries)
@@ -148,7 +148,7 @@ class ActivityPanel {
   /** @param {Entry} entry */
   #row(entry) {
     const { el, button } = this.make;
-    // A person has said no: that is no failure, and the words say it.
+    // A person's rejection is not a failure, and the words already say it.
     const isRejected = entry.kind === 'propose' && entry.error === 'PERMISSION_DENIED';
     const failed = entry.ok || isRejected ? '' : ` (failed: ${entry.error})`;
     const row = el('li', {}, el('strong', {}, entry.assistant.name), ` ${entry.words}${failed} `,
@@ -164,30 +164,30 @@ class ActivityPanel {
     const { el, button, quiet } = this.make;
     const { companion } = this;
     const here = [...companion.known.values()].filter(({ vaults }) => vaults.includes(companion.vault));
-    // One that was cut off stays in sight while it is paused: it may come back when it is resumed.
+    // A disconnected assistant is listed while it is paused: it may reconnect when it is resumed.
     const listed = here.filter(({ connected, paused }) => connected || paused).sort((a, b) => b.since - a.since);
     const gone = here.filter(({ connected, paused }) => !connected && !paused).sort((a, b) => b.since - a.since).slice(0, GONE);
     const all = companion.pausedAll
       ? [button('Resume all', () => void companion.control('resume'))]
       : listed.length ? [button('Pause all', () => void companion.control('pause'))] : [];
-    const rows = [...listed, ...gone].map((one) => this.#assistant(one));
+    const rows = [...listed, ...gone].map((assistant) => this.#assistant(assistant));
     this.assistants.replaceChildren(el('h4', {}, 'Assistants'),
       ...(companion.pausedAll ? [quiet('All assistants are paused, including those that connect later.')] : []),
       ...(rows.length ? [el('ul', { class: 'vaultbridge-list' }, ...rows)] : [quiet('None is connected.')]), ...all);
   }
 
-  /** @param {Assistant} one */
-  #assistant(one) {
+  /** @param {Assistant} assistant */
+  #assistant(assistant) {
     const { el, button, quiet } = this.make;
     const { companion } = this;
-    const state = one.paused || companion.pausedAll ? (one.connected ? 'paused' : 'cut off') : one.connected ? 'connected' : 'gone';
-    const row = el('li', { 'data-id': one.id }, el('strong', {}, one.name), ` ${one.did || (one.connected ? 'has done nothing yet' : 'did nothing')} `,
-      quiet([state, one.via, clock(one.since)].filter(Boolean).join(' · ')));
+    const state = assistant.paused || companion.pausedAll ? (assistant.connected ? 'paused' : 'cut off') : assistant.connected ? 'connected' : 'gone';
+    const row = el('li', { 'data-id': assistant.id }, el('strong', {}, assistant.name), ` ${assistant.did || (assistant.connected ? 'has done nothing yet' : 'did nothing')} `,
+      quiet([state, assistant.via, clock(assistant.since)].filter(Boolean).join(' · ')));
     const act = (/** @type {string} */ title, /** @type {'pause' | 'resume' | 'disconnect'} */ action) =>
-      row.append(button(title, () => void companion.control(action, one), { 'aria-label': `${title} ${one.name}` }));
-    if (one.paused) act('Resume', 'resume');
-    else if (one.connected && !companion.pausedAll) act('Pause', 'pause');
-    if (one.connected) act('Cut off', 'disconnect');
+      row.append(button(title, () => void companion.control(action, assistant), { 'aria-label': `${title} ${assistant.name}` }));
+    if (assistant.paused) act('Resume', 'resume');
+    else if (assistant.connected && !companion.pausedAll) act('Pause', 'pause');
+    if (assistant.connected) act('Cut off', 'disconnect');
     return row;
   }
 }

@@ -166,7 +166,7 @@ class Connection {
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
-  /** What nobody waits for is lost with the connection; a socket may be closing before we notice.
+  /** Send what nobody waits for, which is lost with the connection; a socket may be closing before we notice.
    * @param {object} message */
   #sendIfOpen(message) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#send(message);

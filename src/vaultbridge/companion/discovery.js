@@ -39,16 +39,16 @@ function bridgesOnThisMachine(vaultFolder) {
     if (typeof folder !== 'string' || !folder) return false;
     try {
       // By identity: case, accents and links can be spelled in more than one way.
-      const [one, other] = [folder, vaultFolder].map((each) => fs.statSync(each, { bigint: true }));
-      return one.dev === other.dev && one.ino === other.ino;
+      const [first, second] = [folder, vaultFolder].map((place) => fs.statSync(place, { bigint: true }));
+      return first.dev === second.dev && first.ino === second.ino;
     } catch {
       return false;
     }
   };
   /** @type {Map<number, Endpoint>} */
   const found = new Map();
-  const consider = (/** @type {any} */ said, /** @type {unknown} */ folder, /** @type {unknown} */ token) => {
-    const { port, pid, host = '127.0.0.1', certificate = '', name = '' } = said;
+  const consider = (/** @type {any} */ content, /** @type {unknown} */ folder, /** @type {unknown} */ token) => {
+    const { port, pid, host = '127.0.0.1', certificate = '', name = '' } = content;
     if (!same(folder) || !Number.isInteger(port) || port < 1 || port > 65535 || typeof token !== 'string') return;
     // The app itself checks a certificate against the name that people call the server.
     const address = String((certificate && name) || host);
@@ -60,15 +60,15 @@ function bridgesOnThisMachine(vaultFolder) {
   for (const base of bridgeFolders(process.env, process.platform, home))
     for (const name of names(base))
       for (const file of ['bridge.json', 'guest.json']) {
-        const said = read(path.join(base, name, file));
-        if (said) consider(said, said.vault, said.token);
+        const content = read(path.join(base, name, file));
+        if (content) consider(content, content.vault, content.token);
       }
   for (const folder of [path.join(home, '.claude'), process.env.CLAUDE_CONFIG_DIR ?? ''])
     for (const name of folder ? names(path.join(folder, 'ide')) : []) {
-      const said = read(path.join(folder, 'ide', name));
+      const content = read(path.join(folder, 'ide', name));
       // Other editors have locks there too; only ours name their port.
-      if (said?.port && Array.isArray(said.workspaceFolders))
-        for (const one of said.workspaceFolders) consider(said, one, said.authToken);
+      if (content?.port && Array.isArray(content.workspaceFolders))
+        for (const workspace of content.workspaceFolders) consider(content, workspace, content.authToken);
     }
   return [...found.values()];
 }
@@ -89,18 +89,18 @@ function isAlive(pid) {
 
 /** The URL of the editor protocol at an address that a person typed. @param {string} text */
 function editorUrl(text) {
-  const given = text.trim();
-  if (!given) throw new Error('The address of the bridge is missing in the settings.');
+  const address = text.trim();
+  if (!address) throw new Error('The address of the bridge is missing in the settings.');
   const read = (/** @type {string} */ written) => {
     try {
       return new URL(written);
     } catch {
-      throw new Error(`“${given}” is not an address. An address looks like https://computer:3000.`);
+      throw new Error(`“${address}” is not an address. An address looks like https://computer:3000.`);
     }
   };
   const local = (/** @type {URL} */ url) => ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  const named = /^\w+:\/\//.test(given);
-  const url = read(named ? given : `https://${given}`);
+  const named = /^\w+:\/\//.test(address);
+  const url = read(named ? address : `https://${address}`);
   const secure = named ? /^(https|wss):$/.test(url.protocol) : !local(url);
   if (!secure && !/^(https?|ws):$/.test(url.protocol))
     throw new Error('The address must begin with https:// or, on this device, http://.');

@@ -3,8 +3,8 @@
  * (docs/editor-protocol.md of vaultbridge).
  *
  * It reports which notes are open, where the person is and what is selected, opens and saves notes on request, and
- * lets a person decide on proposed changes and see what assistants do. It writes no note and merges nothing: what a
- * change does to a note, the bridge says, and after an acceptance the bridge writes it, or Claude Code itself. It
+ * lets a person decide on proposed changes and see what assistants do. It writes no note and merges nothing: the
+ * bridge says what a change does to a note, and after an acceptance the bridge, or Claude Code itself, writes it. It
  * stores nothing in the vault, which is synced and which assistants read: the settings, and a token typed by hand,
  * are in the app's local storage on this device, and on the desktop the token is read from the bridge's own files
  * for each connection.
@@ -69,7 +69,7 @@ const DECIDED = 100;
 const ENTRIES = 50;
 /** The most entries that are kept while the app runs. */
 const ENTRIES_KEPT = 500;
-/** Assistants that have gone, and are still listed. */
+/** Disconnected assistants that are still listed. */
 const GONE = 5;
 /** The longest reason of a rejection that the form takes. */
 const REASON_CHARS = 500;

@@ -151,7 +151,7 @@ class Companion extends obsidian.Plugin {
     void this.connection.ask('review').then((review) => this.#reviewChanged(review), () => null);
   }
 
-  /** What the bridge tells of itself when it greets us begins anew. */
+  /** The `hello` parameters. The bridge sends its proposals and assistants again afterwards. */
   #greeting() {
     this.#confirmed.clear();
     this.known.clear();
@@ -166,11 +166,11 @@ class Companion extends obsidian.Plugin {
     else if (method === 'sharingChanged') this.shares = params.shareSelection;
     else if (method === 'activityAdded') this.#reviews().forEach((view) => view.activity?.add(params.entries));
     else if (method === 'assistantsSeen') {
-      for (const one of params.assistants) this.known.set(one.id, one);
+      for (const assistant of params.assistants) this.known.set(assistant.id, assistant);
       this.pausedAll = params.pausedAll;
       this.#drawStatusBar();
       this.#reviews().forEach((view) => view.activity?.drawAssistants());
-      // A proposal may come before the name of who made it.
+      // A proposal may arrive before the name of its assistant.
       this.proposals.forEach((proposal) => proposal.name !== this.nameOf(proposal.now.assistant) && this.#redraw(proposal));
     }
   }
@@ -221,7 +221,7 @@ class Companion extends obsidian.Plugin {
     else this.#notices.set(now.id, this.#tell(text, 'Review', () => void this.showReview(), 0));
   }
 
-  /** The notes of a proposal have changed: the bridge brings what the person has written onto them.
+  /** The notes of a proposal have changed: the bridge adapts the person's texts to them.
    * @param {Proposal} proposal @param {WireProposal} now */
   async #moved(proposal, now) {
     proposal.update(now);
@@ -229,7 +229,7 @@ class Companion extends obsidian.Plugin {
       const { id, seen, choices } = proposal;
       const answer = await this.connection.ask('preview', { id, hash: seen, files: choices }).catch(() => null);
       if (answer === null) return;
-      // The person may have written on meanwhile: then what they have now is brought onto the notes.
+      // The person may have typed more meanwhile: then their current text is adapted to the notes.
       if (choices.some(({ path, text }) => proposal.texts.get(path) !== text)) continue;
       proposal.seen = answer.proposal.hash;
       if (answer.outcome !== 'fits') proposal.now = answer.proposal;
@@ -239,13 +239,13 @@ class Companion extends obsidian.Plugin {
     }
   }
 
-  /** Of more text than is sent unasked. @param {Proposal} proposal */
+  /** Request texts that were too long for the notification. @param {Proposal} proposal */
   async #fetchTexts(proposal) {
     const answer = await this.connection.ask('proposal', { id: proposal.id }).catch(() => null);
     if (answer !== null) proposal.update(answer.proposal);
   }
 
-  /** Learn from the bridge what the person's texts would do. @param {Proposal} proposal */
+  /** Ask the bridge what the person's texts would do. @param {Proposal} proposal */
   async #preview(proposal) {
     const { id, seen, choices } = proposal;
     if (!proposal.isEdited) return;
@@ -332,7 +332,7 @@ class Companion extends obsidian.Plugin {
     const all = [...this.proposals.values()].filter(({ now }) => now.assistant === assistant);
     /** @type {string[]} */
     const written = [];
-    for (const proposal of all.filter((one) => !one.isStuck && !one.isEdited && !one.isEmpty && hasTexts(one.now)))
+    for (const proposal of all.filter((candidate) => !candidate.isStuck && !candidate.isEdited && !candidate.isEmpty && hasTexts(candidate.now)))
       if (await this.accept(proposal, { alone: false })) written.push(proposal.id);
     const left = all.filter(({ id }) => this.proposals.has(id)).length;
     const text = `Accepted ${counted(all.length - left, 'change')} of ${this.nameOf(assistant)}.${left ? ` ${left} still to be looked at.` : ''}`;
@@ -377,11 +377,11 @@ class Companion extends obsidian.Plugin {
   async beginEditing(proposal, path) {
     try {
       if (!proposal.texts.has(path)) {
-        // What they have left out, the bridge leaves out.
+        // The bridge leaves out the hunks that the person has left out.
         const { id, seen, choices } = proposal;
-        const { proposal: chosen } = await this.connection.ask('preview', { id, hash: seen, files: choices.filter((one) => one.hunks) })
+        const { proposal: chosen } = await this.connection.ask('preview', { id, hash: seen, files: choices.filter((choice) => choice.hunks) })
           .catch(() => ({ proposal: proposal.now }));
-        const file = [...chosen.files, ...proposal.now.files].find((/** @type {ProposedFile} */ one) => one.path === path);
+        const file = [...chosen.files, ...proposal.now.files].find((/** @type {ProposedFile} */ candidate) => candidate.path === path);
         proposal.texts.set(path, file?.newText ?? '');
         proposal.left.delete(path);
       }
@@ -425,15 +425,15 @@ class Companion extends obsidian.Plugin {
 
   /** The name that people know a client by. @param {string} client */
   nameOf(client) {
-    return [...this.known.values()].find((one) => one.client === client)?.name ?? client;
+    return [...this.known.values()].find((assistant) => assistant.client === client)?.name ?? client;
   }
 
   /** Pause, resume or cut off one assistant, or all of them.
-   * @param {'pause' | 'resume' | 'disconnect'} action @param {Assistant} [one] */
-  async control(action, one) {
+   * @param {'pause' | 'resume' | 'disconnect'} action @param {Assistant} [assistant] */
+  async control(action, assistant) {
     try {
-      const { assistants, pausedAll } = await this.connection.ask('controlAssistants', { action, assistant: one?.id ?? '' });
-      for (const each of assistants) this.known.set(each.id, each);
+      const { assistants, pausedAll } = await this.connection.ask('controlAssistants', { action, assistant: assistant?.id ?? '' });
+      for (const known of assistants) this.known.set(known.id, known);
       this.pausedAll = pausedAll;
       this.#reviews().forEach((view) => view.activity?.drawAssistants());
     } catch (error) {

@@ -5,7 +5,7 @@
 async function openNote(app, { path, selection, preview = false, front = true }) {
   const file = app.vault.getFileByPath(path);
   if (!file) return false;
-  let leaf = mainLeaves(app).find((one) => pathIn(one) === path);
+  let leaf = mainLeaves(app).find((open) => pathIn(open) === path);
   if (leaf) await leaf.loadIfDeferred();
   else {
     // In a new tab, so that it does not replace what the person is looking at.

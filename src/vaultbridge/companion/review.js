@@ -97,7 +97,7 @@ class Card {
     reason.addEventListener('input', () => {
       proposal.reason = reason.value;
     });
-    for (const one of [reject, reason]) one.disabled = !this.#isOpen;
+    for (const control of [reject, reason]) control.disabled = !this.#isOpen;
     const buttons = [accept, reject, reason];
     const editable = proposal.now.files.filter(isEditable);
     if (proposal.editing === null && editable.length === 1 && proposal.now.files.length === 1) buttons.push(this.#editButton(editable[0]));
@@ -234,10 +234,10 @@ function showUnseen({ el }, text) {
   /** @type {(Node | string)[]} */
   const parts = [];
   let at = 0;
-  for (const found of text.matchAll(UNSEEN)) {
-    const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
-    parts.push(text.slice(at, found.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
-    at = found.index + found[0].length;
+  for (const match of text.matchAll(UNSEEN)) {
+    const code = /** @type {number} */ (match[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
+    parts.push(text.slice(at, match.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
+    at = match.index + match[0].length;
   }
   return [...parts, text.slice(at)];
 }
@@ -318,10 +318,10 @@ class ReviewView extends obsidian.ItemView {
   /** @param {PanelName} name */
   showPanel(name) {
     this.panel = name;
-    this.panels?.forEach((element, each) => {
-      element.hidden = each !== name;
+    this.panels?.forEach((element, panel) => {
+      element.hidden = panel !== name;
     });
-    this.tabs?.forEach((button, each) => button.setAttribute('aria-pressed', String(each === name)));
+    this.tabs?.forEach((button, panel) => button.setAttribute('aria-pressed', String(panel === name)));
     this.count();
     this.refresh();
   }
@@ -389,7 +389,7 @@ class ReviewView extends obsidian.ItemView {
     this.count();
     if (part === null) return;
     this.#focusOn(card, part);
-    // Who is typing goes on where they were.
+    // A person who is typing continues where they were.
     const field = /** @type {HTMLTextAreaElement | null} */ (part === 'text' || part === 'reason' ? card.ownerDocument.activeElement : null);
     if (!field || typeof selectionStart !== 'number') return;
     field.setSelectionRange(selectionStart, selectionEnd ?? selectionStart);
@@ -425,7 +425,7 @@ class ReviewView extends obsidian.ItemView {
   /** The same control as before, or else the heading. @param {Element} card @param {string} [part] */
   #focusOn(card, part = '') {
     const controls = ['button', 'input', 'textarea'].flatMap((tag) => [...card.querySelectorAll(tag)]);
-    const same = part && controls.find((one) => one.getAttribute('data-part') === part && !(/** @type {HTMLButtonElement} */ (one).disabled));
+    const same = part && controls.find((control) => control.getAttribute('data-part') === part && !(/** @type {HTMLButtonElement} */ (control).disabled));
     /** @type {HTMLElement | null} */ (same || card.querySelector('h3'))?.focus();
   }
 }

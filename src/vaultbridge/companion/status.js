@@ -44,8 +44,8 @@ class StatusModal extends obsidian.Modal {
     const other = status.version === companion.manifest.version ? ''
       : ` (the companion is ${companion.manifest.version}: “vaultbridge companion install” brings it up to date)`;
     row('Version', `${status.version}${other}`);
-    const there = status.assistants.filter((/** @type {Assistant} */ one) => one.connected);
-    row('Assistants', there.map((/** @type {Assistant} */ one) => `${one.name}${one.did ? `: ${one.did}` : ''}`).join('; ') || 'none connected');
+    const connected = status.assistants.filter((/** @type {Assistant} */ assistant) => assistant.connected);
+    row('Assistants', connected.map((/** @type {Assistant} */ assistant) => `${assistant.name}${assistant.did ? `: ${assistant.did}` : ''}`).join('; ') || 'none connected');
     row('They see', status.shareSelection ? (status.focus ?? 'no note is active') : 'nothing: sharing is switched off');
     row('Changes waiting', String(companion.proposals.size));
   }

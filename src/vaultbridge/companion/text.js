@@ -16,7 +16,7 @@ const countLines = (text) => text.split('\n').length - (text === '' || text.ends
 const ALIKE = 0.35;
 
 /** Both lines in pieces: what they have in common at the beginning and at the end, and the rest between, which has
- * changed. Only for the eye: what a change does to a note, the bridge says.
+ * changed. Only for display: the bridge decides what a change does to a note.
  * @param {string} before @param {string} after @returns {[Piece[], Piece[]]} */
 function markDifference(before, after) {
   const [a, b] = [[...before], [...after]];
@@ -29,8 +29,8 @@ function markDifference(before, after) {
   const pieces = (/** @type {string[]} */ all) => {
     const end = all.length - tail;
     /** @type {Piece[]} */
-    const found = [[all.slice(0, head).join(''), false], [all.slice(head, end).join(''), true], [all.slice(end).join(''), false]];
-    return found.filter(([text]) => text);
+    const parts = [[all.slice(0, head).join(''), false], [all.slice(head, end).join(''), true], [all.slice(end).join(''), false]];
+    return parts.filter(([text]) => text);
   };
   return [pieces(a), pieces(b)];
 }

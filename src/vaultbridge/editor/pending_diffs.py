@@ -66,7 +66,7 @@ SHOWN_KEPT: Final = 4
 
 log = logging.getLogger("vaultbridge.ide")
 
-ReadText = Callable[[], Awaitable[str]]
+ReadPendingNote = Callable[[], Awaitable[str]]
 
 
 class _OutcomeCheck(Struct, frozen=True):
@@ -93,7 +93,7 @@ class _Pending(Struct):
     tab_name: str
     decision: asyncio.Future[Decision]
     outcome: asyncio.Future[CloseReason]
-    read: ReadText
+    read: ReadPendingNote
     journal: NoteJournal | None = None
     diff: Diff | None = None
     original: Diff | None = None
@@ -135,7 +135,7 @@ class PendingDiffs:
         client: str,
         tab_name: str,
         path: VaultPath,
-        read: ReadText,
+        read: ReadPendingNote,
         new_text: str,
         *,
         software: str = "",
@@ -406,7 +406,7 @@ async def _prepare_answer(pending: _Pending, decision: Decision, old_text: str) 
     return decision if client_text is None else Accepted(client_text)
 
 
-async def _read_again(read: ReadText) -> str | None:
+async def _read_again(read: ReadPendingNote) -> str | None:
     """The note as it is now; None if it cannot be read, which proves nothing."""
     try:
         return await read()

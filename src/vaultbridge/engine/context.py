@@ -21,6 +21,7 @@ from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.ranking.question import read_question
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.text import decode, replace_surrogates, split_with_starts
+from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -373,7 +374,7 @@ def _describe_hub(
 
 
 def _is_attachment(link: OutgoingLink) -> bool:
-    return link.resolved is not None and not link.resolved.lower().endswith((".md", ".canvas", ".base"))
+    return link.resolved is not None and not link.resolved.lower().endswith(TEXT_SUFFIXES)
 
 
 def _find_linked(

@@ -188,27 +188,7 @@ def tool(
 def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
     """Build the tool from a declaration. Raises InvalidArgument, which says what is wrong with the
     function."""
-    if not NAME.fullmatch(declaration.name):
-        raise InvalidArgument(
-            f"{declaration.name!r} is not a valid tool name.",
-            hint="Use at most 64 letters, digits, _ and -, starting with a letter.",
-        )
-    if declaration.name.startswith(PREFIX):
-        raise InvalidArgument(
-            f"The name {declaration.name!r} begins with {PREFIX}, which is reserved for built-in tools.",
-            hint="Choose another name.",
-        )
-    if declaration.effect not in get_args(Effect):
-        raise InvalidArgument(
-            f"{declaration.name}: effect is {declaration.effect!r}.",
-            hint=f"It must be one of: {', '.join(get_args(Effect))}.",
-        )
-    description = inspect.getdoc(declaration.function) or ""
-    if not description:
-        raise InvalidArgument(
-            f"{declaration.name} has no docstring.",
-            hint="Assistants read it to decide when to call the tool.",
-        )
+    description = _check_declaration(declaration)
     arguments, injected, defaults = _read_signature(declaration)
     try:
         schema = build_schema(arguments, defaults)
@@ -244,6 +224,32 @@ def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
         effect=declaration.effect,
         idempotent=declaration.idempotent,
     )
+
+
+def _check_declaration(declaration: ToolDeclaration) -> str:
+    """Check a tool's name, effect and description, and return the description. Raises InvalidArgument."""
+    if not NAME.fullmatch(declaration.name):
+        raise InvalidArgument(
+            f"{declaration.name!r} is not a valid tool name.",
+            hint="Use at most 64 letters, digits, _ and -, starting with a letter.",
+        )
+    if declaration.name.startswith(PREFIX):
+        raise InvalidArgument(
+            f"The name {declaration.name!r} begins with {PREFIX}, which is reserved for built-in tools.",
+            hint="Choose another name.",
+        )
+    if declaration.effect not in get_args(Effect):
+        raise InvalidArgument(
+            f"{declaration.name}: effect is {declaration.effect!r}.",
+            hint=f"It must be one of: {', '.join(get_args(Effect))}.",
+        )
+    description = inspect.getdoc(declaration.function) or ""
+    if not description:
+        raise InvalidArgument(
+            f"{declaration.name} has no docstring.",
+            hint="Assistants read it to decide when to call the tool.",
+        )
+    return description
 
 
 def _read_signature(

@@ -59,7 +59,7 @@ from vaultbridge.web.api.routes import PageApi
 from vaultbridge.web.api.trace import add_trace_routes
 from vaultbridge.web.api.vault import add_vault_routes
 from vaultbridge.web.media import MediaLinks
-from vaultbridge.web.page import LinkCodes, add_page_routes, code_link, page_link
+from vaultbridge.web.page import LinkCodes, add_page_routes, make_code_link, make_page_link
 
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
 _END: Final = "-----END CERTIFICATE-----"
@@ -256,8 +256,8 @@ async def run_server(
             presence.port,
             vaults,
             announced,
-            page_link(presence.link, presence.token),
-            code_link(presence.link, codes.make()),
+            make_page_link(presence.link, presence.token),
+            make_code_link(presence.link, codes.make()),
             others,
             tuple(notices),
             needs_token=not allows_local_programs(config),

@@ -10,7 +10,7 @@ it.
 
     codes = LinkCodes(token)
     codes.add_routes(app, guard=guard)              # POST /page/code
-    link = code_link(url, codes.make())
+    link = make_code_link(url, codes.make())
 
 A link may contain a code instead of the token, so that one that was used, logged or shared opens nothing: the
 page exchanges it for the token, once.
@@ -97,7 +97,7 @@ IMMUTABLE: Final = {**HEADERS, "Cache-Control": "private, max-age=31536000, immu
 HttpHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def page_link(url: str, token: str) -> str:
+def make_page_link(url: str, token: str) -> str:
     """The link that a person opens. It grants full access, so print it only in their own terminal."""
     return f"{url}/#token={token}"
 
@@ -181,7 +181,7 @@ SPENT: Final = (
 )
 
 
-def code_link(url: str, code: str) -> str:
+def make_code_link(url: str, code: str) -> str:
     """The link that a person opens. It works once."""
     return f"{url}/#code={code}"
 

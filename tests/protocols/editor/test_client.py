@@ -63,7 +63,7 @@ async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
             assert news["method"] == "proposalOpened"
             shown = news["params"]
             listed = (await terminal.ask("proposals"))["proposals"]
-            assert [one["id"] for one in listed] == [shown["id"]]
+            assert [entry["id"] for entry in listed] == [shown["id"]]
             await terminal.ask("decide", id=shown["id"], hash=shown["hash"], action="accept")
             assert (await claude.end(waiting))["content"][0]["text"] == "FILE_SAVED"
             closed = await asyncio.wait_for(terminal.next_notification(), WAIT)

@@ -296,7 +296,9 @@ async def test_a_waiting_diff_is_listed_and_sent_to_editors_that_connect_later(
         async with bridge.editor(proposals=True) as second, bridge.editor("cli") as cli:
             assert not second.came.empty()  # It came before the answer to hello.
             assert await second.next("proposalOpened") == shown
-            assert [one["id"] for one in (await cli.request("proposals"))["proposals"]] == [shown["id"]]
+            assert [proposal["id"] for proposal in (await cli.request("proposals"))["proposals"]] == [
+                shown["id"]
+            ]
             await cli.request("decide", id=shown["id"], action="accept")
             assert (await claude.end(waiting))["content"][1]["text"] == "new"
             assert (await second.next("proposalClosed"))["status"] == "accepted"

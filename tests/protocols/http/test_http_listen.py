@@ -188,8 +188,8 @@ async def test_a_connection_that_only_waits_makes_room_for_a_new_one() -> None:
             assert await silent[0].read() == b""
         writer.write(request)
         await reader.readuntil(b"here")
-        for one in (silent[1], writer, their):
-            one.close()
+        for stream in (silent[1], writer, their):
+            stream.close()
 
 
 async def test_many_requests_sent_at_once_let_others_in_between() -> None:

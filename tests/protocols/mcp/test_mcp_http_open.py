@@ -87,7 +87,7 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
                 modern.start("subscriptions/listen", {"notifications": {}}, Authorization=who) as listen,
                 opened.http.get(f"{opened.url}/sse", headers=old.headers(Authorization=who)) as sse,
             ):
-                found = [await anext(events(one)) for one in (listen, sse)]
+                found = [await anext(events(stream)) for stream in (listen, sse)]
                 assert found[0].message["method"] == "notifications/subscriptions/acknowledged"
                 await opened.dismiss(only_ann)
                 if stays:

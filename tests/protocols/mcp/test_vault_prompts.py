@@ -37,7 +37,10 @@ def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Pat
     plan = found["plan_a_night"]
     assert plan.title == "Plan a night"
     assert plan.description == "Plan an observing night from the notes of this vault"
-    assert [(one.name, one.required) for one in plan.arguments] == [("date", True), ("visitors", False)]
+    assert [(argument.name, argument.required) for argument in plan.arguments] == [
+        ("date", True),
+        ("visitors", False),
+    ]
     text = said(prompts.get("plan_a_night", {"date": "2026-04-01", "visitors": "two"}))
     assert "Plan the night of 2026-04-01" in text
     assert "Visitors: two." in text
@@ -167,8 +170,12 @@ def test_the_built_in_prompts_name_only_tools_that_exist() -> None:
     known = set(standard_catalog().names())
     for prompt in BUILT_IN:
         assert set(re.findall(r"obsidian_\w+", prompt.wording)) <= known, prompt.name
-        assert set(re.findall(r"\{(\w+)\}", prompt.wording)) <= {one.name for one in prompt.arguments}
-        assert not {one.name for one in prompt.arguments if not one.required} - set(prompt.defaults)
+        assert set(re.findall(r"\{(\w+)\}", prompt.wording)) <= {
+            argument.name for argument in prompt.arguments
+        }
+        assert not {declared.name for declared in prompt.arguments if not declared.required} - set(
+            prompt.defaults
+        )
 
 
 def test_a_value_with_braces_is_only_text() -> None:

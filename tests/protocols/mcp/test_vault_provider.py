@@ -81,7 +81,7 @@ async def test_every_version_does_everything_with_a_real_vault(tmp_path: Path, v
         assert ("structuredContent" in made) is (version >= "2025-06-18")
         assert (tmp_path / "Sample Vault" / "Inbox" / "New.md").read_text() == "x"
         resources = (await wire.result("resources/list"))["resources"]
-        note = next(one for one in resources if one["name"] == "Targets/M82.md")
+        note = next(resource for resource in resources if resource["name"] == "Targets/M82.md")
         content = (await wire.result("resources/read", {"uri": note["uri"]}))["contents"][0]
         assert content["text"].startswith("---")
         assert (await wire.result("resources/templates/list"))["resourceTemplates"]
@@ -111,7 +111,11 @@ async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_af
         assert wire.engines.opened() == {}
         await wire.text("read_note", name="A")
         await wire.settle()
-        assert not [one for one in wire.messages if one.get("method") == "notifications/tools/list_changed"]
+        assert not [
+            message
+            for message in wire.messages
+            if message.get("method") == "notifications/tools/list_changed"
+        ]
         # After a change the list is made from the catalog.
         for on in (False, True):
             catalog.switch("canvas", on=on)

@@ -1,4 +1,4 @@
-// What the server tells of assistants and of what they do (docs/page.md).
+// What the server sends about assistants and what they do (docs/page.md).
 
 export interface Assistant {
   id: string;

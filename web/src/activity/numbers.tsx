@@ -6,7 +6,7 @@ import { api } from '../lib/api';
 import { Empty, Failure, Loading, plural, useLoad } from '../lib/ui';
 import { bytes, ms, type Row, type Stats } from './model';
 
-const LOOK_MS = 5000; // between two looks while the tab is seen
+const LOOK_MS = 5000; // between two requests while the tab is visible
 
 export function Numbers(): JSX.Element {
   const loaded = useLoad((signal) => api<Stats>('stats', { signal }), []);
@@ -47,7 +47,7 @@ function Tile({ name, value, more }: { name: string; value: string; more: string
 function Minutes({ minutes }: { minutes: Stats['minutes'] }): JSX.Element {
   const figure = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(720);
-  // As wide as there is room, so that its letters have the size of all others.
+  // As wide as there is room, so that its text has the same size as elsewhere.
   useEffect(() => {
     const watch = new ResizeObserver(([entry]) => entry && setWidth(Math.max(240, Math.round(entry.contentRect.width))));
     if (figure.current) watch.observe(figure.current);
@@ -58,7 +58,7 @@ function Minutes({ minutes }: { minutes: Stats['minutes'] }): JSX.Element {
   const most = Math.max(1, ...minutes.calls);
   const step = (width - left) / minutes.calls.length;
   const tall = (count: number): number => (count / most) * (height - foot - 8);
-  const total = minutes.calls.reduce((sum, one) => sum + one, 0);
+  const total = minutes.calls.reduce((sum, calls) => sum + calls, 0);
   const slowest = Math.max(0, ...minutes.ms);
   return (
     <figure class="card plot">

@@ -27,7 +27,7 @@ export function Protocol(): JSX.Element {
   const [direction, setDirection] = useState('');
   const [who, setWho] = useState('');
   const [open, setOpen] = useState<number | null>(null);
-  const names = new Map((useKnown().now?.assistants ?? []).map((one) => [one.id, one.name]));
+  const names = new Map((useKnown().now?.assistants ?? []).map((assistant) => [assistant.id, assistant.name]));
   const hello = useValue(live.hello);
   const order = useMemo(() => new Order(), []);
   const asked = useRef(0);
@@ -41,16 +41,16 @@ export function Protocol(): JSX.Element {
   const cleared = useRef(0);
 
   useEffect(() => {
-    // Those that were cleared while they were loading are not to appear.
+    // Messages that were cleared while they were loading must not appear.
     if (loaded.state !== 'done' || !order.take('list', asked.current)) return;
-    // A server that was started again counts anew.
+    // A restarted server counts from the start.
     if (loaded.value.last < cleared.current) cleared.current = 0;
     add(loaded.value.messages);
   }, [loaded.state, loaded.value]);
   const add = (fresh: Message[]): void =>
     set((old) => {
-      const all = new Map(old.map((one) => [one.n, one]));
-      for (const one of fresh) if (one.n > cleared.current) all.set(one.n, one);
+      const all = new Map(old.map((message) => [message.n, message]));
+      for (const message of fresh) if (message.n > cleared.current) all.set(message.n, message);
       return [...all.values()].sort((a, b) => a.n - b.n).slice(-KEPT);
     });
   useEffect(() => {
@@ -68,7 +68,7 @@ export function Protocol(): JSX.Element {
   };
   const shown = useMemo(() => {
     const words = text.trim().toLowerCase();
-    return messages.filter((one) => (!words || `${one.method} ${one.tool} ${one.type} ${one.rpc ?? ''}`.toLowerCase().includes(words)) && (!direction || one.direction === direction) && (!who || one.assistant === who)).slice(-ROWS).reverse();
+    return messages.filter((message) => (!words || `${message.method} ${message.tool} ${message.type} ${message.rpc ?? ''}`.toLowerCase().includes(words)) && (!direction || message.direction === direction) && (!who || message.assistant === who)).slice(-ROWS).reverse();
   }, [messages, text, direction, who]);
   const clear = (): void => {
     cleared.current = messages.at(-1)?.n ?? cleared.current;
@@ -101,7 +101,7 @@ export function Protocol(): JSX.Element {
         <div class="scroll" tabIndex={0} role="region" aria-label="Messages">
           <table class="messages">
             <thead><tr><th scope="col">Time</th><th scope="col">Assistant</th><th scope="col">Message</th><th scope="col" class="number">Took</th><th scope="col" class="number">Size</th></tr></thead>
-            <tbody>{shown.map((one) => <MessageRow key={one.n} one={one} name={names.get(one.assistant) ?? one.assistant} isOpen={open === one.n} keeps={keeps} toggle={() => setOpen(open === one.n ? null : one.n)} />)}</tbody>
+            <tbody>{shown.map((message) => <MessageRow key={message.n} message={message} name={names.get(message.assistant) ?? message.assistant} isOpen={open === message.n} keeps={keeps} toggle={() => setOpen(open === message.n ? null : message.n)} />)}</tbody>
           </table>
         </div>
       )}
@@ -109,22 +109,22 @@ export function Protocol(): JSX.Element {
   );
 }
 
-function MessageRow({ one, name, isOpen, keeps, toggle }: { one: Message; name: string; isOpen: boolean; keeps: boolean; toggle: () => void }): JSX.Element {
-  const title = [one.method || one.type, one.tool].filter(Boolean).join(' · ');
+function MessageRow({ message, name, isOpen, keeps, toggle }: { message: Message; name: string; isOpen: boolean; keeps: boolean; toggle: () => void }): JSX.Element {
+  const title = [message.method || message.type, message.tool].filter(Boolean).join(' · ');
   return (
     <>
-      <tr data-type={one.type} data-direction={one.direction}>
-        <td><time>{clock(one.at)}</time></td>
+      <tr data-type={message.type} data-direction={message.direction}>
+        <td><time>{clock(message.at)}</time></td>
         <td>{name}</td>
         <th scope="row">
           <button type="button" class="link" aria-expanded={isOpen} onClick={toggle}>
-            <span class="arrow" aria-label={one.direction === 'in' ? 'received' : 'sent'} role="img">{one.direction === 'in' ? '→' : '←'}</span> {title}
-          </button> <span class="tag">{one.type}{one.rpc !== null && ` ${one.rpc}`}</span>
+            <span class="arrow" aria-label={message.direction === 'in' ? 'received' : 'sent'} role="img">{message.direction === 'in' ? '→' : '←'}</span> {title}
+          </button> <span class="tag">{message.type}{message.rpc !== null && ` ${message.rpc}`}</span>
         </th>
-        <td class="number">{ms(one.ms)}</td>
-        <td class="number">{bytes(one.bytes)}</td>
+        <td class="number">{ms(message.ms)}</td>
+        <td class="number">{bytes(message.bytes)}</td>
       </tr>
-      {isOpen && <tr class="message-json"><td colSpan={5}><Json n={one.n} keeps={keeps} /></td></tr>}
+      {isOpen && <tr class="message-json"><td colSpan={5}><Json n={message.n} keeps={keeps} /></td></tr>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// What assistants read and changed, newest first, with the diff of each change and a way back.
+// What assistants read and changed, newest first, with the diff of each change and a button to undo it.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -20,7 +20,7 @@ const ICONS: Record<Entry['kind'], IconName> = {
   read: 'note', search: 'search', list: 'folder', change: 'edit', propose: 'review', undo: 'undo', call: 'activity', connect: 'link', disconnect: 'close', control: 'pause',
 };
 
-/** The newest first, those that came later in place of the same ones before. */
+/** The newest first; a later entry replaces an earlier one with the same id. */
 const merge = (old: Entry[], fresh: Entry[]): Entry[] =>
   [...new Map([...old, ...fresh].map((entry) => [entry.id, entry])).values()].sort((a, b) => b.at - a.at).slice(0, KEPT);
 
@@ -40,7 +40,7 @@ export function Timeline({ route, disabled }: { route: Route; disabled: boolean 
     order.take('list'); // older entries that were asked for before belong to another filter
     return ask({ ...asked, since: since() }, signal);
   }, Object.values(wanted));
-  // Before the frame is painted: one without entries would say that nothing has happened.
+  // Before the frame is painted: without entries it would say that nothing has happened.
   useLayoutEffect(() => {
     if (loaded.state !== 'done') return;
     set(merge(loaded.value.entries, arrived.current.filter(latest.current)));
@@ -133,7 +133,7 @@ function Filters({ wanted, filter }: { wanted: Wanted; filter: (changes: Partial
       </select></label>
       <label>Who <select value={wanted.assistant} onChange={(event) => filter({ assistant: event.currentTarget.value })}>
         <option value="">Everybody</option>
-        {all.map((one) => <option key={one.id} value={one.id}>{one.name}{one.connected ? '' : ' (gone)'}</option>)}
+        {all.map((assistant) => <option key={assistant.id} value={assistant.id}>{assistant.name}{assistant.connected ? '' : ' (gone)'}</option>)}
         {wanted.assistant && !all.some(({ id }) => id === wanted.assistant) && <option value={wanted.assistant}>{wanted.assistant}</option>}
       </select></label>
       <label>When <select value={wanted.time} onChange={(event) => filter({ time: event.currentTarget.value })}>

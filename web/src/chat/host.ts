@@ -1,6 +1,6 @@
 // The view's end of MCP Apps (2026-01-26): JSON-RPC with the program that shows it, by `postMessage`.
 //
-// The program is the only one that is listened to, and everything goes through it: calls of tools, links, the size.
+// Only messages from that program are accepted, and everything goes through it: calls of tools, links, the size.
 // The official package does the same in 649 kB; this is what our views need of it.
 
 const VERSION = '2026-01-26';
@@ -100,7 +100,7 @@ export class Host {
   }
 
   #send(message: Message): void {
-    // To whoever shows this view: its origin is not known here, and no other window hears it.
+    // To the program that shows this view: its origin is unknown here, and no other window receives the message.
     window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
   }
 

@@ -1,4 +1,4 @@
-// What all views in a chat share: how they start, and what they say while they have nothing to show.
+// What all views in a chat share: how they start, and what they show before there is a result.
 
 import { type ComponentChildren, type JSX, render } from 'preact';
 import { useState } from 'preact/hooks';

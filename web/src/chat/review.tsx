@@ -77,7 +77,7 @@ function Review({ host, input, result }: ViewProps): JSX.Element {
   }, [settled]);
   const decide = async (action: string, more: Record<string, unknown> = {}): Promise<Proposed | null> => shownIn<Proposed>(await host.call(DECIDE, { id: proposed?.id, code, action, ...more }), 'review');
   useEffect(() => {
-    // An old conversation shows old answers: ask once what has become of it.
+    // An old conversation shows old answers: request the current state once.
     if (code && host.can('serverTools')) decide('look').then((now) => now && setProposed(now), (error: Error) => setTrouble(error.message));
   }, []);
   if (!proposed) return <Outcome result={result} />;

@@ -2,7 +2,7 @@
 
 import { forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation, type SimulationNodeDatum } from 'd3-force';
 
-const STEPS = 140; // after so many the picture hardly changes any more
+const STEPS = 140; // after this many the picture hardly changes
 const STEPS_FROM_NEAR = 40; // a graph that was placed before only has to make room for what is new
 
 interface Simulated {
@@ -29,7 +29,7 @@ export function simulate(count: number, edges: ArrayLike<number>, near: Float32A
   const steps = known * 2 > count ? STEPS_FROM_NEAR : STEPS;
   const isLinked = new Uint8Array(count);
   for (let i = 0; i < edges.length; i++) isLinked[edges[i] ?? 0] = 1;
-  // What nothing holds would be driven far away by all the others, and the picture be small and off its middle.
+  // Without this, unlinked nodes would drift far away, and the picture would be small and off-centre.
   const pull = (_: SimulationNodeDatum, i: number): number => (isLinked[i] ? 0.045 : 0.14);
   const simulation = forceSimulation(nodes)
     .force('apart', forceManyBody().strength(-40).theta(1.2))

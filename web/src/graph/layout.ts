@@ -4,7 +4,7 @@ import type { LayoutResult, LayoutTask } from './layout.worker';
 
 const WORKER = '/page/graph-layout.js';
 
-/** The only script that this policy lets through, whoever asks. */
+/** The only script that this policy allows, whoever asks. */
 const address = (): string => {
   const policies = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(url: string): string } } }).trustedTypes;
   if (!policies) return WORKER;

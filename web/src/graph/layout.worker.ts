@@ -1,4 +1,4 @@
-// Places the notes of a graph: linked ones near each other, the rest apart. It runs beside the page, which stays quick.
+// Places the notes of a graph: linked ones near each other, the rest apart. It runs next to the page, which stays responsive.
 //
 // In:  { run, count, edges, near }   near: places to begin with (NaN: none yet), so that a refreshed graph keeps its shape
 // Out: { run, places, done }         places: x, y of each node
@@ -33,7 +33,7 @@ scope.onmessage = ({ data }) => {
   const { nodes, steps, simulation } = simulate(data.count, data.edges, data.near);
   let [left, shown] = [steps, 0];
   const step = (): void => {
-    if (current !== data.run) return; // another graph is wanted by now
+    if (current !== data.run) return; // another graph has been requested
     simulation.tick();
     left--;
     if (left === 0 || performance.now() - shown > SHOW_MS) {
@@ -45,7 +45,7 @@ scope.onmessage = ({ data }) => {
       });
       scope.postMessage({ run: data.run, places, done: left === 0 }, [places.buffer]);
     }
-    if (left > 0) setTimeout(step); // lets a newer task in
+    if (left > 0) setTimeout(step); // so that a newer task can start
   };
   step();
 };

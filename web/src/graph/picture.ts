@@ -112,7 +112,7 @@ export class Picture {
     this.#draw({ moving: true });
   }
 
-  /** Everything in sight, and so it stays while the layout goes on, until a person moves. */
+  /** Shows everything, and keeps doing so while the layout changes, until a person moves the picture. */
   fit(): void {
     this.#fitted = true;
     this.#fit();
@@ -137,7 +137,7 @@ export class Picture {
     this.#draw({ moving: true });
   }
 
-  /** Brings a node into the middle and marks it and its links; null takes the mark away. */
+  /** Centres a node and marks it and its links; null removes the mark. */
   choose(node: number | null): void {
     this.#chosen = node;
     if (node !== null && 2 * node < this.#places.length) {
@@ -280,7 +280,7 @@ export class Picture {
     return [cx + (x - this.#size.width / 2) / zoom, cy + (y - this.#size.height / 2) / zoom];
   }
 
-  /** The radius of a node on the canvas: it grows more slowly than the picture, so that near nodes do not become blots. */
+  /** The radius of a node on the canvas: it grows more slowly than the picture, so that nodes do not become blots. */
   #shown(node: number): number {
     return Math.max(1.1, (this.#radius[node] ?? 1) * Math.sqrt(Math.min(4, this.#camera.zoom)));
   }

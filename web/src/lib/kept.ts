@@ -1,5 +1,5 @@
-// Texts that a person has begun and not yet handed over. They stay while other views are shown, and over a reload of the
-// page; whoever closes the tab is asked first.
+// Texts that a person has started and not submitted yet. They survive switching views and reloading the page; before the
+// tab is closed, the person is asked.
 
 import { Value } from './value';
 

@@ -133,16 +133,16 @@ let nextNotice = 1;
 
 export function notify(text: string, kind: Notice['kind'] = 'good', action?: Notice['action'], about = ''): void {
   const notice = { id: nextNotice++, text, kind, action, about };
-  notices.set([...notices.get().filter((one) => one.text !== text), notice].slice(-NOTICES));
+  notices.set([...notices.get().filter((shown) => shown.text !== text), notice].slice(-NOTICES));
   if (kind === 'good') setTimeout(() => dismiss(notice.id), action ? ACTION_MS : NOTICE_MS);
 }
 
 export function dismiss(id: number): void {
-  notices.set(notices.get().filter((one) => one.id !== id));
+  notices.set(notices.get().filter((shown) => shown.id !== id));
 }
 
 /** What these notices offer has been done, here or elsewhere. */
-export const dismissAbout = (about: string): void => notices.set(notices.get().filter((one) => one.about !== about));
+export const dismissAbout = (about: string): void => notices.set(notices.get().filter((shown) => shown.about !== about));
 
 /** Shows an error as a notice. */
 export const complain = (error: unknown): void => notify(error instanceof Error ? error.message : String(error), 'bad');
@@ -241,5 +241,5 @@ export function ago(at: number, now = Date.now() / 1000): string {
   return '';
 }
 
-export const plural = (count: number, one: string, many = `${one}s`, isMore = false): string =>
-  `${count.toLocaleString()}${isMore ? '+' : ''} ${count === 1 ? one : many}`;
+export const plural = (count: number, singular: string, many = `${singular}s`, isMore = false): string =>
+  `${count.toLocaleString()}${isMore ? '+' : ''} ${count === 1 ? singular : many}`;

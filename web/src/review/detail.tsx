@@ -37,7 +37,7 @@ interface Draft {
   without?: ReadonlySet<number>;
 }
 
-/** Kept while other proposals are looked at, so that what was begun is not lost. */
+/** Kept while other proposals are shown, so that an unfinished edit is not lost. */
 const drafts = new Map<string, Map<string, Draft>>();
 const DRAFTS = 50; // proposals whose drafts are kept
 /** The texts among them, by proposal: these stay over a reload too. */
@@ -49,7 +49,7 @@ export function forgetEdits(id: string): void {
   if (edits.get().has(id)) edits.put(id, undefined);
 }
 
-/** It went away while it was being edited: the text is handed to the person, who alone knows what it is worth. */
+/** The proposal was closed while it was being edited: the person gets the text back, who alone knows whether it matters. */
 function returnEdits(id: string): void {
   const texts = (edits.get().get(id) ?? []).map(([, { text = '' }]) => text);
   forgetEdits(id);
@@ -61,7 +61,7 @@ function returnEdits(id: string): void {
 departures.add(({ id }) => deciding.has(id) || returnEdits(id));
 listed.watch((isListed) => {
   if (!isListed) return;
-  for (const id of [...edits.get().keys()]) if (!waiting.get().some((one) => one.id === id)) returnEdits(id);
+  for (const id of [...edits.get().keys()]) if (!waiting.get().some((proposal) => proposal.id === id)) returnEdits(id);
 });
 
 export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.Element {
@@ -104,11 +104,11 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
     const hash = begun[0]?.hash;
     if (hash === undefined || disabled) return;
     let isCurrent = true;
-    const files = begun.filter((one) => one.hash === hash).map(({ path, text }) => ({ path, text }));
+    const files = begun.filter((edit) => edit.hash === hash).map(({ path, text }) => ({ path, text }));
     preview(proposal.id, hash, files).then(({ outcome, proposal: now }) => {
       if (!isCurrent) return;
       for (const { path, text } of files) {
-        if (own.get(path)?.text !== text) continue; // typed on meanwhile: tried again
+        if (own.get(path)?.text !== text) continue; // the person has typed more: tried again
         const fitted = outcome === 'fits' ? now.files.find((file) => file.path === path)?.newText : undefined;
         own.set(path, typeof fitted === 'string' ? { text: fitted, fitted, hash: now.hash } : { text, hash: now.hash, clashes: true });
       }
@@ -140,7 +140,7 @@ export function Detail({ proposal, disabled, handle, take }: DetailProps): JSX.E
     if (!disabled) void take(proposal, 'reject');
   };
   const edit = (path = editable?.path ?? ''): void => {
-    const file = proposal.files.find((one) => one.path === path);
+    const file = proposal.files.find((candidate) => candidate.path === path);
     if (disabled || !isWhole || !file) return;
     const draft = own.get(path);
     put(path, { ...draft, text: draft?.text ?? withHunks(file, takenOf(file, draft)), hash: draft?.hash ?? proposal.hash });
@@ -188,7 +188,7 @@ const isEditable = (file: ProposedFile): boolean => file.text === true && (file.
 
 const takenOf = (file: ProposedFile, draft: Draft | undefined): Set<number> => new Set([...(file.hunks ?? []).keys()].filter((i) => !draft?.without?.has(i)));
 
-/** What has happened to the notes since, and what stands in the way, in words. */
+/** What has happened to the notes since, and what prevents acceptance, in words. */
 function States({ proposal, isEdited, clashes }: { proposal: Proposal; isEdited: boolean; clashes: boolean }): JSX.Element {
   const { elsewhere, rebased, conflict, notices } = proposal;
   return (
@@ -213,7 +213,7 @@ function States({ proposal, isEdited, clashes }: { proposal: Proposal; isEdited:
       )}
       {elsewhere.length > 0 && (
         <ul class="banner info elsewhere">
-          {elsewhere.slice(0, 5).map((one) => <li key={`${one.path} ${one.at}`}>{one.path} was changed by {one.by}, {ago(one.at)}.</li>)}
+          {elsewhere.slice(0, 5).map((change) => <li key={`${change.path} ${change.at}`}>{change.path} was changed by {change.by}, {ago(change.at)}.</li>)}
         </ul>
       )}
       {notices.map((text) => <p key={text} class="banner info"><Icon name="warning" />{text}</p>)}

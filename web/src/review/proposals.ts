@@ -107,7 +107,7 @@ function put(proposal: Proposal, asked = order.ask()): boolean {
 
 function drop(id: string): void {
   order.take(id);
-  waiting.set(waiting.get().filter((one) => one.id !== id));
+  waiting.set(waiting.get().filter((other) => other.id !== id));
 }
 
 async function askPolicy(method: 'review' | 'setReview', params: { review?: Policy | null } = {}): Promise<void> {
@@ -140,7 +140,7 @@ live.hello.watch(async (hello) => {
     const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals');
     // What events have brought or closed since the question was asked is newer than the list.
     const fresh = proposals.filter(({ id }) => order.take(id, asked)).map(withTexts);
-    const brought = waiting.get().filter(({ id }) => !fresh.some((one) => one.id === id) && !order.take(id, asked));
+    const brought = waiting.get().filter(({ id }) => !fresh.some((other) => other.id === id) && !order.take(id, asked));
     waiting.set(byAge([...fresh, ...brought]));
     listed.set(true);
   } catch {
@@ -153,7 +153,7 @@ export async function look(id: string): Promise<Proposal> {
   for (let left = LOOKS; ; left--) {
     const asked = order.ask();
     const { proposal } = await live.ask<{ proposal: Proposal }>('proposal', { id });
-    const isListed = proposal.status === 'waiting' && waiting.get().some((one) => one.id === id);
+    const isListed = proposal.status === 'waiting' && waiting.get().some((listed) => listed.id === id);
     if (!isListed || put(proposal, asked) || left <= 1) return proposal;
   }
 }

@@ -65,14 +65,14 @@ export function countLines(hunks: Hunk[] | undefined): { plus: number; minus: nu
 export function hunkTitle(hunk: Hunk): { line: number; text: string } {
   let line = hunk.newStart;
   let first = '';
-  for (const one of hunk.lines) {
-    if (!one.startsWith(' ')) {
-      first = one;
+  for (const text of hunk.lines) {
+    if (!text.startsWith(' ')) {
+      first = text;
       break;
     }
     line++;
   }
-  const added = hunk.lines.find((one) => one.startsWith('+') && one.slice(1).trim());
+  const added = hunk.lines.find((text) => text.startsWith('+') && text.slice(1).trim());
   const text = (added ?? first).slice(1).trim();
   return { line, text: added ? text : `removes ${text || 'an empty line'}` };
 }

@@ -33,7 +33,7 @@ export function Base({ path, block, view: wanted, within = '', onView }: Props):
       <div class="base-head">
         {value.views.length > 1 && (
           <div class="choice" role="group" aria-label="Views of the base">
-            {value.views.map((one) => <button key={one.name} type="button" aria-pressed={one.name === value.view} onClick={() => (onView ?? choose)(one.name)}>{one.name}</button>)}
+            {value.views.map((view) => <button key={view.name} type="button" aria-pressed={view.name === value.view} onClick={() => (onView ?? choose)(view.name)}>{view.name}</button>)}
           </div>
         )}
         <span class="quiet">{value.shown === value.total ? plural(value.total, 'result') : `${value.shown.toLocaleString()} of ${plural(value.total, 'result')}`}</span>
@@ -106,8 +106,8 @@ function Rows({ value, rows, summaries }: { value: BaseData; rows: BaseData['row
         </tbody>
         {summaries.length > 0 && (
           <tfoot><tr>{!named && <td />}{columns.map((column) => {
-            const own = summaries.filter((one) => one.column === column.id);
-            return <td key={column.id}>{own.map((one) => <span key={one.name}><span class="quiet">{one.name} </span><Show cell={one.value} /></span>)}</td>;
+            const own = summaries.filter((summary) => summary.column === column.id);
+            return <td key={column.id}>{own.map((summary) => <span key={summary.name}><span class="quiet">{summary.name} </span><Show cell={summary.value} /></span>)}</td>;
           })}</tr></tfoot>
         )}
       </table>

@@ -87,11 +87,11 @@ function Picture({ canvas }: { canvas: CanvasData }): JSX.Element {
   const move = (event: PointerEvent) => {
     const before = fingers.current.get(event.pointerId);
     if (!before) return;
-    const others = [...fingers.current.values()].filter((one) => one.pointerId !== event.pointerId);
+    const others = [...fingers.current.values()].filter((finger) => finger.pointerId !== event.pointerId);
     fingers.current.set(event.pointerId, event);
     const other = others[0];
     if (!other) return pan(event.clientX - before.clientX, event.clientY - before.clientY);
-    const apart = (one: PointerEvent) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
+    const apart = (finger: PointerEvent) => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY) || 1;
     const box = pane.current?.getBoundingClientRect();
     if (box) zoomBy(apart(event) / apart(before), (event.clientX + other.clientX) / 2 - box.x, (event.clientY + other.clientY) / 2 - box.y);
   };

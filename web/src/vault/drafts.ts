@@ -21,7 +21,7 @@ export const keepDraft = (draft: Draft): void => drafts.put(keyOf(draft.vault, d
 
 export const dropDraft = (vault: string, path: string): void => drafts.put(keyOf(vault, path), undefined);
 
-/** The file has another path now: what was begun belongs to it still. */
+/** The file has another path now: its draft moves with it. */
 export function moveDraft(vault: string, from: string, to: string): void {
   const draft = findDraft(vault, from);
   if (!draft || from === to) return;

@@ -23,7 +23,7 @@ export interface FileChanges {
   touched: [number, number][];
 }
 
-const LOOK_MS = 5000; // between two looks for new files while the page is visible
+const LOOK_MS = 5000; // between two checks for new files while the page is visible
 
 export const files = new Value<Files | null>(null);
 export const filesError = new Value<Error | null>(null);

@@ -19,11 +19,11 @@ export function FolderView({ path }: { path: string }): JSX.Element {
   const prefix = path ? `${path}/` : '';
   const folders = new Map<string, number>();
   const own: string[] = [];
-  for (const one of all.paths) {
-    if (!one.startsWith(prefix)) continue;
-    const rest = one.slice(prefix.length);
+  for (const file of all.paths) {
+    if (!file.startsWith(prefix)) continue;
+    const rest = file.slice(prefix.length);
     const cut = rest.indexOf('/');
-    if (cut < 0) own.push(one);
+    if (cut < 0) own.push(file);
     else folders.set(rest.slice(0, cut), (folders.get(rest.slice(0, cut)) ?? 0) + 1);
   }
   if (!own.length && !folders.size) return <Empty alone icon="folder" title={`There is no folder “${path}”`}><p>It may have been moved or renamed. <a href={href('vault')}>Go to the vault</a></p></Empty>;
@@ -35,7 +35,7 @@ export function FolderView({ path }: { path: string }): JSX.Element {
       </header>
       <ul class="named folder-list">
         {[...folders].map(([name, count]) => <li key={name}><a href={href('folder', prefix + name)}><Icon name="folder" /><span>{name}</span><span class="quiet">{plural(count, 'file')}</span></a></li>)}
-        {own.slice(0, SHOWN).map((one) => <li key={one}><a href={href('note', one)}><Icon name={iconOf(one)} /><span dir="auto">{titleOf(one)}</span></a></li>)}
+        {own.slice(0, SHOWN).map((file) => <li key={file}><a href={href('note', file)}><Icon name={iconOf(file)} /><span dir="auto">{titleOf(file)}</span></a></li>)}
       </ul>
       {own.length > SHOWN && <p class="quiet">The first {SHOWN.toLocaleString()} of {own.length.toLocaleString()} files. The tree has all.</p>}
     </div>

@@ -1,4 +1,4 @@
-// The vault's home: where to go on.
+// The vault's home: where to continue.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -44,7 +44,7 @@ export function Home(): JSX.Element {
           {value.bookmarks.length > 0 && (
             <section aria-labelledby="bookmarks-title">
               <h2 id="bookmarks-title" class="list-title">Bookmarks</h2>
-              <ul class="chips">{value.bookmarks.map((one) => <li key={one.path}><a class="chip" href={href('note', one.path)}>{one.title || titleOf(one.path)}</a></li>)}</ul>
+              <ul class="chips">{value.bookmarks.map((bookmark) => <li key={bookmark.path}><a class="chip" href={href('note', bookmark.path)}>{bookmark.title || titleOf(bookmark.path)}</a></li>)}</ul>
             </section>
           )}
           <section aria-labelledby="recent-title">
@@ -104,7 +104,7 @@ function Today({ today, readOnly }: { today: HomeData['today']; readOnly: boolea
 
 const SHOWN = 4; // assistants; Activity lists all
 
-/** What the page is for, to somebody who has just come: it stands first until an assistant has been there. */
+/** What the page is for, for new users: shown first until an assistant has connected. */
 function Invite(): JSX.Element {
   return (
     <section class="card invite" aria-labelledby="invite-title">
@@ -122,17 +122,17 @@ function Invite(): JSX.Element {
 function Connected(): JSX.Element | null {
   const { now } = useKnown();
   if (!now) return null;
-  const here = now.assistants.filter((one) => one.connected);
+  const here = now.assistants.filter((assistant) => assistant.connected);
   if (!here.length) return <Invite />;
   return (
     <section aria-labelledby="assistants-title">
       <h2 id="assistants-title" class="list-title">Assistants</h2>
       <ul class="present">
-        {here.slice(0, SHOWN).map((one) => (
-          <li key={one.id}><a class="card recent-card" href={href('activity', '', { assistant: one.id })}>
-            <span class="presence" data-paused={one.paused} aria-hidden="true" />
-            <span class="recent-name">{one.name}</span>
-            <span class="quiet">{one.paused ? 'paused' : one.did || 'has done nothing yet'}</span>
+        {here.slice(0, SHOWN).map((assistant) => (
+          <li key={assistant.id}><a class="card recent-card" href={href('activity', '', { assistant: assistant.id })}>
+            <span class="presence" data-paused={assistant.paused} aria-hidden="true" />
+            <span class="recent-name">{assistant.name}</span>
+            <span class="quiet">{assistant.paused ? 'paused' : assistant.did || 'has done nothing yet'}</span>
           </a></li>
         ))}
       </ul>

@@ -27,7 +27,7 @@ export function Moving({ note, asking, onClose }: { note: NoteData; asking: Aski
   useEffect(() => {
     if (!asking) return dialog.current?.close();
     dialog.current?.showModal();
-    // Whoever presses Enter at once should lose nothing.
+    // A person who presses Enter at once must not lose anything.
     dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus();
   }, [asking]);
   return (

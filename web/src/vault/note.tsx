@@ -21,7 +21,7 @@ import { Properties } from './properties';
 import { useSharedSelection } from './selection';
 import { folderOf, kindOf, type NoteData, type Saved, titleOf } from './types';
 
-const LOOK_MS = 2500; // between two looks whether the note has changed, while it is in sight
+const LOOK_MS = 2500; // between two checks whether the note has changed, while it is visible
 
 export function NoteView({ route: now }: { route: Route }): JSX.Element {
   const path = now.path;
@@ -37,7 +37,7 @@ export function NoteView({ route: now }: { route: Route }): JSX.Element {
   const order = useMemo(() => new Order(), []);
   useTitle(titleOf(path));
 
-  // Several things ask for the note: a look, a save, a tick. The person may have gone on to another one meanwhile.
+  // Several actions request the note: a check, a save, a ticked task. Meanwhile the person may have opened another note.
   const put = (changed: NoteData, asked?: number): boolean => {
     if (place.current !== at || !order.take(at, asked)) return false;
     setNote(changed);
@@ -277,7 +277,7 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
       tick: (path, line, hash) => void tick(path, line, hash),
       base: (place, path, block, view) => mounted.push(mountBase(place, path, block, view, note.path)),
     });
-    // What was in sight is there again before the page is laid out, so that it does not jump.
+    // What was visible is back before the page is laid out, so that it does not jump.
     drawing.current.reach(Math.max(seen, Number(focused ?? 0)));
     if (focused) node.querySelector<HTMLElement>(`[data-task="${CSS.escape(focused)}"]`)?.focus();
     return () => (drawing.current?.end(), mounted.forEach((end) => end()));
@@ -288,8 +288,8 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
     const wanted = line ? Number(line) : to ? findLine(note, to) : 0;
     if (!wanted) return;
     drawing.current?.reach(wanted);
-    const places = [...(body.current?.querySelectorAll<HTMLElement>('[data-line]') ?? [])].filter((one) => !one.closest('.md-embed'));
-    const place = places.findLast((one) => Number(one.dataset.line) <= wanted) ?? places[0];
+    const places = [...(body.current?.querySelectorAll<HTMLElement>('[data-line]') ?? [])].filter((element) => !element.closest('.md-embed'));
+    const place = places.findLast((element) => Number(element.dataset.line) <= wanted) ?? places[0];
     const aim = (): void => place?.scrollIntoView({ block: line ? 'center' : 'start' });
     aim();
     place?.classList.add('md-found');
@@ -311,7 +311,7 @@ function Body({ note, now, body, load, undo }: Reading): JSX.Element {
 function linkTo(path: string): string {
   const name = titleOf(path);
   const written = kindOf(path) === 'note' ? path.replace(/\.md$/i, '') : path;
-  const alike = (files.get()?.paths ?? []).filter((one) => titleOf(one).toLowerCase() === name.toLowerCase());
+  const alike = (files.get()?.paths ?? []).filter((file) => titleOf(file).toLowerCase() === name.toLowerCase());
   if (/[[\]#^|]/.test(written)) return `[${name.replace(/[[\]]/g, '')}](${path.split('/').map(encodeURIComponent).join('/')})`;
   return `[[${alike.length > 1 ? written : (written.split('/').at(-1) ?? written)}]]`;
 }

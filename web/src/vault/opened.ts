@@ -23,7 +23,7 @@ export const opened = new Value<string[]>(own());
 
 export function rememberOpened(path: string): void {
   const all = read();
-  all[vaultName()] = [path, ...own().filter((one) => one !== path)].slice(0, KEPT);
+  all[vaultName()] = [path, ...own().filter((known) => known !== path)].slice(0, KEPT);
   sessionStorage.setItem(KEY, JSON.stringify(all));
   opened.set(own());
 }

@@ -44,12 +44,12 @@ export function Panel({ note }: { note: NoteData }): JSX.Element {
           </Part>
           {value.outgoing.length > 0 && (
             <Part title="Links" count={value.outgoing.length}>
-              <ul class="outgoing">{value.outgoing.map((one) => <li key={one.path}><a href={href('note', one.path)} title={one.path} dir="auto">{titleOf(one.path)}</a>{folderOf(one.path) && <bdi class="quiet" title={folderOf(one.path)}>{folderOf(one.path)}</bdi>}</li>)}</ul>
+              <ul class="outgoing">{value.outgoing.map((link) => <li key={link.path}><a href={href('note', link.path)} title={link.path} dir="auto">{titleOf(link.path)}</a>{folderOf(link.path) && <bdi class="quiet" title={folderOf(link.path)}>{folderOf(link.path)}</bdi>}</li>)}</ul>
             </Part>
           )}
           {value.unresolved.length > 0 && (
             <Part title="Not written yet" count={value.unresolved.length}>
-              <ul class="outgoing">{value.unresolved.map((one) => <li key={one.target}><a class="md-missing" href={href('note', one.target)}>{one.target}</a></li>)}</ul>
+              <ul class="outgoing">{value.unresolved.map((link) => <li key={link.target}><a class="md-missing" href={href('note', link.target)}>{link.target}</a></li>)}</ul>
             </Part>
           )}
         </>

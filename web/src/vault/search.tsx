@@ -106,7 +106,7 @@ export function Search({ route: now }: { route: Route }): JSX.Element {
     added.current = [text.length, text.length + sample.length];
     navigate(href('search', '', { q: text + sample + after, kind: 'exact' }), { replace: true });
   };
-  // The person goes on with what is to be replaced.
+  // The person continues with the part to replace.
   useEffect(() => {
     const input = document.querySelector<HTMLInputElement>('.search-field input');
     if (!added.current || !input) return;

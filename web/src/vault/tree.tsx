@@ -82,9 +82,9 @@ export function rowsOf(root: Folder, open: ReadonlySet<string>): Row[] {
     const { folders, files: own } = contentOf(folder);
     const size = folders.length + own.length;
     let place = 1;
-    for (const one of folders) {
-      rows.push({ path: one.path, name: one.name, level, folder: true, open: open.has(one.path), count: one.count, place: place++, size });
-      if (open.has(one.path)) walk(one, level + 1);
+    for (const child of folders) {
+      rows.push({ path: child.path, name: child.name, level, folder: true, open: open.has(child.path), count: child.count, place: place++, size });
+      if (open.has(child.path)) walk(child, level + 1);
     }
     for (const path of own) rows.push({ path, name: titleOf(path), level, folder: false, open: false, count: 0, place: place++, size });
   };
@@ -131,7 +131,7 @@ export function Tree({ current }: { current: string }): JSX.Element {
   useEffect(() => void loadFiles(), []);
   useEffect(() => {
     if (!current) return;
-    const missing = parentsOf(current).filter((one) => !open.has(one));
+    const missing = parentsOf(current).filter((folder) => !open.has(folder));
     if (missing.length) setOpen(new Set([...open, ...missing]));
     setAt(current);
   }, [current]);
@@ -179,7 +179,7 @@ export function Tree({ current }: { current: string }): JSX.Element {
       Home: () => go(0),
       End: () => go(rows.length - 1),
       ArrowRight: () => (row.folder && !row.open ? change(row.path, true) : go(index + 1)),
-      ArrowLeft: () => (row.folder && row.open ? change(row.path, false) : go(rows.findLastIndex((one, i) => i < index && one.level < row.level))),
+      ArrowLeft: () => (row.folder && row.open ? change(row.path, false) : go(rows.findLastIndex((above, i) => i < index && above.level < row.level))),
       Enter: () => (row.folder ? change(row.path, !row.open) : navigate(href('note', row.path))),
       ' ': () => row.folder && change(row.path, !row.open),
     };
@@ -188,10 +188,10 @@ export function Tree({ current }: { current: string }): JSX.Element {
       event.preventDefault();
       act();
     } else if (/^[^\s/?]$/u.test(event.key)) {
-      // A letter is a name here, and no key of the note beside the tree.
+      // A letter searches for a name here, and is not a shortcut of the note next to the tree.
       event.preventDefault();
       const letter = event.key.toLowerCase();
-      const next = [...rows.slice(index + 1), ...rows.slice(0, index + 1)].find((one) => one.name.toLowerCase().startsWith(letter));
+      const next = [...rows.slice(index + 1), ...rows.slice(0, index + 1)].find((candidate) => candidate.name.toLowerCase().startsWith(letter));
       if (next) go(rows.indexOf(next));
     }
   };

@@ -1,4 +1,4 @@
-// What the server says of files (src/vaultbridge/web/api).
+// What the server sends about files (src/vaultbridge/web/api).
 
 import type { IconName } from '../lib/ui';
 
@@ -182,7 +182,7 @@ export const titleOf = (path: string): string => (path.split('/').at(-1) ?? path
 export const plainLine = (text: string): string =>
   text.replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]/g, (_, target, shown) => (target ? shown : shown.replace(/#\^?/g, ' > '))).replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\s*(?:[-*+>]\s+|#+\s+|\d+\.\s+|\|\s*)+(?:\[.\]\s+)?/, '').replace(/\s*\|\s*$/, '').replace(/\s*\|\s*/g, ' · ').replace(/\*\*|__|==|~~|%%|`/g, '').replace(/(?<!\w)([*_])(?=\S)([^*_]*\S)\1(?!\w)/g, '$2').replace(/\s\^[\w-]+$/, '');
 
-/** The same for a line in pieces, of which some were found. What makes a link or emphasis may lie between two of them. */
+/** The same for a line in parts, some of which match. The marks of a link or of emphasis may be split between two parts. */
 export function plainParts(parts: [string, boolean][]): [string, boolean][] {
   const plain = parts.map(([text, found]): [string, boolean] => [text.replace(/!?\[\[|\]\]|\*\*|__|==|~~|%%|`/g, ''), found]);
   const [first, last] = [plain[0], plain.at(-1)];

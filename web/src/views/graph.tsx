@@ -31,7 +31,7 @@ export default function Graph({ route }: { route: Route }): JSX.Element {
     async (signal) => ({ around, answer: await api<GraphAnswer>('graph', { query: { ...(around && { note: around, depth }), ...extras }, signal }) }),
     [around, around ? depth : 0, extras.attachments, extras.unresolved, vaultName()],
   );
-  // The graph before stays until the new one is there, but not in the place of one that cannot be shown.
+  // The previous graph stays until the new one has arrived, unless the new one cannot be shown.
   const answer = loaded.state === 'failed' && loaded.value?.around !== around ? undefined : loaded.value?.answer;
   useAgain(loaded.again, answer ? !answer.complete : false);
   const change = (changes: Record<string, string | number | null>, path = around): void => {
@@ -110,7 +110,7 @@ function Drawn(props: Shown): JSX.Element {
     const rank = (node: number): number => (nameOf(answer.nodes.path[node] ?? '').toLowerCase().startsWith(text) ? 0 : 1);
     return hits.sort((a, b) => rank(a) - rank(b) || (answer.nodes.degree[b] ?? 0) - (answer.nodes.degree[a] ?? 0));
   }, [answer, find, visible]);
-  const shownCount = useMemo(() => visible.reduce((sum, one) => sum + one, 0), [visible]);
+  const shownCount = useMemo(() => visible.reduce((sum, shown) => sum + shown, 0), [visible]);
   const open = (node: number): void => {
     const path = answer.nodes.path[node] ?? '';
     if (answer.nodes.kind[node] === KIND.unresolved) notify(`“${nameOf(path)}” is linked to, but not written yet.`);
@@ -218,8 +218,8 @@ function Panel(props: PanelProps): JSX.Element {
         <fieldset>
           <legend>Colour by</legend>
           <div class="segments">
-            {(['folder', 'tag'] as const).map((one) => (
-              <button key={one} type="button" aria-pressed={by === one} onClick={() => (hide(new Set()), change({ colour: one === 'folder' ? null : one }))}>{one === 'folder' ? 'Folder' : 'Tag'}</button>
+            {(['folder', 'tag'] as const).map((source) => (
+              <button key={source} type="button" aria-pressed={by === source} onClick={() => (hide(new Set()), change({ colour: source === 'folder' ? null : source }))}>{source === 'folder' ? 'Folder' : 'Tag'}</button>
             ))}
           </div>
           <ul class="graph-legend" aria-label="Colours: press one to hide or show it">
@@ -275,7 +275,7 @@ function Stage({ answer, of, visible, found, chosen, label, open, hover }: Stage
     } catch (reason) {
       return fail(reason as Error);
     }
-    // Whoever wants nothing to move sees the first shape, and then the last.
+    // People who prefer reduced motion see the first shape, and then the last.
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     let isPlaced = false;
     layout.current = new Layout((places, done) => {
@@ -321,7 +321,7 @@ function Stage({ answer, of, visible, found, chosen, label, open, hover }: Stage
   );
 }
 
-/** What a layout belongs to: of a vault or a note's surroundings. */
+/** What a layout belongs to: a vault, or the surroundings of a note. */
 const drawn = (around: string): string => `${vaultName()}\n${around}`;
 
 function keep(around: string, { nodes }: GraphAnswer, places: Float32Array): void {
@@ -341,7 +341,7 @@ function recall(around: string, { nodes }: GraphAnswer): Float32Array | null {
   return near;
 }
 
-/** What is under the pointer, or was found: its name, and where to go from it. */
+/** The node under the pointer, or the one that was found: its name, and where it leads. */
 function Told({ answer, node, around }: { answer: GraphAnswer; node: number; around: (path: string) => void }): JSX.Element {
   const path = answer.nodes.path[node] ?? '';
   const tags = (answer.nodes.tags[node] ?? []).slice(0, 6).map((at) => answer.tags[at] ?? '');

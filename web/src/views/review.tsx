@@ -24,7 +24,7 @@ export default function Review({ route }: { route: Route }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [last, setLast] = useState<{ proposal: Proposal; change: number } | null>(null);
   const detail = useRef<DetailHandle | null>(null);
-  // After a decision the pressed button is gone: the next proposal, or what is said when there is none, gets the focus.
+  // After a decision the button is gone: the next proposal, or the text that there is none, gets the focus.
   const followed = useRef(false);
   const at = proposals.findIndex(({ id }) => id === route.path);
   const shown = at >= 0 ? proposals[at] : undefined;
@@ -116,7 +116,7 @@ function confirm(proposal: Proposal, decision: Decision): void {
   notify(text, kind, canUndo ? { label: 'Undo', run: () => void takeBack(proposal, decision.change) } : undefined, aboutChange(proposal, decision.change));
 }
 
-/** What Claude Code writes itself is a change when it has written: the confirmation gets its Undo then. */
+/** What Claude Code writes itself becomes a change when it has been written; then the confirmation gets an Undo. */
 departures.add(({ id, change, proposal }) => {
   if (!change || !accepting.delete(id)) return;
   notify(`${what(proposal)}: Claude Code has written it.`, 'good', { label: 'Undo', run: () => void takeBack(proposal, change) }, aboutChange(proposal, change));
@@ -155,7 +155,7 @@ function List({ proposals, shown, isAway, busy, setBusy }: ListProps): JSX.Eleme
   const acceptAll = async (assistant: string): Promise<void> => {
     ask('');
     setBusy(true);
-    await takeAll(proposals.filter((one) => one.assistant === assistant), assistant);
+    await takeAll(proposals.filter((proposal) => proposal.assistant === assistant), assistant);
     setBusy(false);
   };
   return (
@@ -192,7 +192,7 @@ function List({ proposals, shown, isAway, busy, setBusy }: ListProps): JSX.Eleme
   );
 }
 
-/** Accepts each as it is in the list; what has moved since, or does not fit, is left to the person. */
+/** Accepts each proposal as listed; one that has changed since, or no longer fits, is left to the person. */
 async function takeAll(proposals: Proposal[], assistant: string): Promise<void> {
   const done: { proposal: Proposal; change: number }[] = [];
   let left = 0;

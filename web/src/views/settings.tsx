@@ -62,7 +62,7 @@ function Whole({ route, isAway }: { route: Route; isAway: boolean }): JSX.Elemen
   );
 }
 
-const ACTS = ['wheel', 'touchmove', 'keydown', 'pointerdown']; // with which a person begins to scroll
+const ACTS = ['wheel', 'touchmove', 'keydown', 'pointerdown']; // by which a person starts to scroll
 
 /** Shows a section, and keeps it there while what is above it still loads, until the person scrolls. */
 function holdInSight(id: string): () => void {
@@ -129,7 +129,7 @@ function Scope({ all }: { all: All }): JSX.Element {
 function ReviewPolicy({ disabled }: { disabled: boolean }): JSX.Element {
   const state = useValue(policy);
   if (!state) return <Loading />;
-  const rank = (value: string): number => POLICIES.findIndex((one) => one.value === value);
+  const rank = (value: string): number => POLICIES.findIndex((policy) => policy.value === value);
   const change = (value: 'off' | 'destructive' | 'all'): void => void setPolicy(value).then(() => notify('The review policy was changed. It applies to every assistant at once.'), complain);
   return (
     <fieldset class="policy" disabled={disabled}>
@@ -173,14 +173,14 @@ function Connections(): JSX.Element {
 function Assistants({ list }: { list: Connection[] }): JSX.Element {
   return (
     <ul class="rows">
-      {list.map((one) => (
-        <li key={one.name} class="card">
+      {list.map((connection) => (
+        <li key={connection.name} class="card">
           <div>
-            <h3>{one.title} {one.state !== 'not installed' && <span class="tag" data-state={one.state}>{one.state}</span>}</h3>
-            {one.detail && <p class="quiet">{one.detail}</p>}
-            {one.servers.map((server) => <p key={server.name} class="quiet">{server.name}{server.vault && `, vault ${server.vault}`}</p>)}
-            {one.state !== 'connected' && one.command && <p class="copied"><code>{one.command}</code><Copy text={one.command} what={`the command for ${one.title}`} /></p>}
-            {one.then && one.state !== 'not installed' && <p class="todo"><Words text={one.then} /></p>}
+            <h3>{connection.title} {connection.state !== 'not installed' && <span class="tag" data-state={connection.state}>{connection.state}</span>}</h3>
+            {connection.detail && <p class="quiet">{connection.detail}</p>}
+            {connection.servers.map((server) => <p key={server.name} class="quiet">{server.name}{server.vault && `, vault ${server.vault}`}</p>)}
+            {connection.state !== 'connected' && connection.command && <p class="copied"><code>{connection.command}</code><Copy text={connection.command} what={`the command for ${connection.title}`} /></p>}
+            {connection.then && connection.state !== 'not installed' && <p class="todo"><Words text={connection.then} /></p>}
           </div>
         </li>
       ))}
@@ -190,7 +190,7 @@ function Assistants({ list }: { list: Connection[] }): JSX.Element {
 
 function Privacy({ all, disabled }: { all: All; disabled: boolean }): JSX.Element {
   const [shares, set] = useState(all.shareSelection);
-  // Whatever was asked for last is newer than what was pressed here.
+  // The last answer is newer than what was pressed here.
   useEffect(() => set(all.shareSelection), [all]);
   useEffect(() => live.on('sharingChanged', ({ shareSelection }) => set(shareSelection)), []);
   const change = (now: boolean): void => {
@@ -205,7 +205,7 @@ function Privacy({ all, disabled }: { all: All; disabled: boolean }): JSX.Elemen
   );
 }
 
-/** For this browser alone, whoever opened the page. */
+/** Settings of this browser only, whoever opened the page. */
 function Looks(): JSX.Element {
   const [theme, setChosen] = useState(chosenTheme());
   return (

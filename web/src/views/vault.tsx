@@ -71,7 +71,7 @@ function NewNote({ folder }: { folder: string }): JSX.Element | null {
 
 const PLACES = 200; // addresses whose scroll position is remembered
 
-/** Back comes to the place where the person was; a new address begins at its top. */
+/** Back returns to where the person was; a new address starts at its top. */
 function useScroll(content: { current: HTMLDivElement | null }): void {
   const places = useRef(new Map<string, number>());
   useEffect(() => {
@@ -86,7 +86,7 @@ function useScroll(content: { current: HTMLDivElement | null }): void {
       address = location.hash;
       if (!node || before === address) return;
       // What was shown is still there at this moment. An event may still be on its way, so the page is asked.
-      const left = [before, address].every((one) => one.startsWith('#/search')) ? top : node.scrollTop;
+      const left = [before, address].every((opened) => opened.startsWith('#/search')) ? top : node.scrollTop;
       places.current.delete(before);
       places.current.set(before, left);
       if (places.current.size > PLACES) places.current.delete(places.current.keys().next().value ?? '');

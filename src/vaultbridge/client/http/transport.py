@@ -33,8 +33,8 @@ from vaultbridge.client.settings import (
     CONNECT_SECONDS,
     LONGEST_DELAY,
     MESSAGE_BYTES,
-    backoff_delays,
     check_headers,
+    make_backoff_delays,
     split_url,
 )
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, PendingRequests
@@ -341,7 +341,7 @@ class StreamableHttpTransport(Callbacks):
         """
         import aiohttp
 
-        tries: Iterator[float] = backoff_delays(RESUMES, RESUME_DELAY)
+        tries: Iterator[float] = make_backoff_delays(RESUMES, RESUME_DELAY)
         while (delay := next(tries, None)) is not None:
             await asyncio.sleep(delay if reader.retry is None else min(reader.retry / 1000, LONGEST_DELAY))
             try:
@@ -354,7 +354,7 @@ class StreamableHttpTransport(Callbacks):
                 return f"The server's stream cannot be resumed: {refusal}" if opened else ""
             opened = True
             # A server that responds may end its stream as often as it likes, but we wait before each attempt.
-            tries = itertools.islice(backoff_delays(RESUMES + 1, RESUME_DELAY), 1, None)
+            tries = itertools.islice(make_backoff_delays(RESUMES + 1, RESUME_DELAY), 1, None)
         return f"The server's stream was lost, and {RESUMES} attempts to resume it failed"
 
     async def _reopen(self, reader: EventReader, request_id: RequestId | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.messages import encode
-from vaultbridge.client.settings import WebSocketSettings, backoff_delays
+from vaultbridge.client.settings import WebSocketSettings, make_backoff_delays
 from vaultbridge.client.websocket.connection import Dial, WebSocketConnection
 from vaultbridge.client.websocket.inbox import Inbox
 from vaultbridge.client.websocket.outbox import Outbox
@@ -134,7 +134,7 @@ class Connector:
 
     def _make_delays(self) -> Iterator[float]:
         settings = self._settings
-        return backoff_delays(
+        return make_backoff_delays(
             settings.reconnect_attempts,
             settings.reconnect_delay,
             longest=settings.reconnect_longest,

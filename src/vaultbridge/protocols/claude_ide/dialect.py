@@ -36,7 +36,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.protocols import failures
 from vaultbridge.protocols.claude_ide import wire
 from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
-from vaultbridge.protocols.claude_ide.wire import IdePaths, path_from_uri
+from vaultbridge.protocols.claude_ide.wire import IdePaths, read_path_uri
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, HandlerResult, Peer
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.dialect import McpDialect
@@ -347,7 +347,7 @@ class _IdeDialect:
         self._record_message("<", call.params["name"])
         arguments = mcp_wire.read_object(call.params, "arguments")
         file = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
-        ide = self._ide.for_path(path_from_uri(file))
+        ide = self._ide.for_path(read_path_uri(file))
         hubs = tuple(ide.hub for ide in self._ide.all)
         tool_call = ToolCall(
             arguments,

@@ -222,10 +222,10 @@ class IdePaths:
 
     def from_uri(self, uri: str, *, argument: str = "filePath") -> VaultPath:
         """A `file://` URI, percent-encoded or not, or a plain path. Raises InvalidPath."""
-        return self.parse(path_from_uri(uri), argument=argument)
+        return self.parse(read_path_uri(uri), argument=argument)
 
 
-def path_from_uri(uri: str) -> str:
+def read_path_uri(uri: str) -> str:
     """The path in a `file://` URI; anything else unchanged."""
     if not uri.startswith(FILE_URI):
         return uri

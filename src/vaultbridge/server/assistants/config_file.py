@@ -46,17 +46,17 @@ def check_servers(
         outer, inner = outer[part], inner[part]
     servers = outer.pop(last, None) or {}
     if not isinstance(servers, dict):
-        raise unsafe_edit()
+        raise make_unsafe_edit()
     servers = {**servers}
     servers.pop(name, None)
     if entry is not None:
         servers[name] = entry
     # A file without servers may have an empty member for them, or none.
     if (inner.pop(last, None) or {}) != servers or actual != expected:
-        raise unsafe_edit()
+        raise make_unsafe_edit()
 
 
-def unsafe_edit() -> EditRefused:
+def make_unsafe_edit() -> EditRefused:
     return EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from vaultbridge.errors import EditRefused
 from vaultbridge.json_text import BadJson, JsonObject, JsonValue, scan_json, to_plain_value
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
+from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 INDENT: Final = "  "
 """For a new file, and for one without any indentation."""
@@ -190,7 +190,7 @@ def _check(text: str, changed: str, key: Key, name: str, entry: dict[str, Any] |
     check_servers(before, after, key, name, entry)
     replaced = entry is not None and name in list_servers(text, key)
     if not replaced and _list_comments(text) != _list_comments(changed):
-        raise unsafe_edit()
+        raise make_unsafe_edit()
     return changed
 
 

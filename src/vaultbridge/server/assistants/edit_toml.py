@@ -8,7 +8,7 @@ import tomllib
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
+from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 _HEADER: Final = re.compile(r"[ \t]*\[(\[)?[ \t]*(?P<name>[^\]\n]+?)[ \t]*\]\]?[ \t]*(?:#[^\n]*)?\r?$")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -111,7 +111,7 @@ def _render_value(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     except TypeError:
-        raise unsafe_edit() from None
+        raise make_unsafe_edit() from None
 
 
 def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] | None) -> str:

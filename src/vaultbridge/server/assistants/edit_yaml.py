@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.yaml import parse_yaml
-from vaultbridge.server.assistants.config_file import check_servers, unsafe_edit
+from vaultbridge.server.assistants.config_file import check_servers, make_unsafe_edit
 
 INDENT: Final = "  "
 """For the first server of a file."""
@@ -59,7 +59,7 @@ def remove_server(text: str, key: str, name: str) -> str:
             if head is not None and len(children) == 1:
                 kept[head] = re.sub(rf"^({re.escape(key)}:)", r"\1 {}", kept[head])
             return _check(text, "".join(kept), key, name, None)
-    raise unsafe_edit()
+    raise make_unsafe_edit()
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _find_children(lines: list[str], head: int) -> list[tuple[int, int, str, str
         if len(blanks) == len(indent):
             named = re.match(r"""\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([^\s:#][^:]*?))\s*:""", line)
             if named is None:
-                raise unsafe_edit()
+                raise make_unsafe_edit()
             if children:
                 children[-1] = (children[-1][0], last, *children[-1][2:])
             name = parse_yaml(named[1]).value if named[1] else named[2] or named[3] or ""
@@ -118,7 +118,7 @@ def _render_value(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:  # a date, which JSON does not have
-        raise unsafe_edit() from None
+        raise make_unsafe_edit() from None
     return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -76,7 +76,7 @@ def parse_cursor(name: str, text: str) -> Cursor | None:
     )
 
 
-class Filter(msgspec.Struct, frozen=True):
+class ActivityFilter(msgspec.Struct, frozen=True):
     """`or_none`: entries that belong to no vault, such as a search, match every `vault`."""
 
     assistant: str = ""
@@ -117,7 +117,7 @@ class _PlacedEntry(msgspec.Struct, frozen=True):
 class Timeline:
     """One reader's view. Used in a thread, on a copy of the calls."""
 
-    def __init__(self, viewer: Viewer, calls: list[CallRecord], filter_: Filter) -> None:
+    def __init__(self, viewer: Viewer, calls: list[CallRecord], filter_: ActivityFilter) -> None:
         self._viewer = viewer
         self._filter = filter_
         self._calls = calls
@@ -249,7 +249,7 @@ class Timeline:
 
 def render_entries(viewer: Viewer, calls: list[CallRecord]) -> list[dict[str, Any]]:
     """Render these calls, oldest first, each change with its number. Runs in a thread."""
-    timeline = Timeline(viewer, calls, Filter())
+    timeline = Timeline(viewer, calls, ActivityFilter())
     entries = []
     for call in calls:
         if call.touched is None or not call.touched.changes:
@@ -327,7 +327,7 @@ class ActivityRoutes:
 async def read_entries(
     activity: Activity,
     viewer: Viewer,
-    filter_: Filter,
+    filter_: ActivityFilter,
     limit: int,
     *,
     before: Cursor | None = None,
@@ -367,12 +367,12 @@ def parse_kinds(kinds: Iterable[str]) -> frozenset[str]:
     return chosen
 
 
-async def _read_filter(call: PageCall) -> Filter:
+async def _read_filter(call: PageCall) -> ActivityFilter:
     kinds = parse_kinds(filter(None, call.text("kind").split(",")))
     note = call.text("note")
     if note:
         note = await call.on_vault(lambda engine: engine.find(note))
-    return Filter(
+    return ActivityFilter(
         assistant=call.text("assistant"),
         kinds=kinds,
         note=note,

@@ -20,7 +20,7 @@ from vaultbridge.activity.clients import Activity, SeenClient
 from vaultbridge.activity.pauses import Pauses
 from vaultbridge.activity.records import CallRecord, TraceMessage, list_messages
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.web.api.activity import LIMIT, Filter, parse_cursor, parse_kinds, read_entries
+from vaultbridge.web.api.activity import LIMIT, ActivityFilter, parse_cursor, parse_kinds, read_entries
 from vaultbridge.web.api.routes import ApiFailure, PageApi, PageCall
 from vaultbridge.web.api.view import TokenFacts, Viewer, copy_client, copy_clients, open_vaults
 
@@ -99,7 +99,7 @@ class AssistantsView:
         """What was done in a vault, for a person's editor. Raises InvalidArgument."""
         if not 1 <= limit <= LIMIT:
             raise InvalidArgument(f"limit is from 1 to {LIMIT}.", argument="limit")
-        filter_ = Filter(vault=vault, or_none=True, kinds=parse_kinds(kinds))
+        filter_ = ActivityFilter(vault=vault, or_none=True, kinds=parse_kinds(kinds))
         cursor = parse_cursor("before", before)
         return await read_entries(self.activity, await self.make_viewer(), filter_, limit, before=cursor)
 
