@@ -220,7 +220,7 @@ def test_open_hands_the_address_to_the_system(run: Run, vault: Path, tmp_path: P
 
 
 def test_export_takes_the_format_from_the_name(run: Run, tmp_path: Path) -> None:
-    for name, first in (("a.csv", "path,"), ("a.graphml", "<?xml"), ("a.jsonl", "{"), ("a.txt", "{")):
+    for name, first in (("a.csv", "path,"), ("a.graphml", "<?xml"), ("a.jsonl", "{"), ("a", "{")):
         lines(run("export", "-o", str(tmp_path / name)))
         assert (tmp_path / name).read_text("utf-8").startswith(first)
     lines(run("export", "--format", "csv", "-o", str(tmp_path / "b.jsonl")))
