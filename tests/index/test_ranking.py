@@ -161,6 +161,33 @@ def test_more_notes_than_are_ranked_are_not_counted_as_if_they_were_all(make_vau
     assert (seen.total, seen.more) == (1000, False), "what is hidden is not counted"
 
 
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("what is a comet?", "Comet.md"),
+        ("Tell me about the matrix", "The Matrix.md"),
+        ("was ist ein Komet?", "Komet.md"),
+        ("how heavy is a comet", None),
+        ("comet of the year", None),
+    ],
+)
+def test_a_note_with_the_name_that_is_asked_about_comes_first(
+    make_vault: Make, question: str, named: str | None
+) -> None:
+    talk = "A comet, a matrix, ein Komet, the year: how heavy is a comet or the matrix? "
+    others = {f"All of comet, Komet and matrix {number}.md": talk * 9 for number in range(9)}
+    vault = make_vault({**others, "Comet.md": "x", "Komet.md": "x", "The Matrix.md": "x", "Year.md": "x"})
+    first = rank(vault.index, question, explain=True).notes[0]
+    assert (first.path == named) == (named is not None)
+    assert ("exact name" in first.views) == (named is not None)
+
+
+def test_a_short_name_with_a_word_of_the_question_says_more_than_a_long_one(make_vault: Make) -> None:
+    text = "Feeding takes an hour."
+    vault = make_vault({"A zebra seen from the old bridge.md": text, "Zebra.md": text})
+    assert paths(rank(vault.index, "feeding a zebra")) == ["Zebra.md", "A zebra seen from the old bridge.md"]
+
+
 def test_a_contracted_verb_is_a_function_word(make_vault: Make) -> None:
     vault = make_vault({"A.md": ENGLISH + "It does not start.", "B.md": ENGLISH + "We won the race."})
     assert paths(rank(vault.index, "why won't it start")) == ["A.md"]

@@ -90,6 +90,27 @@ def test_a_map_of_notes_asked_for_by_name_comes_with_all_its_links(small: Small)
     assert short == harness.text("context", question="Index of it all", max_chars=1_500), "its alias"
 
 
+@pytest.mark.parametrize("between", [" ", "\n"])
+def test_links_take_the_room_before_other_notes_and_the_text_of_their_map(small: Small, between: str) -> None:
+    names = [f"Subject number {number}" for number in range(60)]
+    listed = between.join(f"- [[{name}]] and {'some words of it ' * 5}" for name in names)
+    files = {f"Other {number}.md": "The garden map is mentioned here. " * 30 for number in range(9)}
+    harness = small({**files, "Garden map.md": f"{listed}\n"})
+    answer = harness.text("context", question="garden map", max_chars=2_500)
+    assert len(answer) <= 2_500
+    assert all(name in answer for name in names)
+    assert not re.search(r"and \d+ more", answer)
+
+
+def test_a_map_is_found_by_a_question_that_names_nothing_else(small: Small) -> None:
+    names = [f"Topic {letter}" for letter in "ABCDEFGHIJ"]
+    listed = "\n".join(f"- [[{name}]]" for name in names)
+    others = {f"Part {number} of notes.md": "# Uni\n\nUni and the uni MOC. " * 9 for number in range(9)}
+    harness = small({**others, "Uni MOC.md": listed})
+    for question in ("Uni MOC", "what is in Uni MOC?", "what do you have in the uni moc"):
+        assert harness.text("context", question=question).startswith("[Uni MOC.md:1]"), question
+
+
 def test_an_article_with_links_is_cut_to_what_was_asked(small: Small) -> None:
     """A long note that the question names is no map of others: its passages are those about the question."""
     filler = "\n\n".join(

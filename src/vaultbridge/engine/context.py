@@ -83,8 +83,9 @@ HUB_ROOM: Final = 5
 HUB_RANK: Final = 3
 """Such a note is among the first few; any other has the name by chance."""
 
-HUB_SHARE: Final = 0.8
-"""How much of the room such a note may take; the others get what it does not need."""
+HUB_SHARES: Final = (0.8, 0.5, 0.25)
+"""How much of the room such a note may take if it is all that was asked for: the largest with which its other
+links fit too. Other notes get what is left."""
 
 LINKED: Final = 6
 """How many of the notes that the passages link to are named."""
@@ -157,7 +158,11 @@ def gather(engine: Engine, question: str, *, max_chars: int = DEFAULT_CHARS) -> 
     room = max_chars - _ENDING - max_chars // (10 if hub is None else HUB_ROOM)
     whole = hub if alone else None
     most = max_chars if alone else max_chars // HUB_ROOM - _ENDING
-    passages = _cut(_list_candidates(engine, page, whole), room, None if whole is None else whole.path)
+    candidates = _list_candidates(engine, page, whole)
+    if whole is None:
+        passages = _cut(candidates, room)
+    else:
+        passages = _cut_around_hub(candidates, room, whole.path, links[whole.path])
     for path in {passage.path for passage in passages}:
         if path not in links:
             links[path] = engine.queries.outgoing(path)
@@ -246,19 +251,32 @@ def _find_matched_words(section: RankedSection) -> set[str]:
     }
 
 
-def _cut(candidates: list[_Candidate], room: int, hub: VaultPath | None) -> list[ContextPassage]:
+def _cut_around_hub(
+    candidates: list[_Candidate], room: int, hub: VaultPath, links: list[OutgoingLink]
+) -> list[ContextPassage]:
+    """Passages of a map of notes, so that there is room for the links outside of them, and of a few other
+    notes if there is more room than that."""
+    own = [candidate for candidate in candidates if candidate.path == hub]
+    others = [candidate for candidate in candidates if candidate.path != hub and candidate.order < HUB_RANK]
+    for share in HUB_SHARES:
+        spans = [
+            (candidate, cut_passage(candidate.text, candidate.span, {}, int(room * share)))
+            for candidate in own
+        ]
+        outside = _describe_hub(hub, _leave_out_overlaps(spans), links, LARGEST_CHARS).links
+        needed = sum(len(target) + 2 for target in outside)
+        if needed <= room * (1 - share):
+            break
+    taken = needed + sum(end - start + _head_chars(candidate) for candidate, (start, end) in spans)
+    if room - taken < PASSAGE_CHARS:
+        return _leave_out_overlaps(spans)
+    return [*_leave_out_overlaps(spans), *_cut(others, room - taken)]
+
+
+def _cut(candidates: list[_Candidate], room: int) -> list[ContextPassage]:
     """Passages for the best candidates, in reading order."""
     earlier = EarlierPassages()
     spans: list[tuple[_Candidate, Span]] = []
-    if hub is not None:
-        own = [candidate for candidate in candidates if candidate.path == hub]
-        spans = [
-            (candidate, cut_passage(candidate.text, candidate.span, {}, int(room * HUB_SHARE)))
-            for candidate in own
-        ]
-        candidates = [
-            candidate for candidate in candidates if candidate.path != hub and candidate.order < HUB_RANK
-        ]
     best = max((candidate.score for candidate in candidates), default=0.0)
     # What is further from the question gets only the room that is left.
     near = [
@@ -357,14 +375,19 @@ def _describe_hub(
     path: VaultPath, passages: list[ContextPassage], links: list[OutgoingLink], most: int
 ) -> Hub:
     """The links that no passage shows, as many as fit in `most` characters."""
-    shown = [range(passage.line, passage.end_line + 1) for passage in passages if passage.path == path]
+    # A passage may end within a line.
+    shown = [
+        (range(passage.line, passage.end_line + 1), passage.text)
+        for passage in passages
+        if passage.path == path
+    ]
     named: dict[str, str] = {}
     inside: set[str] = set()
     for link in links:
         if not link.target or _is_attachment(link):
             continue
         key = link.resolved or link.target.lower()
-        if any(link.line in lines for lines in shown):
+        if any(link.line in lines and link.raw in text for lines, text in shown):
             inside.add(key)
         named.setdefault(key, link.target)
     others = [target for key, target in named.items() if key not in inside]

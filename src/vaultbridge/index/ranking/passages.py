@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
 
@@ -110,9 +110,9 @@ class SectionFeatures:
 
 class NoteFeatures:
     """What ranking uses of one note. `terms` are those it may have. `fields` has the counts of each field;
-    `places` the concepts with their offsets in the separated text, and `lines` the lines that have one. The
-    body begins after line `properties_end`. `language` is 1 if the note is in the language of the question:
-    see `PassageReader`."""
+    `places` the concepts with their offsets in the separated text, and `lines` the lines that have one.
+    `name_words` is how many words its name has. The body begins after line `properties_end`. `language` is 1
+    if the note is in the language of the question: see `PassageReader`."""
 
     __slots__ = (
         "fields",
@@ -120,6 +120,7 @@ class NoteFeatures:
         "language",
         "length",
         "lines",
+        "name_words",
         "places",
         "properties_end",
         "sections",
@@ -137,6 +138,7 @@ class NoteFeatures:
         self.sections: list[SectionFeatures] = []
         self.places: list[tuple[int, int]] = []
         self.lines: set[int] = set()
+        self.name_words = 1
         self.properties_end = 0
 
     def lacks(self, place: int) -> bool:
@@ -187,6 +189,8 @@ class PassageReader:
             written = _blank_syntax(written)
         self._count_body(note, written)
         folder, _, name = self._paths[id_].rpartition("/")
+        name = name.removesuffix(".md")
+        note.name_words = max(1, len(split_words(name)))
         begin = properties[2] if properties is not None else 0
         note.properties_end = len(_LINE_END.findall(note.text, 0, begin))
         lead = [written[begin : begin + LEAD_CHARS]]
@@ -195,7 +199,7 @@ class PassageReader:
         self._count_fields(
             note,
             {
-                "name": name.removesuffix(".md"),
+                "name": name,
                 "aliases": "\n".join(aliases),
                 "headings": "\n".join([heading[1] for heading in headings]),
                 "tags": "\n".join([tag[0] for tag in tags]),

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidQuery
-from vaultbridge.index.fold import NEIGHBOURS, WORD, fold_text, separate_words, stands_apart
+from vaultbridge.index.fold import NEIGHBOURS, WORD, fold_text, separate_words, split_words, stands_apart
 from vaultbridge.index.query.parse import QUERY_CHARS, And, Term, parse_query
 from vaultbridge.index.ranking.function_words import GRAMS, LIGHT, WORDS, choose_language
 
@@ -37,6 +37,14 @@ _WIDE_LETTERS: Final = 0x1100
 """From this code point on, separated characters are syllables and ideographs, not letters."""
 
 _WRITTEN: Final = re.compile(r"\w+")
+
+_TOKEN: Final = re.compile(r"\S+")
+
+_ENDS: Final = "?!.;؟？！。 "
+"""What a question may end with that is not part of a name."""
+
+FUNCTION_WORDS_LEFT_OUT: Final = 8
+"""The most function words before a name: "what can you tell me about the"."""
 
 _NEGATED: Final = re.compile(r"\b(\w+n)['’]t\b")
 """A contracted auxiliary verb of English: the "won" of "won't" is not a victory."""
@@ -130,6 +138,20 @@ def read_question(text: str, usual: str = "") -> Question:
         chosen = {unit.words for unit in sorted(units, key=lambda unit: unit.function)[:READ_UNITS]}
         units = [unit for unit in units if unit.words in chosen]
     return Question(tuple(units), language, text, usual)
+
+
+def list_names(question: Question) -> list[str]:
+    """Returns what may be the name of a note: the question itself, and what is left of it without the
+    function words that it begins with, as in "what is in The Matrix?"."""
+    whole = question.text.strip()
+    names = [whole]
+    end = len(whole.rstrip(_ENDS))
+    function = {unit.words[0] for unit in question.units if unit.function and not unit.is_gram}
+    for place, found in enumerate(_TOKEN.finditer(whole, 0, end)):
+        names.append(whole[found.start() : end])
+        if place == FUNCTION_WORDS_LEFT_OUT or not function.issuperset(split_words(found[0])):
+            break
+    return list(dict.fromkeys(names))
 
 
 def _is_function_unit(words: tuple[str, ...], known: frozenset[str]) -> bool:

@@ -37,7 +37,7 @@ from vaultbridge.index.ranking.passages import (
     join_headings,
     read_cards,
 )
-from vaultbridge.index.ranking.question import read_question
+from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.links.resolve import Resolved, name_key, resolve_among
@@ -169,6 +169,7 @@ class _Ranking:
         vocabulary = Vocabulary(index, db, sees)
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
+        self.names = list_names(question)
         self.concepts = choose_concepts(vocabulary, short, count)
         most = MANY_NOTES if visible is None else -1
         self.candidates = find_candidates(index, db, self.concepts, most=most)
@@ -235,8 +236,8 @@ class _Ranking:
         return None if row is None else int(row[0])
 
     def _find_exact_names(self) -> dict[int, str]:
-        """Returns the notes whose name or alias is the question itself."""
-        keys = (name_key(self.text), fold_text(self.text))
+        """Returns the notes whose name or alias is the question itself, or what it asks about."""
+        keys = list(dict.fromkeys(form(name) for name in self.names for form in (name_key, fold_text)))
         found: dict[int, str] = {}
         for key in keys:
             for (id_,) in self.db.execute("SELECT file FROM aliases WHERE key = ?", (key,)):

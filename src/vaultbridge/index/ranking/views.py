@@ -39,6 +39,7 @@ VIEW_WEIGHTS: Final = {
     "section": 1.0,
     "rare words": 0.25,
     "closeness": 0.6,
+    "name": 0.3,
 }
 
 EXTRA_WEIGHT: Final = 1.0
@@ -145,6 +146,7 @@ class Views:
             "section": max((self.score_section(note, section) for section in note.sections), default=0.0),
             "rare words": rare / (note.length + 200) ** RARITY_LENGTH,
             "closeness": self._measure_closeness(note),
+            "name": self._compare_name(note),
         }
 
     def _saturate(self, weights: list[float], length: float) -> float:
@@ -171,6 +173,16 @@ class Views:
             gain = self._concepts[place].idf * (SATURATION + 1)
             score += gain * (count.words / (count.words + length) + count.forms / (count.forms + length))
         return score
+
+    def _compare_name(self, note: NoteFeatures) -> float:
+        """Scores how much of the note's name the question has, by how rare the words are. A short name says
+        better what its note is about than a long one that happens to contain a word."""
+        named = note.fields.get("name")
+        if not named:
+            return 0.0
+        held = {place: min(1.0, count.forms) for place, count in named.items()}
+        rarity = sum(self._concepts[place].idf * share for place, share in held.items())
+        return rarity * min(1.0, sum(held.values()) / note.name_words)
 
     def _measure_closeness(self, note: NoteFeatures) -> float:
         """Scores how many different words of the question are close together in the text or in the name. A
