@@ -39,12 +39,11 @@ UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.
 NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
 
 
-def new_serving(folder: Path, port: int = 0) -> Serving:
-    home = folder / "home"
+def new_serving(vault: Path, home: Path, port: int = 0) -> Serving:
     # A call waits for the person of the test however busy the machine is.
     (home / "config" / "vaultbridge").mkdir(parents=True)
     (home / "config" / "vaultbridge" / "config.toml").write_text("[limits]\nreview_seconds = 300\n", "utf-8")
-    return Serving(write_vault(folder / "Garden", NOTES), home, port)
+    return Serving(vault, home, port)
 
 
 EDITING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content[contenteditable=true]')"
@@ -52,7 +51,8 @@ EDITING = "document.activeElement?.shadowRoot?.activeElement?.matches('.cm-conte
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    serving = new_serving(tmp_path_factory.mktemp("review"))
+    folder = tmp_path_factory.mktemp("review")
+    serving = new_serving(write_vault(folder / "Garden", NOTES), folder / "home")
     with serving.running():
         yield serving
 
@@ -302,7 +302,7 @@ async def test_invisible_characters_are_named(page: Page, running: Serving) -> N
 
 async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromium, tmp_path: Path) -> None:
     with held_port() as port:
-        serving = new_serving(tmp_path, port)
+        serving = new_serving(write_vault(tmp_path / "Garden", NOTES), tmp_path / "home", port)
         async with chromium.page() as page:
             with serving.running():
                 await page.go(serving.link())

@@ -18,6 +18,11 @@ from types import MappingProxyType
 
 import pytest
 
+from browser.assistants import over_http, over_stdio
+from browser.chromium import Chromium
+from browser.screenshots import keep_screenshot
+from browser.serving import CONNECTED
+from browser.test_proposals import EDITING, history, new_serving, proposing, shown, switch_on
 from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
 from support.editor import TOKEN, Bridge, running
@@ -369,6 +374,61 @@ async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survi
         await terminal.shows("In Plain.md")
     finally:
         await served.kill()
+
+
+async def test_three_assistants_propose_and_a_person_decides_on_the_page(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Claude Desktop's way (stdio), Cursor's way (`/mcp`) and the real Claude Code: one is accepted, one
+    edited, one rejected, and disk, journal and undo agree."""
+    terminal, serving = stage.terminal, new_serving(stage.vault, stage.home)
+    with serving.running(), Chromium.started(tmp_path) as chromium:
+        async with (
+            chromium.page(serving.link()) as page,
+            over_stdio(serving) as desktop,
+            over_http(serving) as cursor,
+        ):
+            await page.until(CONNECTED)
+            await switch_on(page)
+            terminal.start("--ide", "--permission-mode", "default")
+            await terminal.shows("❯")
+            await page.run("location.hash = '#/activity'")
+            names = (
+                "[...document.querySelectorAll('.assistant h3')].map((one) => one.innerText).sort().join()"
+            )
+            await page.until(f"{names} === 'Claude Code,Claude Desktop,Cursor'")
+            await page.run("location.hash = '#/review'")
+
+            rejected = proposing(desktop, PLAIN, "one", "ONE")
+            await shown(page, PLAIN)
+            await page.press("r")
+            assert (await rejected).is_error
+            edited = proposing(cursor, NOTE, "alpha", "ALPHA")
+            await shown(page, NOTE)
+            await page.press("e")
+            await page.until(EDITING)
+            await page.type("My ")
+            await page.key("Escape")
+            await page.click(".detail-actions .accept")
+            assert not (await edited).is_error
+            new = stage.real / "Accepted.md"
+            await stage.submit(f"WRITE {str(new).replace(' ', '%20')} proposed")
+            await shown(page, "Accepted.md")
+            await page.press("a")
+            await terminal.shows("The tool has answered.")
+
+            assert (stage.real / PLAIN).read_text("utf-8") == "one\ntwo-in-the-plain-note\nthree\n"
+            assert (stage.real / NOTE).read_text("utf-8") == "My ALPHA\nbeta-in-the-note\ngamma\n"
+            assert new.read_text("utf-8").rstrip("\n") == "proposed"
+            await page.run("location.hash = '#/review?show=decided'")
+            await page.until("document.querySelectorAll('.decided-undo').length === 2")
+            assert [one["actor"] for one in history(serving)] == ["claude-code", "cursor-vscode"]
+            await keep_screenshot(page, "three-assistants-decided")
+            for left in (1, 0):
+                await page.click(".decided-undo")
+                await page.until(f"document.querySelectorAll('.decided-undo').length === {left}")
+            assert not new.exists()
+            assert (stage.real / NOTE).read_text("utf-8") == "alpha\nbeta-in-the-note\ngamma\n"
 
 
 @asynccontextmanager
