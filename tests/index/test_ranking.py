@@ -154,7 +154,7 @@ def test_more_notes_than_are_ranked_are_not_counted_as_if_they_were_all(make_vau
     page = rank(vault.index, "needle", limit=1)
     assert (page.total, page.more) == (RANKED_NOTES, False)
     vault.write({"Last.md": "needle"})
-    vault.full()
+    vault.sync_all()
     for page in (rank(vault.index, "needle", limit=1), rank(vault.index, "needle", limit=1, offset=999)):
         assert (page.total, page.more, len(page.notes)) == (1000, True, 1)
     seen = rank(vault.index, "needle", visible=lambda path: path != "0007.md")
