@@ -130,6 +130,12 @@ def test_another_vault_and_one_assistant_are_chosen_by_number(machine: Machine) 
     assert "old-notes" in (machine.home / ".codex" / "config.toml").read_text("utf-8")
 
 
+def test_a_vault_is_also_chosen_by_its_name(machine: Machine) -> None:
+    code, said = machine.type("0", "old notes", "n")
+    assert code == 0 and "Type a number from 1 to 2, a name, or a folder that exists." in said
+    assert str(machine.home / "Old Notes") in said.partition("Cursor")[2]
+
+
 def test_answering_no_writes_nothing(machine: Machine) -> None:
     before = machine.cursor()
     code, _ = machine.type("1", "n")

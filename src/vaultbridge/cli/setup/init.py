@@ -146,10 +146,13 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
         answer = _ask("Which one? [1] " if vaults else "Which folder? ") or "1"
         if answer.isdecimal() and 1 <= int(answer) <= len(vaults):
             return vaults[int(answer) - 1]
+        named = [vault for vault in vaults if vault.name.casefold() == answer.casefold()]
+        if len(named) == 1:
+            return named[0]
         place = expand_home(answer)
         if place.is_dir():
             return place.resolve()
-        choice = f"a number from 1 to {len(vaults)}, or " if vaults else ""
+        choice = f"a number from 1 to {len(vaults)}, a name, or " if vaults else ""
         say(f"  Type {choice}a folder that exists.")
 
 
