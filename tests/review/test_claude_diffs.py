@@ -16,7 +16,9 @@ from support.reviewer import claude_code, journal, person, read
 HELLO = "# Hello\n\nsome text\n"
 
 
-async def propose(client: Client, vault: Path, new: str, path: str = "Hello.md") -> asyncio.Future[Any]:
+async def propose(
+    client: Client, vault: Path, new: str, path: str = "Hello.md", *, tab: str = "tab 1"
+) -> asyncio.Future[Any]:
     file = str(vault / path)
     return await client.begin(
         "tools/call",
@@ -25,7 +27,7 @@ async def propose(client: Client, vault: Path, new: str, path: str = "Hello.md")
             "old_file_path": file,
             "new_file_path": file,
             "new_file_contents": new,
-            "tab_name": "tab 1",
+            "tab_name": tab,
         },
     )
 
@@ -299,3 +301,14 @@ async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> 
         assert read(served.vault) == HELLO
         with pytest.raises(Failed, match="has already been undone"):
             await app.request("undoChange", change=entry["change"])
+
+
+async def test_the_names_of_claude_code_s_tabs_are_shown_to_nobody(serving: Serving) -> None:
+    async with serving() as served, person(served.vault) as page, claude_code(served.vault) as client:
+        call = await propose(client, served.vault, "new\n", tab="✻ [Claude Code] Hello.md (93aaad) ⧉")
+        shown = await page.next("proposalOpened")
+        assert shown["label"] == "diff"
+        await page.request("decide", id=shown["id"], action="reject")
+        await answer(client, call)
+        (decided,) = (await page.request("proposals", status="all"))["proposals"]
+        assert (decided["id"], decided["label"]) == (shown["id"], "diff")

@@ -32,6 +32,15 @@ ELSEWHERE_KEPT: Final = 20
 """The most changes by others that a diff lists; the newest are kept."""
 
 
+OWN_TAB: Final = "✻ [Claude Code] "
+"""How Claude Code's own tabs begin. The file's name and a number follow, which say nothing to a person."""
+
+
+def label_tab(tab_name: str) -> str:
+    """Return what a person reads in place of a tab's name."""
+    return "diff" if tab_name.startswith(OWN_TAB) else tab_name
+
+
 class Diff(Struct, frozen=True):
     """`old_text` is the note as it is (empty for a new one), `new_text` what the assistant proposes.
     `software` and `pid` identify the program that asks. `conflict` says why the change no longer fits the

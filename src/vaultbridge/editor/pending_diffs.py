@@ -35,6 +35,7 @@ from vaultbridge.editor.diffs import (
     FrontEnd,
     NoteJournal,
     Rejected,
+    label_tab,
     rebase_diff,
 )
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, VaultbridgeError
@@ -191,7 +192,7 @@ class PendingDiffs:
             try:
                 is_new = not old_text
                 number = await self.archive.open_diff(
-                    path, is_new=is_new, actor=actor, pid=pid, label=tab_name
+                    path, is_new=is_new, actor=actor, pid=pid, label=label_tab(tab_name)
                 )
                 self._archived.add(f"d{number}")
                 return f"d{number}"

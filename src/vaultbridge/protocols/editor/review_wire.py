@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from vaultbridge.editor.diffs import OUTCOMES, CloseReason, Diff
+from vaultbridge.editor.diffs import OUTCOMES, CloseReason, Diff, label_tab
 from vaultbridge.editor.reviews import ReviewState
 from vaultbridge.engine.outcome import PlannedFile
 from vaultbridge.limits import MIB
@@ -236,7 +236,7 @@ def encode_diff_proposal(
         "token": "",
         "pid": diff.pid,
         "tool": "openDiff",
-        "label": diff.tab_name,
+        "label": label_tab(diff.tab_name),
         "reason": "diff",
         "at": diff.at,
         "expires": None,
