@@ -326,7 +326,8 @@ async def test_an_answer_that_is_refused_fails_its_request_in_a_stream_too() -> 
         return response
 
     async with serving(handle) as url, User(url) as user:
-        assert "refused" in (await user.ask(1))["error"]["message"]
+        error = (await user.ask(1))["error"]
+        assert "refused" in error["message"] and error["data"]["reason"] == "invalid-message"
 
 
 def session_server(

@@ -124,6 +124,7 @@ async def test_an_answer_above_the_limit_fails_its_request_and_no_other() -> Non
     await until(lambda: any(m.get("id") == 2 for m in user.messages))
     (refused,) = [m for m in user.messages if m.get("id") == 2]
     assert "answer was refused: A message of" in refused["error"]["message"]
+    assert refused["error"]["data"] == {"reason": "invalid-message", "sent": True}
     assert [type(e) for e in user.errors] == [InvalidMessage] and "limit is 400" in str(user.errors[0])
     assert (await user.call(3))["result"]["content"][0]["text"] == "hello"
     with pytest.raises(InvalidMessage, match="limit is 400"):

@@ -247,7 +247,7 @@ class StdioTransport(Callbacks):
             self._report(error)
             request_id = read_answered_id(line)
             why = f"The server's answer was refused: {error.message}"
-            failed = None if request_id is None else self._requests.fail(request_id, why)
+            failed = None if request_id is None else self._requests.fail(request_id, why, reason=error.reason)
             if failed is not None:
                 await self._deliver(failed)
             return

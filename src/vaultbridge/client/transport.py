@@ -247,12 +247,13 @@ class PendingRequests:
         """Drop a request that was refused after all; its caller gets an exception instead of an answer."""
         del self._open[request_id]
 
-    def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:
-        """Make the answer of a request that the server will not answer; None when it has been answered."""
+    def fail(self, request_id: RequestId, why: str, *, sent: bool = True, reason: str = "") -> Message | None:
+        """Make the answer of a request that the server will not answer; None when it has been answered. The
+        `reason` is that of a lost connection, or of a request not sent, unless another is given."""
         request = self._open.pop(request_id, None)
         if request is None:
             return None
-        reason = "connection-lost" if sent else "not-sent"
+        reason = reason or ("connection-lost" if sent else "not-sent")
         return make_error_answer(
             request_id, CONNECTION_LOST, f"{why} ({request[0]}).", reason=reason, sent=sent
         )

@@ -247,6 +247,7 @@ class StreamableHttpTransport(Callbacks):
 
         request_id: RequestId = message["id"]
         why = "The request was cancelled before its answer came"
+        reason = ""
         try:
             assert self._http is not None
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
@@ -259,11 +260,12 @@ class StreamableHttpTransport(Callbacks):
             self._report(error)
         except InvalidMessage as error:
             why = f"The server's answer was refused: {error.message}"
+            reason = error.reason
             self._report(error)
         finally:
             self._posts.pop(request_id, None)
             self._listings.discard(request_id)
-            failed = self._requests.fail(request_id, why)
+            failed = self._requests.fail(request_id, why, reason=reason)
             if failed is not None:
                 await self._deliver(failed)
 
@@ -326,7 +328,7 @@ class StreamableHttpTransport(Callbacks):
             self._report(error)
             answered = read_answered_id(data)
             why = f"The server's answer was refused: {error.message}"
-            failed = self._requests.fail(answered, why) if answered is not None else None
+            failed = None if answered is None else self._requests.fail(answered, why, reason=error.reason)
             if failed is not None:
                 await self._deliver(failed)
 
