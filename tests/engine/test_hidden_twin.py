@@ -90,11 +90,16 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     yield "orphans", queries.orphans(attachments=True)
     yield "dead ends", queries.dead_ends()
     yield "tags", queries.tags()
-    # By path: relevance counts words in all notes (SECURITY.md).
     found = queries.search("deep OR diary OR plan", sort="path")
     yield "search", ([hit.path for hit in found.hits], found.total, found.indexed, found.notes)
-    ranked = queries.rank("deep diary plan")
-    yield "rank", ({note.path for note in ranked.notes}, ranked.total, ranked.indexed, ranked.searchable)
+    ranked = queries.rank("deep diary plan", sections_per_note=3, explain=True)
+    yield (
+        "rank",
+        (
+            [(note.path, note.score, note.sections, note.missing, note.views) for note in ranked.notes],
+            (ranked.total, ranked.with_all_words, ranked.indexed, ranked.searchable),
+        ),
+    )
     for status in (queries.status, queries.fresh_status()):
         yield "status", (status.state, status.done, status.total)
     for path in paths:

@@ -8,13 +8,13 @@ note with nothing else could not be among the best, it is only looked up in the 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence, Set
 from heapq import nlargest
 from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.index.ranking.concepts import Concept
-from vaultbridge.index.store.database import Index
 
 COLUMN_WEIGHTS: Final = {"path": 6.0, "heads": 2.0, "body": 1.0}
 """How much a word counts in each column of the table: once in the path as much as several times in the
@@ -52,12 +52,18 @@ class Candidates(Struct):
 
 
 def find_candidates(
-    index: Index, db: sqlite3.Connection, concepts: list[Concept], *, most: int = MANY_NOTES
+    db: sqlite3.Connection,
+    concepts: list[Concept],
+    *,
+    sizes: Sequence[int],
+    average: float,
+    seen: Set[int] | None = None,
+    most: int = MANY_NOTES,
 ) -> Candidates:
-    """Returns the notes that have any of the concepts, with a preliminary score. A question that consists
+    """Returns the notes that have any of the concepts, with a preliminary score; only those in `seen`, if it
+    is given. `sizes` are by note, and `average` is that of all notes that count. A question that consists
     only of common words is answered from the first `most` notes, or from all if `most` is negative. A caller
     who may see few notes needs all, because the first ones may all be hidden."""
-    sizes, average = index.sizes(db)
     scores: dict[int, float] = {}
     by_concept: list[set[int]] = [set() for _ in concepts]
     by_word: dict[str, set[int]] = {}
@@ -76,6 +82,7 @@ def find_candidates(
                 # There are only common words: notes that have all of them come before any others.
                 every = [concepts[position].match for position in places if concepts[position].match]
                 together = _match(db, " AND ".join(f"({match})" for match in every), most)
+                together = together if seen is None else together & seen
                 scores = dict.fromkeys(together, 0.0)
             weights, by_concept[place] = _weigh_common(db, concept, scores, together, most)
         elif concept.notes > FEW_NOTES and _has_enough(scores, left):
@@ -85,6 +92,8 @@ def find_candidates(
         else:
             weights, by_concept[place] = _weigh_occurrences(db, concept, by_word)
         gain = concept.idf * (SATURATION + 1)
+        if seen is not None:
+            weights = {id_: weights[id_] for id_ in weights.keys() & seen}
         for id_, weight in weights.items():
             scores[id_] = scores.get(id_, 0.0) + gain * weight / (weight + base + slope * sizes[id_])
         left -= gain

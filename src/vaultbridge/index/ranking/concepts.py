@@ -7,7 +7,7 @@ everyday synonyms and, if the notes are in another language, with translations.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import partial
 from itertools import islice
 from math import log
@@ -107,16 +107,14 @@ class Concept(Struct, frozen=True):
 
 
 class Vocabulary:
-    """The words of the notes that a caller may see: all notes, or those that `sees` accepts. A word that only
-    hidden notes have must be replaced like one that no note has, or a caller could find out what they
-    contain."""
+    """The words of the notes that a caller may see: all notes, or those in `seen`. A word that only hidden
+    notes have must be replaced like one that no note has, and is as rare as in the others, or a caller could
+    find out what they contain."""
 
-    def __init__(
-        self, index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None = None
-    ) -> None:
+    def __init__(self, index: Index, db: sqlite3.Connection, seen: Set[int] | None = None) -> None:
         self.index = index
         self.db = db
-        self.sees = sees
+        self.seen = seen
         self._notes: dict[str, int] = {}
         generation = read_meta(db, "generation")
         if index.forms is None or index.forms[0] != generation:
@@ -124,21 +122,24 @@ class Vocabulary:
         self._forms = index.forms[1]
 
     def holds(self, word: str) -> bool:
-        return self.count(f'"{word}"') > 0 if self.sees else self.count_word(word) > 0
+        if self.seen is None or word in self._notes:
+            return self.count_word(word) > 0
+        rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',))
+        return any(id_ in self.seen for (id_,) in rows)
 
     def count_word(self, word: str) -> int:
         """Returns how many notes have a word."""
         notes = self._notes.get(word)
         if notes is None:
-            notes = self._notes[word] = count_notes(self.db, word)
+            notes = count_notes(self.db, word) if self.seen is None else self.count(f'"{word}"')
+            self._notes[word] = notes
         return notes
 
     def count(self, match: str) -> int:
-        """Returns how many notes match, 0 if none of them may be seen."""
-        if self.sees is not None:
+        """Returns how many notes match."""
+        if self.seen is not None:
             rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,))
-            if not any(self.sees(id_) for (id_,) in rows):
-                return 0
+            return sum(id_ in self.seen for (id_,) in rows)
         (notes,) = self.db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (match,)).fetchone()
         return int(notes)
 
@@ -146,7 +147,7 @@ class Vocabulary:
         """Returns at most FORMS other words with the same stem, from the notes that the caller may see.
         `written` is the word with its accents."""
         # Words of hidden notes must not use up the limit.
-        compared = COMPARED_WORDS if self.sees is None else ALL_COMPARED_WORDS
+        compared = COMPARED_WORDS if self.seen is None else ALL_COMPARED_WORDS
         key = (language, word, written, compared)
         forms = self._forms.get(key)
         if forms is None:
@@ -251,7 +252,6 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     language = question.language
     if not unit.looked_up:
         return Concept(unit, (WeightedTerm(unit.written, 1.0),), 0, 0.0)
-    db = vocabulary.db
     if unit.is_gram:
         notes = vocabulary.count(unit.match)
         whole = (WeightedTerm(unit.written, 1.0),) if notes else ()
@@ -276,7 +276,7 @@ def _make_concept(vocabulary: Vocabulary, unit: Unit, question: Question, count:
     if len(held) == 1:
         notes = vocabulary.count_word(held[0].word)
     elif held:
-        (notes,) = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (concept.match,)).fetchone()
+        notes = vocabulary.count(concept.match)
     else:
         notes = sum(vocabulary.count_word(term.word) for term in synonyms)
     idf = compute_idf(notes, count) * (LIGHT_WEIGHT if unit.light else 1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import islice
 from typing import Final
 
@@ -114,9 +114,9 @@ def rank(
     explain: bool = False,
     extra_views: Sequence[ExtraView] = (),
 ) -> RankedPage:
-    """Returns one page of notes by rank. It blocks for milliseconds. `visible` is called for every note
-    before it is counted or read, but how rare a word is depends on all notes. `exists` says which files the
-    caller may know of at all: links are resolved among them. None means all files."""
+    """Returns one page of notes by rank. It blocks for milliseconds. A note that `visible` rejects is neither
+    read nor counted. `exists` says which files the caller may know of at all: links are resolved among them.
+    None means all files."""
     check_bound("limit", limit, PAGE_NOTES)
     check_bound("offset", offset, None)
     check_bound("sections_per_note", sections_per_note, SECTIONS_PER_NOTE)
@@ -161,26 +161,33 @@ class _Ranking:
         self.db = db
         self.text = replace_surrogates(text).strip()
         self.paths = index.paths(db)
-        self.searchable = index.searchable(db)
+        searchable = index.searchable(db)
+        sizes, average = index.sizes(db)
+        seen: set[int] | None = None
+        if visible is not None:
+            # Hidden notes count nowhere: not in how rare a word is, nor in how long a note usually is.
+            seen = {id_ for id_ in searchable if visible(self.paths.get(id_, ""))}
+            average = max(1.0, sum(sizes[id_] for id_ in seen) / max(1, len(seen)))
+        self.searchable = searchable if seen is None else seen
         count = max(1, len(self.searchable))
-        sees = None if visible is None else lambda id_: visible(self.paths.get(id_, ""))
-        usual = find_language(index, db, sees)
+        usual = find_language(index, db, seen)
         question = read_question(self.text, usual)
-        vocabulary = Vocabulary(index, db, sees)
+        vocabulary = Vocabulary(index, db, seen)
         short, self.left_out = shorten_question(vocabulary, question)
         self.shortened = short is not question
         self.names = list_names(question)
         self.concepts = choose_concepts(vocabulary, short, count)
-        most = MANY_NOTES if visible is None else -1
-        self.candidates = find_candidates(index, db, self.concepts, most=most)
-        self.visible = visible
+        most = MANY_NOTES if seen is None else -1
+        self.candidates = find_candidates(
+            db, self.concepts, sizes=sizes, average=average, seen=seen, most=most
+        )
         self.more = False
         self.exists = exists
         self.extra_views = extra_views
         sure = any(unit.function and not unit.is_gram for unit in question.units)
         foreign = question.language if sure and question.language != usual else ""
         self.reader = PassageReader(db, self.concepts, self.paths, self.candidates.by_word, foreign)
-        self.views = Views(self.concepts, index.sizes(db)[1])
+        self.views = Views(self.concepts, average)
 
     def order(self) -> tuple[list[Scored], list[int]]:
         """Returns the notes that were read, best first, and those that follow them."""
@@ -203,7 +210,7 @@ class _Ranking:
         order = sorted(sorted(first), key=first.__getitem__, reverse=True)
         if sure:
             order = [*(id_ for id_ in order if id_ in sure), *(id_ for id_ in order if id_ not in sure)]
-        seen = order if self.visible is None else filter(self._shows, order)
+        seen = filter(self.searchable.__contains__, order)
         return list(islice(seen, RANKED_NOTES + 1))
 
     def _read_linked(self, read: dict[int, NoteFeatures]) -> None:
@@ -212,7 +219,7 @@ class _Ranking:
         linked: dict[int, float] = {}
         for note in list(read.values()):
             for target, counts in self.reader.count_link_contexts(note, self._lead).items():
-                if target not in self.searchable or not self._shows(target):
+                if target not in self.searchable:
                     continue
                 self.views.add_link_context(target, counts)
                 if target not in read:
@@ -220,9 +227,6 @@ class _Ranking:
                     linked[target] = linked.get(target, 0.0) + gain
         for id_ in sorted(linked, key=lambda id_: (-linked[id_], id_))[:LINKED_NOTES]:
             read[id_] = self.reader.read(id_)
-
-    def _shows(self, id_: int) -> bool:
-        return self.visible is None or self.visible(self.paths[id_])
 
     def _lead(self, source: int, target: str, stored: int) -> int | None:
         """Returns the file that a link leads to for the caller: of two files with the same name, the one that
@@ -255,9 +259,7 @@ class _Ranking:
             best: dict[int, tuple[float, int]] = {}
             for path, line, score in view.places:
                 row = self.db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
-                if row is None or row[0] not in self.searchable or score <= 0:
-                    continue
-                if self.visible is None or self.visible(path):
+                if row is not None and row[0] in self.searchable and score > 0:
                     best[row[0]] = max(best.get(row[0], (0.0, 0)), (score, line))
             highest = max((score for score, _ in best.values()), default=1.0)
             for id_, (score, line) in best.items():
@@ -393,19 +395,17 @@ FORGOTTEN_CHANGE: Final = 0.5
 not change it, and detecting it takes some milliseconds."""
 
 JUDGED_NOTES: Final = 60
-TRIED_NOTES: Final = 2000
-"""If some notes are hidden, the language is detected from this many visible notes, and this many notes are
-looked at to find them."""
+"""If some notes are hidden, the language is detected from this many of the others."""
 
 KNOWN_LANGUAGES: Final = 16
 """For how many different sets of visible notes the language is remembered."""
 
 
-def find_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bool] | None) -> str:
+def find_language(index: Index, db: sqlite3.Connection, seen: Set[int] | None) -> str:
     """Returns the language of most notes, "" when none stands out. Hidden notes do not count: how a question
     is read would reveal their language."""
-    if sees is not None:
-        return _find_visible_language(index, db, sees)
+    if seen is not None:
+        return _find_visible_language(index, db, seen)
     count = len(index.searchable(db))
     known = index.language
     if known is not None and abs(count - known[0]) <= FORGOTTEN_CHANGE * known[0]:
@@ -415,12 +415,10 @@ def find_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bo
     return language
 
 
-def _find_visible_language(index: Index, db: sqlite3.Connection, sees: Callable[[int], bool]) -> str:
-    ids = sorted(index.searchable(db))
+def _find_visible_language(index: Index, db: sqlite3.Connection, seen: Set[int]) -> str:
+    ids = sorted(seen)
     # Spread over the vault, since notes of one folder are often in one language.
-    step = max(1, len(ids) // TRIED_NOTES)
-    tried = [id_ for start in range(JUDGED_NOTES) for id_ in ids[start * step :: JUDGED_NOTES * step]]
-    judged = tuple(islice(filter(sees, tried[:TRIED_NOTES]), JUDGED_NOTES))
+    judged = tuple(ids[:: max(1, len(ids) // JUDGED_NOTES)][:JUDGED_NOTES])
     language = index.visible_languages.get(judged)
     if language is None:
         if len(index.visible_languages) >= KNOWN_LANGUAGES:
