@@ -111,7 +111,7 @@ async def test_reading_ends_when_the_browser_leaves_and_a_change_cannot_be_cance
 
         def read(engine: Engine) -> None:
             reading.set()
-            with current_cancellation().calling(ended.set):
+            with current_cancellation().call_on_request(ended.set):
                 ended.wait(BOUND)
             # As the index does between the steps of a query.
             current_cancellation().check()

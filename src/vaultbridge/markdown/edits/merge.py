@@ -7,6 +7,7 @@ different ways, there is no merge: nothing is guessed, and no conflict markers a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, repeat
 
 from msgspec import Struct
 
@@ -193,8 +194,8 @@ def _apply_runs(runs: list[Run], lines: list[str], changed: list[str], start: in
 
 
 def restore_line_ends(text: str, like: str) -> str:
-    """Return `text`, whose lines end with LF, with the line ends that the same lines have in `like`. New
-    lines get the line end of the lines around them."""
+    """Return `text`, whose lines end with LF, with the line ends that the same lines have in `like`. A line
+    that replaces another gets its line end, a new one that of the lines around it."""
     if "\r" not in like:
         return text
     lines, known = split_keeping_ends(text), split_keeping_ends(like)
@@ -207,9 +208,9 @@ def restore_line_ends(text: str, like: str) -> str:
     for run in (*find_runs(known_bare, bare), Run(len(known), len(known), len(lines), len(lines))):
         for old, new in zip(known[at : run.start], lines[run.new_start - (run.start - at) :], strict=False):
             pieces.append(old if new != _bare(new) else _bare(old))
-        end = line_end_near(like, offsets[run.start])
-        pieces += (
-            _bare(line) + end if line != _bare(line) else line for line in lines[run.new_start : run.new_end]
-        )
+        near = line_end_near(like, offsets[run.start])
+        ends = chain((line[len(_bare(line)) :] or near for line in known[run.start : run.end]), repeat(near))
+        for line, end in zip(lines[run.new_start : run.new_end], ends, strict=False):
+            pieces.append(line if line == _bare(line) else _bare(line) + end)
         at = run.end
     return "".join(pieces)

@@ -172,6 +172,7 @@ def run_base(
 
 def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[str, Any]:
     from vaultbridge.engine.files import view_canvas
+    from vaultbridge.engine.reading import parse_file
 
     if not name:
         raise InvalidArgument("path is missing.", argument="path", hint="The path of a canvas.")
@@ -196,7 +197,7 @@ def draw_canvas(engine: Engine, name: str, link: Callable[[str], str]) -> dict[s
             }
             for edge in canvas.edges
         ],
-        "links": resolve_links(engine, view.path, view.note, link),
+        "links": resolve_links(engine, view.path, parse_file(view.path, view.text), link),
         "problems": [{"line": problem.line, "message": problem.message} for problem in canvas.problems],
     }
 
