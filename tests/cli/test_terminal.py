@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,6 +73,63 @@ def test_what_a_server_sends_cannot_act_on_the_terminal(vault: Path) -> None:
     assert "call \\x1b]0;evil\\x07 back" in got and "\x1b" not in got
     assert "\x1b[1mTools\x1b[0m" in on_terminal(vault, "call", server)
     assert "\x1b" not in on_terminal(vault, "call", server, "--color", "never")
+
+
+HOSTILE = "evil\x1b]0;title\x07\nrow\tcell\x9b31m\u2028" + "x" * 1000
+
+
+def test_the_name_of_a_client_cannot_act_on_the_terminal_or_fake_a_row(vault: Path) -> None:
+    client = {"name": HOSTILE, "version": "1"}
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    edit = {"name": "Long", "op": "append", "content": "x"}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": opening},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "obsidian_edit_note", "arguments": edit}},
+        {"id": 3, "method": "tools/call", "params": {"name": "obsidian_history", "arguments": {}}},
+    ]
+    environ = {**os.environ, "VAULTBRIDGE_CACHE": str(vault.parent / "cache")}
+    program = [sys.executable, "-m", "vaultbridge"]
+    with subprocess.Popen(
+        [*program, "stdio", vault], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        answer: dict[str, Any] = {}
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.stdin.flush()
+            if "id" in message:
+                answer = json.loads(server.stdout.readline())
+        server.stdin.close()
+        server.wait(60)
+    reported = answer["result"]["content"][0]["text"]
+    piped = subprocess.run(
+        [*program, "history", vault], env=environ, stdout=subprocess.PIPE, text=True, check=True, timeout=60
+    ).stdout
+    for shown in (reported, piped, on_terminal(vault, "history")):
+        row = shown.split("\n")[0]
+        assert "append" in row and "Long.md" in row and len(row) < 200
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028]", shown), shown
+
+
+def test_the_name_of_a_vault_cannot_act_on_the_terminal_or_fake_a_row(vault: Path) -> None:
+    folder = vault.parent / "a\x1b]0;title\x07\nb\tc"
+    (folder / ".obsidian").mkdir(parents=True)
+    known = vault.parent / "config" / "obsidian" / "obsidian.json"
+    known.parent.mkdir(parents=True)
+    known.write_text(json.dumps({"vaults": {"1": {"path": str(folder), "open": True}}}), "utf-8")
+    environ = {"XDG_CONFIG_HOME": str(vault.parent / "config")}
+    piped = subprocess.run(
+        [sys.executable, "-m", "vaultbridge", "vaults"],
+        env={**os.environ, **environ},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    for shown in (piped, on_terminal(vault, "vaults", **environ)):
+        assert shown.startswith("a\\x1b]0;title\\x07\\nb\\tc\t")
+        assert shown.count("\n") == 1 and "\x1b" not in shown
 
 
 def test_colour_can_be_switched_off_and_on(vault: Path) -> None:

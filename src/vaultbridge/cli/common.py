@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vaultbridge.cli.parser import USAGE, Parser, ParserRequest, UsageExit
-from vaultbridge.cli.terminal import Terminal, page_output, read_width, to_one_line
+from vaultbridge.cli.terminal import Terminal, disarm, page_output, read_width, to_one_line
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def open_browser(link: str) -> None:
 
 
 def say(text: str = "") -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.write((disarm(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def find_default_vault() -> str:

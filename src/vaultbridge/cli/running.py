@@ -30,6 +30,7 @@ from vaultbridge.cli.common import (
 )
 from vaultbridge.cli.parser import Parser
 from vaultbridge.cli.places import FORMS, find_place_lines, make_mention, make_selection
+from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _show_bridge(bridge: dict[str, Any]) -> None:
-    say(f"{bridge['vault']}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
+    vault = escape_controls(bridge["vault"])
+    say(f"{vault}  port {bridge['port']}  pid {bridge['pid']}  version {bridge['version']}")
     say(f"  open: {bridge['focus'] or 'nothing'}; {bridge['diffs']} diff(s) waiting")
     for editor in bridge["editors"]:
         say(f"  editor {editor['name']} ({editor['app']})")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.cli.common import OK, emit, open_vault, refresh, run, say
 from vaultbridge.cli.parser import Parser, parse_integer
+from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def _index(args: argparse.Namespace) -> int:
         )
         return OK
     found = ", ".join(f"{count:,} {_ONE[kind] if count == 1 else kind}" for kind, count in counts.items())
-    say(f"{engine.name}: {found}")
+    say(f"{escape_controls(engine.name)}: {found}")
     say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
     for place in report.unreadable:
         say(f"could not be read: {place.path}")

@@ -60,6 +60,8 @@ LINKING_PROGRAMS: Final = ("iTerm.app", "vscode", "WezTerm", "Hyper", "ghostty",
 """Terminals known to open OSC 8 links, by the variables that they set. Others may print the escape codes."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ESCAPES: Final = re.compile(rf"(\x1b\[[0-9;]*m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*\x1b\\)|{_CONTROL.pattern}")
+"""The sequences that `style` and `link_note` write, and any other control character."""
 
 
 class Terminal:
@@ -262,6 +264,17 @@ def _fit(text: str, width: int) -> str:
     while text and measure(text) > width - 1:
         text = text[:-1]
     return text + "…" + " " * (width - 1 - measure(text))
+
+
+def disarm(text: str) -> str:
+    """Make a line that we have styled harmless on a terminal: of its control sequences only colours and links
+    take effect, even if a name in it has others."""
+    return _ESCAPES.sub(lambda found: found[1] or ascii(found[0])[1:-1], text)
+
+
+def escape_controls(name: str) -> str:
+    """Make a name from elsewhere fit into a row of a list: no line break, tab or control sequence in it."""
+    return _CONTROL_CHARACTERS.sub(lambda found: ascii(found[0])[1:-1], name)
 
 
 def to_one_line(text: str) -> str:

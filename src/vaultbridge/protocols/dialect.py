@@ -48,7 +48,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
 """Method and tool names; anything else that a peer sends is logged as `?`."""
 
 CLIENT_NAME_CHARS: Final = 60
-"""The most characters of a client's name for itself that are logged."""
+"""The most characters of a client's name for itself that are logged, and that the history keeps."""
 
 
 def describe_call(method: str, params: Params) -> str:
@@ -84,8 +84,18 @@ def find_error_code(error: Exception) -> str:
 def describe_client(info: Any) -> str:
     """A client's own name and version, printable and short."""
     parts = [info.get("name"), info.get("version")] if isinstance(info, dict) else []
-    text = " ".join(part for part in parts if isinstance(part, str))
-    return "".join(char for char in text[:CLIENT_NAME_CHARS] if char.isprintable()) or "without a name"
+    return _make_plain(" ".join(part for part in parts if isinstance(part, str))) or "without a name"
+
+
+def read_client_name(info: object) -> str:
+    """A client's own name, printable and short; "" if it has none. It becomes the author of the client's
+    changes, which other programs read and people see in a terminal."""
+    name = info.get("name") if isinstance(info, dict) else None
+    return _make_plain(name) if isinstance(name, str) else ""
+
+
+def _make_plain(name: str) -> str:
+    return "".join(char for char in name[:CLIENT_NAME_CHARS] if char.isprintable()).strip()
 
 
 def _make_loggable(name: object) -> str:

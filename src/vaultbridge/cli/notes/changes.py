@@ -11,6 +11,7 @@ import msgspec
 
 from vaultbridge.cli.common import OK, emit, open_vault, run, say, show_outcome
 from vaultbridge.cli.parser import Parser, parse_integer
+from vaultbridge.cli.terminal import escape_controls
 from vaultbridge.errors import JSON_ERRORS, describe_json_error
 
 
@@ -122,7 +123,8 @@ def _history(args: argparse.Namespace) -> int:
             f" and {len(entry.paths) - 3} more" if len(entry.paths) > 3 else ""
         )
         undone = f" (undone by {entry.undone_by})" if entry.undone_by else ""
-        say(f"{entry.id:>5}  {when}  {entry.actor:<12}  {entry.label}: {paths}{undone}")
+        actor, label = escape_controls(entry.actor), escape_controls(entry.label)
+        say(f"{entry.id:>5}  {when}  {actor:<12}  {label}: {paths}{undone}")
     if not entries and not args.json:
         say("No changes are recorded.")
     return OK

@@ -359,6 +359,7 @@ def main_vaults(argv: list[str]) -> int:
 
 
 def _vaults(args: argparse.Namespace) -> int:
+    from vaultbridge.cli.terminal import escape_controls
     from vaultbridge.vault.obsidian import list_known_vaults
 
     known = list_known_vaults(os.environ)
@@ -366,7 +367,8 @@ def _vaults(args: argparse.Namespace) -> int:
         if args.json:
             emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})
         else:
-            say(f"{vault.name}\t{vault.folder}{'' if vault.is_there else '  (not there)'}")
+            name, folder = escape_controls(vault.name), escape_controls(str(vault.folder))
+            say(f"{name}\t{folder}{'' if vault.is_there else '  (not there)'}")
     if not known and not args.json:
         say("Obsidian knows no vaults on this machine.")
     return OK

@@ -34,6 +34,7 @@ from vaultbridge.protocols.dialect import (
     Peer,
     describe_client,
     make_method_not_found,
+    read_client_name,
 )
 from vaultbridge.protocols.mcp import apps as mcp_apps
 from vaultbridge.protocols.mcp import failures as mcp_failures
@@ -233,7 +234,7 @@ class McpDialect:
     async def _initialize(self, call: Call) -> dict[str, Any]:
         version = negotiate(mcp_wire.read_string(call.params, "protocolVersion"))
         capabilities = mcp_wire.read_object(call.params, "capabilities")
-        name = _read_client_name(call.params.get("clientInfo"))
+        name = read_client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
         self.client.info = call.params.get("clientInfo")
         log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
@@ -307,14 +308,9 @@ def _read_modern_client(params: Params) -> Client:
     return Client(
         VERSIONS[requested],
         capabilities,
-        _read_client_name(meta.get(CLIENT_KEY)),
+        read_client_name(meta.get(CLIENT_KEY)),
         None if level is None else _check_log_level(level, LOG_LEVEL_KEY),
     )
-
-
-def _read_client_name(info: object) -> str:
-    name = info.get("name") if isinstance(info, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _check_log_level(level: object, argument: str) -> str:
