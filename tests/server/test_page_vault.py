@@ -126,6 +126,40 @@ async def test_a_vault_may_have_any_name(serving: Serving, name: str, tmp_path: 
                     assert again.status == 304, path
 
 
+async def test_a_change_to_a_hidden_note_does_not_show_to_a_page_that_asks_again(
+    serving: Serving, tmp_path: Path
+) -> None:
+    make_vault(tmp_path / "Notes")
+    async with serving() as served:
+        _, secret = served.tokens.make("phone", deny=("Private/",))
+        urls = [f"{served.url}/page/api{path}" for path in ("/files", "/graph", "/graph?note=Plan")]
+        tags: dict[str, str] = {}
+
+        async def is_settled() -> bool:
+            """Whether nothing changes any more: at first the index is compared with the disk."""
+            before = dict(tags)
+            for url in urls:
+                async with served.http.get(url, headers=bearer(secret)) as response:
+                    tags[url] = response.headers["ETag"]
+            return before == tags
+
+        await served.until(is_settled)
+        change = await served.call("edit_note", op="append", name="Private/Diary", content="more [[Plan]]")
+        assert change["success"], change
+        # What was written is indexed before the next query.
+        await served.call("list_files")
+        for url, tag in tags.items():
+            async with served.http.get(url, headers={**bearer(secret), "If-None-Match": tag}) as response:
+                assert response.status == 304, url
+        made = await served.call("create_note", name="New", content="x")
+        assert made["success"], made
+        await served.call("list_files")
+        for url in urls[:2]:
+            headers = {**bearer(secret), "If-None-Match": tags[url]}
+            async with served.http.get(url, headers=headers) as response:
+                assert response.status == 200, url
+
+
 async def test_an_error_may_quote_a_note_whose_bytes_are_not_utf_8(serving: Serving, tmp_path: Path) -> None:
     folder = tmp_path / "bytes"
     folder.mkdir()

@@ -69,7 +69,7 @@ function Drawing({ around, go }: { around: Around; go: (path: string) => void })
     for (const end of all) degree[end] = (degree[end] ?? 0) + 1;
     const folders = [...new Set(nodes.map(folderOf))];
     const { of } = group(
-      { generation: 0, complete: true, folders, tags: [], nodes: { path: nodes, kind: nodes.map(() => 0), folder: nodes.map((path) => folders.indexOf(folderOf(path))), tags: nodes.map(() => []), degree }, edges: [...all], root: 0, totalNodes: nodes.length, totalEdges: edges.length, cut: '' },
+      { complete: true, folders, tags: [], nodes: { path: nodes, kind: nodes.map(() => 0), folder: nodes.map((path) => folders.indexOf(folderOf(path))), tags: nodes.map(() => []), degree }, edges: [...all], root: 0, totalNodes: nodes.length, totalEdges: edges.length, cut: '' },
       'folder',
     );
     return { labels: nodes.map(nameOf), edges: all, degree, colourOf: of, visible: new Uint8Array(nodes.length).fill(1), found: new Set<number>(), root: 0 };

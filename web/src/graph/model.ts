@@ -2,7 +2,6 @@
 // Pure: no page, no network.
 
 export interface GraphAnswer {
-  generation: number;
   complete: boolean;
   folders: string[];
   tags: string[];

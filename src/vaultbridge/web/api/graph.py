@@ -136,7 +136,6 @@ def render(map_: LinkMap, drawing: Drawing) -> dict[str, Any]:
     # A node keeps the degree that it has in the vault, whatever part of it is shown.
     degrees = count_degrees(len(map_.paths), map_.edges)
     return {
-        "generation": map_.generation,
         "complete": map_.complete,
         "nodes": {
             "path": paths,

@@ -95,14 +95,21 @@ class FileLists:
         def work(engine: Engine) -> tuple[str, dict[str, Any] | None]:
             status = engine.queries.fresh_status()
             read_only = engine.scope.read_only
-            version = f"{call.grant.principal}-{call.vault}-{status.generation}-{status.state}-{read_only}"
+            files: FileTimes | None = None
+            if engine.scope.unrestricted:
+                known = str(status.generation)
+            else:
+                # The generation also counts changes to notes that the caller may not see.
+                files = list_times(engine)
+                known = repr(files)
+            version = f"{call.grant.principal}-{call.vault}-{known}-{status.state}-{read_only}"
             # Hashed, because a vault's name may contain spaces and letters that an ETag may not.
             tag = hashlib.blake2b(version.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
             if tag in tags:
                 return tag, None
             kept = self._kept.get(engine, {})
-            before = next((kept[known] for known in tags if known in kept), None)
-            files = [(file.path, file.modified_ns // 1_000_000_000) for file in engine.queries.files()]
+            before = next((kept[one] for one in tags if one in kept), None)
+            files = list_times(engine) if files is None else files
             # A new object: another request may be reading the old one.
             self._kept[engine] = dict([*kept.items(), (tag, files)][-LISTS_KEPT:])
             changes = find_changes(before, files) if delta and before is not None else None
@@ -118,6 +125,10 @@ class FileLists:
 
 FileTimes = Sequence[tuple[str, int]]
 """Paths in order, with the second in which each was modified."""
+
+
+def list_times(engine: Engine) -> FileTimes:
+    return [(file.path, file.modified_ns // 1_000_000_000) for file in engine.queries.files()]
 
 
 def render_files(files: FileTimes) -> dict[str, Any]:
