@@ -152,6 +152,8 @@ async def test_a_very_long_name_gets_no_suggestion() -> None:
         (b'{"arguments":{"a":"\xff"}}', "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"arguments":{}} trailing', "not valid JSON"),
+        (b'{"arguments":{"a":"cut \\ud83d"}}', "half of a surrogate pair"),
+        (b'{"arguments":{"a":"\\ud83d\\ude00","b":NaN}}', "JSON is malformed"),
         (b"[]", "must be a JSON object"),
         (b"null", "must be a JSON object"),
         (b"3", "must be a JSON object"),

@@ -267,7 +267,24 @@ def parse_arguments(body: bytes) -> dict[str, Any]:
 
 def _explain_mistake(body: bytes) -> str:
     """A better message than the decoder's for what people send by mistake."""
-    return "" if body.removeprefix(codecs.BOM_UTF8).strip() else "It is empty."
+    if not body.removeprefix(codecs.BOM_UTF8).strip():
+        return "It is empty."
+    if b"\\ud" in body.lower() and _is_json(body):
+        # JavaScript writes it so when a text was cut within a character.
+        return "A string has half of a surrogate pair, which is not Unicode text."
+    return ""
+
+
+def _is_json(body: bytes) -> bool:
+    """Whether the standard library's decoder, which accepts such strings, can read it."""
+    import json
+
+    try:
+        # NaN and Infinity, which it accepts too, are no integers.
+        json.loads(body, parse_constant=int)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _refuse(message: str, details: str) -> NoReturn:
