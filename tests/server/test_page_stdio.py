@@ -182,7 +182,7 @@ async def test_a_process_reports_over_tls_only_to_the_known_certificate(
         (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=1))
         assert seen["did"] == "read Plan.md"
     address = parse_address(f"https://127.0.0.1:{server.port}")
-    with pytest.raises(EngineFailure, match="another certificate"):
+    with pytest.raises(EngineFailure, match="the expected certificate"):
         await send_request(
             address, "POST", "/page/api/clients", headers={}, seconds=60, certificate="ab" * 32
         )
