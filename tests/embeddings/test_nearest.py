@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,7 @@ def test_a_deleted_or_damaged_file_is_made_again(tmp_path: Path) -> None:
 
 def test_a_file_of_another_program_is_not_read(tmp_path: Path) -> None:
     store = VectorStore(tmp_path)
-    with sqlite3.connect(store.file) as db:
+    with closing(sqlite3.connect(store.file)) as db, db:
         db.execute("CREATE TABLE mine (x)")
     assert store.counts() == (0, 0)
     store.close()

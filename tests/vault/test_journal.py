@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -144,7 +144,7 @@ def test_content_is_stored_once_and_compressed(timed: Transactor, cache: Path) -
     text = b"the same words again and again " * 1000
     for number in range(20):
         do(timed, WriteFile(P(f"{number}.md"), text))
-    with sqlite3.connect(cache / "journal.sqlite") as db:
+    with closing(sqlite3.connect(cache / "journal.sqlite")) as db, db:
         [(count, stored)] = db.execute("SELECT count(*), sum(stored) FROM contents").fetchall()
     db.close()
     assert count == 1
@@ -251,7 +251,7 @@ def test_damaged_content_is_an_error_and_never_returned(cache: Path) -> None:
     act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
     journal.begin([act], {image.digest: b"held"}, at=0.0, actor="a", label="l")
     assert journal.content(image) == b"held"
-    with sqlite3.connect(cache / "journal.sqlite") as db:
+    with closing(sqlite3.connect(cache / "journal.sqlite")) as db, db:
         db.execute("UPDATE contents SET data = ?", (b"zrubbish",))
     db.close()
     with pytest.raises(EngineFailure):
@@ -330,7 +330,7 @@ def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
     for number in range(weeks):
         do(timed, WriteFile(P("n.md"), str(number).encode()))
         clock.now += journal_module.GAP_SECONDS
-    with contextlib.closing(sqlite3.connect(cache / "journal.sqlite")) as db:
+    with closing(sqlite3.connect(cache / "journal.sqlite")) as db:
         db.execute(
             "CREATE TRIGGER no BEFORE DELETE ON transactions BEGIN SELECT RAISE(FAIL, 'disk I/O error'); END"
         )

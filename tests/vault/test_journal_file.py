@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def test_two_may_open_at_once(tmp_path: Path) -> None:
 
 
 def foreign(file: Path) -> None:
-    with sqlite3.connect(file) as db:
+    with closing(sqlite3.connect(file)) as db, db:
         db.execute("CREATE TABLE somebody_elses (x)")
     db.close()
 
