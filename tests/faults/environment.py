@@ -212,8 +212,9 @@ def cut_shared_memory(folder: Path, count: int) -> Result:
     chance = random.Random(1)
     injected, calls, done, lost = 0, 0, 0, []
     with Assistant(vault, folder / "home") as assistant:
-        assistant.call("search", query="note")
         assistant.call("edit_note", name="Note", op="append", content="the start")
+        # A search waits until the edit is indexed: a file that is cut while it is in use ends any program.
+        assistant.call("search", query="note")
         for number in range(count):
             for file in (folder / "home" / "cache").rglob("*-shm"):
                 with file.open("r+b") as opened:
