@@ -17,6 +17,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import threading
 import urllib.request
@@ -125,7 +126,7 @@ def give_up(reason: NoBrowser) -> NoReturn:
 
 class Chromium:
     def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}/json/version"
+        self.port = port
 
     @classmethod
     @contextmanager
@@ -145,15 +146,17 @@ class Chromium:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "HOME": str(folder)},
+            start_new_session=True,
         )
         try:
             yield cls(_port(process))
         finally:
-            process.terminate()
+            # The command may be a script that waits for the browser and ends without it.
+            os.killpg(process.pid, signal.SIGTERM)
             try:
                 process.wait(WAIT)
             except subprocess.TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
     @asynccontextmanager
@@ -177,7 +180,7 @@ class Chromium:
                 await browser.close()
 
     def _socket_url(self) -> str:
-        with urllib.request.urlopen(self._url, timeout=WAIT) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=WAIT) as answer:
             return str(json.load(answer)["webSocketDebuggerUrl"])
 
 

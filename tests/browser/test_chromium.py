@@ -1,0 +1,27 @@
+"""The browser that the tests start."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+from browser.chromium import WAIT, Chromium, NoBrowser, give_up
+
+
+def test_the_browser_ends_with_its_test(tmp_path: Path) -> None:
+    """Also when the command is a script that starts it: then only the script would be ended."""
+    try:
+        with Chromium.started(tmp_path) as chromium:
+            assert listens(chromium.port)
+    except NoBrowser as reason:
+        give_up(reason)
+    deadline = time.monotonic() + WAIT
+    while listens(chromium.port) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not listens(chromium.port)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as dialing:
+        return dialing.connect_ex(("127.0.0.1", port)) == 0
