@@ -220,6 +220,8 @@ async def test_messages_that_were_cleared_while_they_were_loading_do_not_appear(
 ) -> None:
     async with over_http(serving, "loaded") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
+        # A call is recorded a moment after its answer, and would be sent as new to a page that watches.
+        await page.until(has(".entry", "Žofie.md"))
         async with page.holding("*/trace?*") as held:
             await page.run("location.hash = '#/activity/protocol'")
             await asyncio.wait_for(held, WAIT)

@@ -58,6 +58,8 @@ async def test_a_note_that_was_found_is_in_the_middle_and_a_click_opens_it(page:
     await page.key("Enter")
     assert await page.text(".graph-found p") == "1 of 1"
     assert await page.text(".graph-info strong") == "Plan"
+    # The picture moves in the frame after the one that names the note.
+    await page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     middle = await page.run(
         "(() => { const box = document.getElementById('graph-canvas').getBoundingClientRect();"
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
