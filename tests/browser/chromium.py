@@ -34,7 +34,15 @@ from support.dial import dial
 WAIT = 60.0
 """Seconds that anything in the browser may take on a loaded machine."""
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+NAMES = (
+    # The command of that name is a script that ends before the browser, which still writes its profile.
+    "/usr/lib/chromium/chromium-headless-shell",
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+)
 
 KEYS = {
     "Tab": 9,
