@@ -88,8 +88,8 @@ lint: $(READY)  ## style alone (ruff)
 
 types: $(READY)  ## types alone (mypy, strict), as each system sees the code
 	$(BIN)/mypy
-	$(BIN)/mypy --platform darwin
-	$(BIN)/mypy --platform win32
+	$(BIN)/mypy --platform darwin src
+	$(BIN)/mypy --platform win32 src
 
 check: lint types  ## style and types
 

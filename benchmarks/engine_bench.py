@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -308,8 +309,8 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
             rg = ["rg", "-l", word, str(vault)]
             bare, ours = best(
                 rounds * 5,
-                lambda rg=rg: subprocess.run(rg, check=True, stdout=subprocess.DEVNULL),  # type: ignore[misc]
-                lambda word=word: search(index, word),  # type: ignore[misc]
+                partial(subprocess.run, rg, check=True, stdout=subprocess.DEVNULL),
+                partial(search, index, word),
             )
             kind = "rare" if word == RARE_WORD else "common"
             report.add(f"search, {kind} word / rg -l", ours / bare, share, "x", rg=bare, ours=ours)
@@ -352,7 +353,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
         ("two words that most notes have, in quotes", '"in is"', 8.0),
         ("seven common words", "the of and in to water window", 3.5),
     ):
-        bare, ours = best(rounds * 5, ranked, lambda query=query: search(index, query))  # type: ignore[misc]
+        bare, ours = best(rounds * 5, ranked, partial(search, index, query))
         report.add(f"search, {what} / ranking one", ours / bare, bound, "x", ranking=bare, ours=ours)
 
 
@@ -393,8 +394,8 @@ def measure_many_links(report: Report, rounds: int) -> None:
 
     def derive(count: int) -> Callable[[], object]:
         text = "[[Hub]] and more\n" * count
-        known = Known(parse_rows("note", text.encode(), "").note, text)
-        return lambda: relink(known, text.replace("[[Hub]]", "[[Hub renamed]]"))
+        known = Known(parse_rows("note", text.encode(), "").note, text, "")
+        return lambda: relink(known, text.replace("[[Hub]]", "[[Hub renamed]]"), "")
 
     few, many = best(rounds, derive(5_000), derive(20_000))
     report.add("a note with 20,000 renamed links / with 5,000", many / few, 6, "x", few=few, many=many)
@@ -436,8 +437,8 @@ def time_appends(folder: Path, vault: Path, rounds: int) -> tuple[list[float], l
         bare, ours = [], []
         for turn in range(rounds * len(paths)):
             path = paths[turn % len(paths)]
-            ours.append(timed(lambda path=path: engine.apply([Append(note=path, content="line")])))  # type: ignore[misc]
-            bare.append(timed(lambda path=path: bare_rewrite([vault / path])))  # type: ignore[misc]
+            ours.append(timed(partial(engine.apply, [Append(note=path, content="line")])))
+            bare.append(timed(partial(bare_rewrite, [vault / path])))
     sys.setswitchinterval(usual)
     return sorted(bare), sorted(ours)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
@@ -237,7 +238,7 @@ class Generator:
         edges = [{"id": f"{rng.getrandbits(64):016x}", "fromNode": nodes[0]["id"], "toNode": nodes[1]["id"]}]
         return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent="\t")
 
-    def files(self):  # type: ignore[no-untyped-def]
+    def files(self) -> Iterator[tuple[str, bytes]]:
         """Yields each file as (vault path, bytes)."""
         yield ".obsidian/app.json", b"{}\n"
         for number, path in enumerate(self.names):

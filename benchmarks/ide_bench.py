@@ -29,8 +29,10 @@ from support.vault_view import VaultView
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import Point, Selection
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
-from vaultbridge.protocols.claude_ide.server import IdeServer, open_socket
 from vaultbridge.protocols.editor.server import EditorServer
+from vaultbridge.protocols.http.listen import open_socket
+from vaultbridge.server.ide import BridgeSockets
+from vaultbridge.vault.paths import VaultPath
 
 REQUESTS = 4000
 ROUNDS = 5
@@ -79,7 +81,7 @@ async def selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorH
     for line in range(1, 11):
         here = Point(line, 0)
         begin = time.perf_counter()
-        hub.state.focus_on("bench", "Note.md", Selection(here, Point(line, 4), "text"))  # type: ignore[arg-type]
+        hub.state.focus_on("bench", VaultPath("Note.md"), Selection(here, Point(line, 4), "text"))
         await asyncio.gather(*(client.receive() for client in clients))
         delays.append((time.perf_counter() - begin - 0.15) * 1000)
     for client in clients:
@@ -87,7 +89,7 @@ async def selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorH
     return statistics.median(delays)
 
 
-async def idle_growth(session: aiohttp.ClientSession, url: str, server: IdeServer) -> dict[str, int]:
+async def idle_growth(session: aiohttp.ClientSession, url: str, server: BridgeSockets) -> dict[str, int]:
     """Returns the objects and bytes left after 2,000 health checks (one every 30 s) of ten idle clients."""
     clients = [await connect(session, url) for _ in range(10)]
     readers = [asyncio.ensure_future(client.receive()) for client in clients]
@@ -136,7 +138,7 @@ async def main() -> None:
         hub = EditorHub(view.visible)
         ide = ClaudeIde(view, hub)
         editor = EditorServer(view, hub, ide, TOKEN)
-        server = IdeServer(TOKEN, ide.dialect, editor.dialect)
+        server = BridgeSockets(TOKEN, ide.dialect, editor.dialect)
         app = web.Application()
         server.add_routes(app)
         app.router.add_get("/bare", bare_echo)

@@ -21,8 +21,9 @@ from pathlib import Path
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.related.find import find_related
-from vaultbridge.links.resolve import Resolved, resolve
+from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.write.trash import Trash
 
@@ -76,22 +77,22 @@ def hide(args: argparse.Namespace, place: Path, *, keep: bool) -> dict[str, str]
     return hidden
 
 
-def links_of(path: str, text: str, table: object) -> list[tuple[object, str]]:
+def links_of(path: str, text: str, table: FileTable) -> list[tuple[Link, str]]:
     found = []
     for link in parse(text).links:
-        to = resolve(link.target, path, table)  # type: ignore[arg-type]
+        to = resolve(link.target, path, table)
         if isinstance(to, Resolved):
             found.append((link, to.path))
     return found
 
 
-def without(texts: dict[str, str], path: str, target: str, table: object, *, keep: bool) -> str:
+def without(texts: dict[str, str], path: str, target: str, table: FileTable, *, keep: bool) -> str:
     """The note's text without its links to the target; their words stay or go."""
     changes = []
     for link, to in links_of(path, texts[path], table):
-        if to == target and link.kind != "property":  # type: ignore[attr-defined]
-            shown = link.display or link.target.rpartition("/")[2].removesuffix(".md")  # type: ignore[attr-defined]
-            changes.append(Change(link.start, link.end, shown if keep else ""))  # type: ignore[attr-defined]
+        if to == target and link.kind != "property":
+            shown = link.display or link.target.rpartition("/")[2].removesuffix(".md")
+            changes.append(Change(link.start, link.end, shown if keep else ""))
     return apply_changes(texts[path], changes)
 
 
@@ -102,9 +103,9 @@ def ask(hidden: dict[str, str], place: Path) -> tuple[list[int], list[float]]:
         engine.index_sync.refresh()
         for path, target in hidden.items():
             started = time.process_time()
-            found = [one.path for one in find_related(engine, engine.find(path), limit=max(TOP)).rows]
+            offered = [str(row.path) for row in find_related(engine, engine.find(path), limit=max(TOP)).rows]
             times.append((time.process_time() - started) * 1000)
-            places.append(found.index(target) + 1 if target in found else 0)
+            places.append(offered.index(target) + 1 if target in offered else 0)
     return places, times
 
 

@@ -284,7 +284,7 @@ def _starts(vault: Vault, node_sdk: list[str] | None, *, cold: bool) -> dict[str
 
 
 def _median(found: list[Any], which: int) -> float:
-    return statistics.median(times[which] for times in found) * 1000
+    return statistics.median(float(times[which]) for times in found) * 1000
 
 
 def report(figures: dict[str, float], *, as_json: bool) -> int:

@@ -66,8 +66,8 @@ def test_the_snippets_of_the_page_work(
         )
         capsys.readouterr()
         exec(reports, {"vault": vault})
-    said = capsys.readouterr().out
-    assert "Projects/One.md:4 [[Nowhere]]\nProjects/One.md,on" in said and "+[[Nowhere]]" in said
+    output = capsys.readouterr().out
+    assert "Projects/One.md:4 [[Nowhere]]\nProjects/One.md,on" in output and "+[[Nowhere]]" in output
 
 
 def test_what_is_public_is_what_dir_shows() -> None:
@@ -203,14 +203,14 @@ def test_an_edit_that_is_over_takes_nothing_more(vault: Path) -> None:
     with vaultbridge.open(vault) as opened:
         with opened.edit() as edit:
             edit.append("A", "one")
-        with pytest.raises(RuntimeError, match="over"):
+        with pytest.raises(RuntimeError, match="has ended"):
             edit.append("A", "two")
-        with pytest.raises(RuntimeError, match="over"), edit:
+        with pytest.raises(RuntimeError, match="has ended"), edit:
             pass
         with pytest.raises(KeyError), opened.edit() as failed:
             failed.append("A", "three")
             raise KeyError
-        with pytest.raises(RuntimeError, match="over"):
+        with pytest.raises(RuntimeError, match="has ended"):
             failed.set("A", status="x")
         assert opened.read("A").endswith("- [ ] first\n\none\n")
 

@@ -1,6 +1,6 @@
-"""The order of the parts, held by a test because Python does not insist on one.
+"""The order of the parts, enforced by a test because Python does not enforce one.
 
-ARCHITECTURE.md draws the same picture: an import goes down it, never up.
+It is read from the picture in ARCHITECTURE.md: an import goes down it, never up.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "vaultbridge"
+
+PICTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("```")[1]
 
 ORDER = [
-    "errors", "limits", "system", "cancellation", "activity", "markdown", "json_text", "canvas", "links",
-    "vault", "index", "embeddings", "bases", "engine", "review", "editor", "tools", "jsonrpc", "client",
-    "protocols", "web", "plugins", "server", "api", "cli", "__main__",
-]  # fmt: skip
-"""A part may import itself and what stands before it."""
+    *(
+        part
+        for line in reversed(PICTURE.splitlines())
+        if re.match(r" \w", line)
+        for part in reversed(re.findall(r" (\w+)(?:/|\.py)", line.split("   ")[0]))
+    ),
+    "__main__",
+]
+"""The parts from the bottom of the picture to the top: a part may import itself and what stands before it."""
 
 MODEL = {"markdown", "canvas", "links", "vault", "index", "bases", "engine", "tools"}
 """The parts that know what a vault is."""
@@ -47,9 +54,9 @@ KNOWS_NO_VAULT = ("protocols", "protocols.http", "protocols.websocket", "protoco
 
 PROTOCOLS = ("mcp", "claude_ide", "bridge_v1", "editor")
 
-OFFERS_MCP = {"claude_ide": {"mcp", "editor"}, "bridge_v1": {"mcp"}, "editor": {"claude_ide"}}
+MAY_USE = {"claude_ide": {"mcp"}, "bridge_v1": {"mcp"}, "editor": {"claude_ide"}}
 """Which protocol may use which other: Claude Code's socket and Bridge v1 offer what MCP offers, and the
-editor socket shows who is connected to Claude Code's."""
+editor socket shows who is connected to Claude Code's and accepts its token."""
 
 PURE = {"markdown", "canvas", "links", "bases", "jsonrpc", "json_text"}
 DOES_IO = {
@@ -128,12 +135,30 @@ def test_modules_that_move_messages_know_no_vault(file: Path) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_protocol_uses_no_other_but_those_it_offers(protocol: str) -> None:
+def test_a_protocol_uses_only_the_others_it_may(protocol: str) -> None:
     others = {f"protocols.{other}" for other in PROTOCOLS} - {f"protocols.{protocol}"}
-    others -= {f"protocols.{other}" for other in OFFERS_MCP.get(protocol, ())}
+    others -= {f"protocols.{other}" for other in MAY_USE.get(protocol, ())}
     for file in (SOURCE / "protocols" / protocol).rglob("*.py"):
         for name, line in ours(file):
             assert not within(name, others), f"{file.name}:{line}: {protocol} imports {name}"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        f
+        for f in FILES
+        if module_of(f).startswith("protocols.") and module_of(f).split(".")[1] not in PROTOCOLS
+    ],
+    ids=module_of,
+)
+def test_what_protocols_share_uses_none_of_them(file: Path) -> None:
+    for name, line in ours(file):
+        assert not within(name, {f"protocols.{protocol}" for protocol in PROTOCOLS}), f"{file.name}:{line}"
+
+
+def test_every_part_is_in_the_picture() -> None:
+    assert sorted({part_of(file) for file in FILES}) == sorted(ORDER)
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if part_of(f) in PURE], ids=module_of)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from generate import COMMON_WORD, HUB, RARE_WORD
@@ -40,11 +41,11 @@ class Limits:
     def round(self) -> None:
         self._time("read, bare file", lambda: (self._vault / HUB).read_bytes())
         for kind, word in (("rare", RARE_WORD), ("common", COMMON_WORD)):
-            self._time(f"search_{kind}, SQLite", lambda word=word: self._match(word))
+            self._time(f"search_{kind}, SQLite", partial(self._match, word))
             if self._ripgrep is not None:
-                self._time(f"search_{kind}, ripgrep", lambda word=word: self._grep(word))
+                self._time(f"search_{kind}, ripgrep", partial(self._grep, word))
         for number in range(4):
-            self._time("write, fsynced file", lambda number=number: self._write(number))
+            self._time("write, fsynced file", partial(self._write, number))
 
     def close(self) -> dict[str, Figure]:
         self._database.close()

@@ -54,9 +54,9 @@ def render_tables(run: dict[str, Any]) -> str:
     heads = [f"{name} {run['servers'][name]}" for name in names]
     lines = [_row(["", *heads, "limit"]), _row(["---", *["---:"] * len(names), "---:"])]
     for measure, title in ROWS.items():
-        figures = [run["figures"][name].get(measure, {}) for name in names]
+        figures: list[Figure] = [run["figures"][name].get(measure, {}) for name in names]
         best = _best(measure, figures)
-        cells = [f"**{_cell(one)}**" if one is best else _cell(one) for one in figures]
+        cells = [f"**{_cell(figure)}**" if figure is best else _cell(figure) for figure in figures]
         lines.append(_row([title, *cells, _limit_cell(measure, run["limits"])]))
     lines += ["", _row(["what happens to the notes", *heads]), _row(["---", *["---"] * len(names)])]
     for check, title in TITLES.items():
@@ -104,11 +104,15 @@ def _best(measure: str, figures: list[Figure]) -> Figure | None:
     if measure in UNRANKED:
         return None
     sign = -1 if measure in ("questions", "backlinks_found") else 1
-    known = [(sign * one.get("median", one.get("value", math.inf)), one) for one in figures if _known(one)]
+    known = [(sign * _value(figure), figure) for figure in figures if _known(figure)]
     known.sort(key=lambda pair: pair[0])
     if not known or (len(known) > 1 and known[0][0] == known[1][0]):
         return None
     return known[0][1]
+
+
+def _value(figure: Figure) -> float:
+    return float(figure["median"] if "median" in figure else figure["value"])
 
 
 def _known(figure: Figure) -> bool:

@@ -10,6 +10,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +106,13 @@ class Timing:
             self.starts("start_cold", cold=True)
             say("first index")
             for server in self.servers:
-                self._attempt(server, "index", lambda server=server: self.index(server))
+                self._attempt(server, "index", partial(self.index, server))
                 say(f"  {server.name}: {_brief(self.figures[server.name].get('index', {}))}")
             say("warm starts")
             self.starts("start_warm", cold=False)
             say("calls")
             for server in self.servers:
-                self._attempt(server, "session", lambda server=server: self.open(server))
+                self._attempt(server, "session", partial(self.open, server))
             self.warm_up()
             self.calls()
             say("outside edits")

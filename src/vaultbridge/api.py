@@ -221,7 +221,7 @@ class Edit:
 
     def _check(self) -> None:
         if self._over:
-            raise RuntimeError("This edit is over: begin another with vault.edit().")
+            raise RuntimeError("This edit has ended: begin another with vault.edit().")
 
     def _take_expected(self, note: str) -> str:
         # Only the first operation on a note can expect the hash that was read: the next one sees its result.

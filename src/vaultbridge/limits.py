@@ -34,3 +34,6 @@ ms, a reply would wait ten times as long as a read takes at each turn while an i
 LARGEST_INTEGER: Final = 2**53 - 1
 """The largest whole number in a call: every JSON reader represents it exactly (RFC 8259), and SQLite can
 store it. A schema does not mention it."""
+
+VAULTS: Final = 32
+"""The most vaults of one server: each costs a watch and an index, and people have a handful."""

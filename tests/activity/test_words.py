@@ -73,8 +73,8 @@ def test_hidden_notes_are_neither_named_nor_counted() -> None:
     assert describe_call(record("edit_note", changes=changes), public) == "changed B.md"
     client = Activity().join("mcp")
     client.calls = 3
-    said = describe_client(client, reads, changes, ((V, "Private/D.md", "p1"),), public)
-    assert said == "read B.md, changed B.md"
+    description = describe_client(client, reads, changes, ((V, "Private/D.md", "p1"),), public)
+    assert description == "read B.md, changed B.md"
     assert describe_client(client, ((V, "Private/A.md"),), (), (), public) == "made 3 calls"
 
 
@@ -83,8 +83,10 @@ def test_a_client_is_described_in_words() -> None:
     assert describe_client(client, (), (), (), all_visible) == ""
     client.calls, client.searches = 5, 2
     reads = [(V, f"{number}.md") for number in range(3)]
-    said = describe_client(client, reads, (), ((V, "Plan.md", "p1"), (V, "Plan.md", "p2")), all_visible)
-    assert said == "read 3 notes, searched twice, proposed a change to Plan.md"
+    description = describe_client(
+        client, reads, (), ((V, "Plan.md", "p1"), (V, "Plan.md", "p2")), all_visible
+    )
+    assert description == "read 3 notes, searched twice, proposed a change to Plan.md"
 
 
 def test_names_are_those_that_people_use() -> None:

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-import json
 import math
 from datetime import date, datetime
 
 import pytest
 
-from support.bases import BOOK, make_context
-from vaultbridge.bases.convert import convert_properties, convert_property, to_plain_value
+from support.bases import make_context
+from vaultbridge.bases.convert import convert_properties, convert_property
 from vaultbridge.bases.values import (
     MAX_VALUE_DEPTH,
     Date,
-    Duration,
-    ErrorValue,
-    File,
     LinkValue,
     Value,
     count_values,
@@ -60,23 +56,3 @@ def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
         given = [given]
     value = convert_property(given, "p", "s.md", make_context())
     assert count_values(value) == MAX_VALUE_DEPTH + 1
-
-
-@pytest.mark.parametrize(
-    ("value", "given"),
-    [
-        (3.0, 3),
-        (2.5, 2.5),
-        (math.inf, "Infinity"),
-        (1e300, 1e300),
-        (Date(datetime(2025, 5, 27), has_time=False), "2025-05-27"),
-        (Duration(0, 1500), 1500),
-        ((1.0, LinkValue("A")), [1, "[[A]]"]),
-        ({"a": None}, {"a": None}),
-        (File(BOOK), "Books/Dune.md"),
-        (ErrorValue("no"), {"error": "no"}),
-    ],
-)
-def test_a_value_becomes_what_json_can_hold(value: Value, given: object) -> None:
-    assert to_plain_value(value) == given
-    assert json.loads(json.dumps(to_plain_value(value), allow_nan=False)) == given

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.bases.values import LinkValue, is_url, make_link, parse_link
+from vaultbridge.bases.values import LinkValue, is_url, make_link_value, parse_link
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_other_texts_do_not_become_links(text: str) -> None:
 
 
 def test_any_text_can_become_a_link() -> None:
-    assert make_link("A/B", "s") == LinkValue("A/B", "s")
-    assert make_link("[[A|b]]", "s") == LinkValue("A", "s", "b")
-    assert make_link("https://e.org", "s") == LinkValue("https://e.org", "s", external=True)
+    assert make_link_value("A/B", "s") == LinkValue("A/B", "s")
+    assert make_link_value("[[A|b]]", "s") == LinkValue("A", "s", "b")
+    assert make_link_value("https://e.org", "s") == LinkValue("https://e.org", "s", external=True)
 
 
 def test_a_url_has_a_scheme_and_no_blanks() -> None:

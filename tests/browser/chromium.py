@@ -30,9 +30,7 @@ import pytest
 import websockets
 
 from support.dial import dial
-
-WAIT = 60.0
-"""Seconds that anything in the browser may take on a loaded machine."""
+from support.waiting import BOUND
 
 NAMES = (
     # The command of that name is a script that ends before the browser, which still writes its profile.
@@ -162,7 +160,7 @@ class Chromium:
             # The command may be a script that waits for the browser and ends without it.
             os.killpg(process.pid, signal.SIGTERM)
             try:
-                process.wait(WAIT)
+                process.wait(BOUND)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -188,7 +186,7 @@ class Chromium:
                 await browser.close()
 
     def _socket_url(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=WAIT) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/json/version", timeout=BOUND) as answer:
             return str(json.load(answer)["webSocketDebuggerUrl"])
 
 
@@ -199,16 +197,16 @@ def _port(process: subprocess.Popen[str]) -> int:
     found: queue.Queue[int | str] = queue.Queue()
 
     def read() -> None:
-        said = ""
+        output = ""
         with stderr:
             for line in stderr:
-                said = (said + line)[-500:]
+                output = (output + line)[-500:]
                 if "DevTools listening on" in line:
                     found.put(int(line.rpartition(":")[2].partition("/")[0]))
-        found.put(said)
+        found.put(output)
 
     threading.Thread(target=read, daemon=True).start()
-    port = found.get(timeout=WAIT)
+    port = found.get(timeout=BOUND)
     if isinstance(port, str):
         raise NoBrowser(f"the browser did not start: {port}")
     return port
@@ -236,7 +234,7 @@ class DevTools:
             message["sessionId"] = session
         self._asked[id_] = asyncio.get_running_loop().create_future()
         await self._socket.send(json.dumps(message))
-        answer = await asyncio.wait_for(self._asked[id_], WAIT)
+        answer = await asyncio.wait_for(self._asked[id_], BOUND)
         if "error" in answer:
             raise DevToolsError(f"{method}: {answer['error']}")
         result: dict[str, Any] = answer["result"]
@@ -263,7 +261,7 @@ class DevTools:
 
     async def close(self) -> None:
         await self._socket.close()
-        await asyncio.wait_for(self._reader, WAIT)
+        await asyncio.wait_for(self._reader, BOUND)
 
 
 class Page:
@@ -283,18 +281,18 @@ class Page:
         """Open an address and wait until it is loaded. Another fragment of the same page loads nothing."""
         loaded = self._browser.coming("Page.loadEventFired")
         if "loaderId" in await self.ask("Page.navigate", url=url):
-            await asyncio.wait_for(loaded, WAIT)
+            await asyncio.wait_for(loaded, BOUND)
 
     async def reload(self) -> None:
         """As a person who says that they want it when the page asks."""
         loaded = self._browser.coming("Page.loadEventFired")
         asked = self._browser.coming("Page.javascriptDialogOpening")
         await self.ask("Page.reload")
-        await asyncio.wait((loaded, asked), timeout=WAIT, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((loaded, asked), timeout=BOUND, return_when=asyncio.FIRST_COMPLETED)
         if asked.done():
             await self.ask("Page.handleJavaScriptDialog", accept=True)
         asked.cancel()
-        await asyncio.wait_for(loaded, WAIT)
+        await asyncio.wait_for(loaded, BOUND)
 
     async def run(self, expression: str) -> Any:
         """The value of an expression, or of the promise that it is."""
@@ -307,7 +305,7 @@ class Page:
     async def until(self, condition: str) -> Any:
         """Wait until an expression is true; gives its value. It is looked at in the browser, near at hand."""
         try:
-            async with asyncio.timeout(WAIT):
+            async with asyncio.timeout(BOUND):
                 while True:
                     value = await self._look(UNTIL % condition)
                     if value:
@@ -332,7 +330,7 @@ class Page:
         chosen = f"document.querySelector({json.dumps(selector)})"
         seen: Any = None
         try:
-            async with asyncio.timeout(WAIT):
+            async with asyncio.timeout(BOUND):
                 while True:
                     seen = await self._look(aim)
                     if seen is None:

@@ -16,7 +16,7 @@ import websockets
 
 from support.dial import dial
 from support.editor import Client
-from support.serve import START
+from support.waiting import BOUND
 
 CONNECTED = "document.getElementById('state').dataset.state === 'connected'"
 
@@ -45,18 +45,18 @@ class Serving:
             yield
         finally:
             process.terminate()
-            process.communicate(timeout=START)
+            process.communicate(timeout=BOUND)
 
     def index(self) -> None:
         """So that a search knows every note from the beginning: the page asks once, and says what it got."""
         command = [sys.executable, "-m", "vaultbridge", "index", str(self.vault)]
-        subprocess.run(command, env=self.env, capture_output=True, timeout=START, check=True)
+        subprocess.run(command, env=self.env, capture_output=True, timeout=BOUND, check=True)
 
     def run(self, *arguments: str) -> Any:
         """The JSON that a command answers."""
         command = [sys.executable, "-m", "vaultbridge", *arguments]
         done = subprocess.run(
-            command, env=self.env, capture_output=True, text=True, timeout=START, check=True
+            command, env=self.env, capture_output=True, text=True, timeout=BOUND, check=True
         )
         return json.loads(done.stdout)
 
@@ -66,7 +66,7 @@ class Serving:
             return self._link
         command = [sys.executable, "-m", "vaultbridge", "page", str(self.vault)]
         done = subprocess.run(
-            command, env=self.env, capture_output=True, text=True, timeout=START, check=True
+            command, env=self.env, capture_output=True, text=True, timeout=BOUND, check=True
         )
         self._link = done.stdout.strip()
         return self._link

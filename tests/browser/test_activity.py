@@ -1,4 +1,4 @@
-"""Activity in a real browser: what assistants did, the diff and Undo of a change, the protocol, numbers."""
+"""Activity in a real browser: what assistants did, the diff and Undo of a change, protocol, statistics."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 
 from browser.assistants import over_http, over_stdio, replace_text, result_text
 from browser.axe import find_barriers
-from browser.chromium import WAIT, Chromium, Page
+from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving
 from support.files import write_vault
+from support.waiting import BOUND
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -62,12 +63,12 @@ async def test_what_an_assistant_does_appears_in_words_and_a_change_is_undone(
         diff = "document.querySelector('.entry-change .diff-view')?.shadowRoot"
         await page.until(f"{diff}?.textContent.includes('roses')")
         await keep_screenshot(page, "activity-change")
-        await page.click(".entry[data-kind=change] .entry-acts button:nth-of-type(2)")
+        await page.click(".entry[data-kind=change] .entry-actions button:nth-of-type(2)")
         await page.until("document.querySelector('.notice.good')")
         assert (serving.vault / "Plan 1.md").read_text("utf-8") == GARDEN
         await page.until(has(".entry", "Undone by change"))
         await page.click(".notice.good button")
-        await page.until(has(".notice", "Done again"))
+        await page.until(has(".notice", "made again"))
         assert "roses" in (serving.vault / "Plan 1.md").read_text("utf-8")
 
 
@@ -81,7 +82,7 @@ async def test_entries_that_arrive_while_the_list_loads_are_not_lost(page: Page,
         await page.until("!document.querySelector('.entry')")
         async with page.holding("*/activity?*", answered=True) as held:
             await page.run("location.hash = '#/activity'")
-            await asyncio.wait_for(held, WAIT)
+            await asyncio.wait_for(held, BOUND)
             await client.call_tool("obsidian_read_note", {"path": "Other.md"})
             await page.until(has(".entry", "early read Other.md"))
             assert not await page.run(has(".entry", "early read Žofie.md"))
@@ -95,7 +96,7 @@ async def test_an_undo_that_would_overwrite_asks_first(page: Page, serving: Serv
     (serving.vault / "Plan 2.md").write_text("Mine.\n", "utf-8")
     await page.run("location.hash = '#/activity?note=Plan 2.md'")
     await page.until(f"document.querySelectorAll('.entry').length === 1 && {has('.entry', 'Plan 2.md')}")
-    await page.click(".entry[data-kind=change] .entry-acts button:nth-of-type(2)")
+    await page.click(".entry[data-kind=change] .entry-actions button:nth-of-type(2)")
     await page.until("document.querySelector('.entry .banner.warn')")
     assert (serving.vault / "Plan 2.md").read_text("utf-8") == "Mine.\n"
     await page.click(".entry .banner.warn .reject")
@@ -145,16 +146,16 @@ async def test_one_press_pauses_one_assistant_or_all_and_cuts_them_off(page: Pag
         cards = "[...document.querySelectorAll('.assistant')]"
         title = "card.querySelector('h3').innerText"  # Its text may say "1 second ago".
         card = await page.run(f"{cards}.find((card) => {title} === 'second').dataset.id")
-        await page.click(f".assistant[data-id={card}] .assistant-acts button")
+        await page.click(f".assistant[data-id={card}] .assistant-actions button")
         await page.until("document.querySelectorAll('.assistant[data-state=paused]').length === 1")
         assert (await second.call_tool("obsidian_read_note", {"path": "Other.md"})).is_error
         assert not (await first.call_tool("obsidian_read_note", {"path": "Other.md"})).is_error
         await page.click(".assistant[data-state=paused] .reject")
         await page.until(
-            "document.querySelector('.assistant[data-state=paused] .tag')?.innerText === 'cut off'"
+            "document.querySelector('.assistant[data-state=paused] .tag')?.innerText === 'disconnected'"
         )
-        await page.until(has(".notice.good", "second is cut off"))
-        await page.click(".assistant[data-state=paused] .assistant-acts button")
+        await page.until(has(".notice.good", "second is disconnected"))
+        await page.click(".assistant[data-state=paused] .assistant-actions button")
         await page.until("!document.querySelector('.assistant[data-state=paused]')")
 
 
@@ -168,8 +169,8 @@ async def test_a_late_answer_to_a_press_does_not_restore_the_old_state(page: Pag
         )
         state = f"document.querySelector('.assistant[data-id={card}]')?.dataset.state"
         async with page.holding("*/assistants/*", answered=True) as held:
-            await page.click(f".assistant[data-id={card}] .assistant-acts button")
-            await asyncio.wait_for(held, WAIT)
+            await page.click(f".assistant[data-id={card}] .assistant-actions button")
+            await asyncio.wait_for(held, BOUND)
             # The server has paused it, and says so to every page; then somebody else resumes it.
             await page.until(f"{state} === 'paused'")
             serving.run("resume", "late", "--vault", str(serving.vault), "--json")
@@ -192,7 +193,7 @@ async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(
     await page.run("location.hash = '#/activity/protocol'")
     await page.click(".protocol .check input")
     await page.until("document.querySelector('.protocol .check input:checked:not([aria-busy=true])')")
-    await page.click(".protocol-acts button:nth-of-type(2)")
+    await page.click(".protocol-actions button:nth-of-type(2)")
     async with over_http(serving, "traced") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
         await page.until(has(".messages tr[data-direction=in]", "read_note"))
@@ -206,12 +207,12 @@ async def test_the_protocol_shows_messages_as_they_pass_and_json_on_demand(
         await page.until("document.querySelector('.message-json pre')?.innerText.includes('A friend.')")
         await keep_screenshot(page, "activity-protocol")
         assert await find_barriers(page) == []
-        await page.click(".protocol-acts button:nth-of-type(2)")
+        await page.click(".protocol-actions button:nth-of-type(2)")
         await page.until("!document.querySelector('.messages')")
-        await page.click(".protocol-acts button:nth-of-type(1)")
+        await page.click(".protocol-actions button:nth-of-type(1)")
         await client.call_tool("obsidian_read_note", {"path": "Other.md"})
         assert not await page.run("!!document.querySelector('.messages')")
-        await page.click(".protocol-acts button:nth-of-type(1)")
+        await page.click(".protocol-actions button:nth-of-type(1)")
         await page.until(has(".messages", "read_note"))
 
 
@@ -221,11 +222,11 @@ async def test_messages_that_were_cleared_while_they_were_loading_do_not_appear(
     async with over_http(serving, "loaded") as client:
         await client.call_tool("obsidian_read_note", {"path": "Žofie.md"})
         # A call is recorded a moment after its answer, and would be sent as new to a page that watches.
-        await page.until(has(".entry", "Žofie.md"))
+        await page.until(has(".entry", "loaded read Žofie.md"))
         async with page.holding("*/trace?*") as held:
             await page.run("location.hash = '#/activity/protocol'")
-            await asyncio.wait_for(held, WAIT)
-            await page.click(".protocol-acts button:nth-of-type(2)")
+            await asyncio.wait_for(held, BOUND)
+            await page.click(".protocol-actions button:nth-of-type(2)")
         await page.until("!document.querySelector('.protocol .loading')")
         await client.call_tool("obsidian_tags", {})
         await page.until(has(".messages tr", "tags"))
@@ -237,8 +238,8 @@ async def test_the_numbers_count_calls_and_draw_how_long_they_took(page: Page, s
         for text in ("one", "two", "three"):
             await client.call_tool("obsidian_links", {"name": "Žofie.md"})
             await client.call_tool("obsidian_links", {"name": f"Nothing like {text}.md"})
-        await page.run("location.hash = '#/activity/numbers'")
-        await page.until(has(".numbers-table tr", "links 6 3"))
+        await page.run("location.hash = '#/activity/statistics'")
+        await page.until(has(".statistics-table tr", "links 6 3"))
         assert await page.run("document.querySelectorAll('.plot .hit').length") == 60
         await keep_screenshot(page, "activity-numbers")
         assert await find_barriers(page) == []
@@ -253,7 +254,7 @@ async def test_before_anything_has_happened_the_page_says_what_would_appear(
             await page.until(CONNECTED)
             await page.run("location.hash = '#/activity'")
             assert "Nothing has happened yet" in await page.text(".timeline .empty")
-            assert "None is connected" in await page.text(".assistants-none")
-            for part, words in (("protocol", "No messages yet"), ("numbers", "No calls yet")):
+            assert "No assistant is connected" in await page.text(".assistants-none")
+            for part, words in (("protocol", "No messages yet"), ("statistics", "No calls yet")):
                 await page.run(f"location.hash = '#/activity/{part}'")
                 assert words in await page.text(".empty")

@@ -17,13 +17,15 @@ import pytest
 from aiohttp import web
 
 from browser.axe import find_barriers
-from browser.chromium import WAIT, Chromium, Page
+from browser.chromium import Chromium, Page
 from browser.screenshots import keep_screenshot
 from server.conftest import Served, Serving, build_index
 from server.conftest import serving as serving
 from support.files import write_vault
 from support.node import NotInstallable, beside, installed, without_packages
 from support.reviewer import journal, read
+from support.waiting import BOUND
+from support.web_app import serve_app
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.timeout(400)]
 
@@ -57,7 +59,7 @@ def host_script(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("chat") / "host.js"
     bundler = packages / "node_modules" / ".bin" / "esbuild"
     command = [str(bundler), HOST.name, "--bundle", "--format=esm", f"--outfile={out}", "--log-level=error"]
-    subprocess.run(command, cwd=packages, check=True, timeout=WAIT)
+    subprocess.run(command, cwd=packages, check=True, timeout=BOUND)
     return out.read_text("utf-8")
 
 
@@ -106,13 +108,8 @@ async def host_site(script: str, served: Served) -> AsyncIterator[str]:
             web.get("/view/{number}", view), web.route("*", "/mcp", forward),
         ]
     )  # fmt: skip
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with serve_app(app, handler_cancellation=True) as url:
+        yield url
 
 
 class Chat:
@@ -138,7 +135,7 @@ class Chat:
         return frame, shown["seen"]
 
     async def _find_frame(self, address: str) -> str:
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(BOUND):
             while True:
                 targets = (await self.page.ask("Target.getTargets"))["targetInfos"]
                 for target in targets:
@@ -213,7 +210,7 @@ async def test_what_a_search_found_is_shown_and_can_be_read(chats: Chats) -> Non
         await chat.page.until("chat.heard.links.length")
         (link,) = await chat.heard("links")
         assert link.startswith("obsidian://open?vault=Notes&file=")
-        assert name in link or "%3C" in link
+        assert link == f"obsidian://open?vault=Notes&file={name}.md"
         # The frame is as high as what it shows.
         height = await frame.run("document.body.getBoundingClientRect().height")
         await chat.page.until(f"document.querySelector('iframe').clientHeight >= {int(height)}")
@@ -310,13 +307,13 @@ async def test_a_person_accepts_one_rejects_one_and_edits_one(chats: Chats) -> N
 
         # Journal, history and the model's context agree.
         assert [actor for _, actor, _ in journal(vault)] == ["chat-host", "chat-host"]
-        for id_, said in (
+        for id_, reason in (
             (accepted, "accepted by a person (chat)"),
             (rejected, "rejected by a person (chat): Not here."),
             (edited, "accepted with changes by a person (chat)"),
         ):
             found = await chat.run("call", "obsidian_history", {"id": id_})
-            assert said in found["content"][0]["text"]
+            assert reason in found["content"][0]["text"]
         context = [message["content"][0]["text"] for message in await chat.heard("context")]
         assert [rejected in context[1], edited in context[2]] == [True, True]
 
@@ -332,9 +329,9 @@ async def test_a_model_cannot_decide_and_no_script_can_press_the_button(chats: C
         before = read(vault)
         frame, id_ = await chat.propose("more")
         for code in ({}, {"code": ""}, {"code": "guess"}):
-            said = await chat.run("call", DECIDE, {"id": id_, "action": "accept", **code})
-            assert said["isError"]
-            assert "Nothing was decided." in said["content"][0]["text"]
+            answer = await chat.run("call", DECIDE, {"id": id_, "action": "accept", **code})
+            assert answer["isError"]
+            assert "Nothing was decided." in answer["content"][0]["text"]
         await frame.until("!document.querySelector('button.accept').disabled")
         await frame.run("document.querySelector('button.accept').click()")
         await frame.run("document.querySelector('button.reject').click()")
@@ -353,7 +350,7 @@ async def test_a_note_that_changed_meanwhile_is_shown_again(chats: Chats) -> Non
         changed = FILES["Hello.md"].replace("stars shine", "comets fly")
         (vault / "Hello.md").write_text(changed, "utf-8")
         await frame.click("button.accept")
-        assert "Nothing was written." in await frame.text("main > .trouble:last-of-type")
+        assert "Nothing was written." in await frame.text("main > .error-text:last-of-type")
         await frame.until("document.querySelector('button.accept').disabled")
         assert read(vault) == changed
         await frame.click("button.reject")
@@ -367,7 +364,7 @@ async def test_what_was_decided_on_the_page_cannot_be_decided_here(chats: Chats)
         frame, id_ = await chat.propose("more")
         await page.request("decide", id=id_, action="reject", reason="No.")
         await frame.click("button.accept")
-        assert "is over: rejected by a person (page): No." in await frame.text(".trouble")
+        assert "is no longer waiting: rejected by a person (page): No." in await frame.text(".error-text")
         assert journal(chat.served.vault) == []
 
 

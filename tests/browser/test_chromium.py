@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import time
 from pathlib import Path
 
-from browser.chromium import WAIT, Chromium, NoBrowser, give_up
+from browser.chromium import Chromium, NoBrowser, give_up
+from support.waiting import wait_until
 
 
 def test_the_browser_ends_with_its_test(tmp_path: Path) -> None:
@@ -16,10 +16,7 @@ def test_the_browser_ends_with_its_test(tmp_path: Path) -> None:
             assert listens(chromium.port)
     except NoBrowser as reason:
         give_up(reason)
-    deadline = time.monotonic() + WAIT
-    while listens(chromium.port) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not listens(chromium.port)
+    wait_until(lambda: not listens(chromium.port))
 
 
 def listens(port: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -233,9 +234,7 @@ async def test_a_line_that_was_found_is_shown_without_the_marks_of_markdown(
     await page.until("document.querySelector('.tree')?.innerText.includes('Marks')")
     for kind in ("ranked", "exact"):
         await page.run(f"location.hash = '#/search?q=gentians&kind={kind}'")
-        await page.until(
-            "document.querySelector('.hit .snippet')?.innerText === 'two blue Ada|gentians at noon'"
-        )
+        await page.until("document.querySelector('.hit .snippet')?.innerText === 'two blue gentians at noon'")
     await page.run("location.hash = '#/note/Marks.md?edit=1'")
     line = "document.querySelector('.editor')?.shadowRoot?.querySelectorAll('.cm-line')[1]"
     await page.until(f"{line}?.innerText === 'kind: flower'")
@@ -253,8 +252,68 @@ async def test_parts_of_a_query_are_added_by_a_press_and_typed_over(page: Page) 
     assert await find_barriers(page) == []
 
 
+MARKUP = (
+    ("plain", "plain"),
+    ("**bold**", "bold"),
+    ("*slanted*", "slanted"),
+    ("`code`", "code"),
+    ("==bright==", "bright"),
+    ("snake_case_name", "snake_case_name"),
+    ("[[Rosa]]", "Rosa"),
+    ("[[Rosa|alias]]", "alias"),
+    ("[[Garden/Rosa#Work|part]]", "part"),
+    ("[[Rosa#Work]]", "Rosa > Work"),
+    ("![[Rosa|embedded]]", "embedded"),
+    ("[text](https://example.org/a_b)", "text"),
+)
+"""Pieces of a line, and how each is read aloud. No note is called Rosa: a search would find it too."""
+
+
+async def test_markup_is_removed_from_whatever_line_was_found(page: Page, serving: Serving) -> None:
+    draw = random.Random(11)
+    notes, expected = {}, {}
+    for number in range(20):
+        pieces = [*draw.choices(MARKUP, k=draw.randrange(1, 7)), ("zinnia", "zinnia")]
+        draw.shuffle(pieces)
+        start = draw.choice(("", "- ", "> ", "1. ", "- [ ] ", "> - "))
+        notes[f"Drawn {number}.md"] = start + " ".join(written for written, _ in pieces) + "\n"
+        expected[f"Drawn {number}"] = " ".join(read for _, read in pieces)
+    write_vault(serving.vault, notes)
+    await page.until("document.querySelector('.tree')?.innerText.includes('Drawn 19')")
+    snippets = (
+        "Object.fromEntries([...document.querySelectorAll('.hit')].map((hit) => "
+        "[hit.querySelector('.hit-title').innerText, hit.querySelector('.snippet')?.innerText]))"
+    )
+    for kind in ("ranked", "exact"):
+        await page.run("location.hash = '#/search?q=xqzwv'")
+        await page.until("!document.querySelector('.hit')")
+        await page.run(f"location.hash = '#/search?q=zinnia&kind={kind}'")
+        await page.until("document.querySelectorAll('.hit').length === 20")
+        assert await page.run(snippets) == expected
+
+
+async def test_a_match_in_the_target_of_a_link_marks_the_text_of_the_link(
+    page: Page, serving: Serving
+) -> None:
+    write_vault(serving.vault, {"Linked.md": "See [[Quercus robur|the oak]] and others.\n"})
+    await page.until("document.querySelector('.tree')?.innerText.includes('Linked')")
+    await page.run("location.hash = '#/search?q=Quercus&kind=exact'")
+    await page.until("document.querySelector('.snippet')?.innerText === 'See the oak and others.'")
+    assert await page.text(".snippet mark") == "the oak"
+
+
+async def test_the_outline_keeps_what_only_looks_like_markup(page: Page, serving: Serving) -> None:
+    write_vault(serving.vault, {"Headings.md": "# 1. The tool `read_note_raw`\n\n## *See* [[Ada|her]]\n"})
+    await page.run("location.hash = '#/note/Headings.md'")
+    await page.until("document.querySelectorAll('.outline li').length === 2")
+    assert await page.run("[...document.querySelectorAll('.outline li')].map((item) => item.innerText)") == [
+        "1. The tool read_note_raw",
+        "See her",
+    ]
+
+
 async def test_todays_note_is_begun_from_the_home_and_then_opened(page: Page, serving: Serving) -> None:
-    assert "Begin" in await page.text("#today")
+    assert "Start" in await page.text("#today")
     await page.click("#today")
     await page.until("document.querySelector('.editor')")
     assert (serving.vault / "Journal" / "today.md").exists()
@@ -287,7 +346,7 @@ async def test_what_was_begun_in_a_vault_is_there_when_one_comes_back_to_it(
     await page.run("location.hash = '#/note/Begun.md?edit=1'")
     await page.until("document.activeElement?.shadowRoot?.activeElement?.matches('.cm-content')")
     await page.type("mine ")
-    await page.until("document.querySelector('.editing-bar').innerText.includes('not saved')")
+    await page.until("document.querySelector('.editing-bar').innerText.includes('Not saved')")
     await page.run("location.hash = '#/?vault=Büro 2'")
     await page.until("document.querySelector('.home h1')?.innerText === 'Büro 2'")
     await page.run("location.hash = '#/note/Begun.md?vault=Garden'")
@@ -349,7 +408,7 @@ async def test_a_setting_that_changes_in_one_tab_is_seen_in_the_other(
         await page.click("#settings-tokens p > button")
         await page.click("#settings-tokens input[name=name]")
         await page.type("tablet")
-        await page.click("#settings-tokens .make button[type=submit]")
+        await page.click("#settings-tokens .token-form button[type=submit]")
         await page.until("document.querySelector('.secret')")
         # As when one comes to the tab.
         await other.run("document.dispatchEvent(new Event('visibilitychange'))")
@@ -381,7 +440,7 @@ async def test_a_page_that_may_only_read_offers_nothing_else(chromium: Chromium,
 
 async def test_every_view_comes_back_by_itself_with_the_server(chromium: Chromium, tmp_path: Path) -> None:
     """Each in a tab of its own, which is sent there while the server is away."""
-    views = {view: VIEWS[view] for view in ("", "graph", "settings")} | {"activity/numbers": ".tiles"}
+    views = {view: VIEWS[view] for view in ("", "graph", "settings")} | {"activity/statistics": ".tiles"}
     with held_port() as port:
         serving = Serving(write_vault(tmp_path / "Away", NOTES), tmp_path / "home", port)
         async with AsyncExitStack() as stack:
@@ -414,7 +473,7 @@ async def test_what_could_not_be_loaded_comes_although_the_connection_stayed(pag
     """A machine that has slept, for example: requests fail for a moment, and the socket is still there."""
     await page.ask("Network.emulateNetworkConditions", offline=True, **OFFLINE)
     await page.run("location.hash = '#/note/Plan.md'")
-    assert "goes on by itself" in await page.text(".failure")
+    assert "tries again by itself" in await page.text(".failure")
     await page.ask("Network.emulateNetworkConditions", offline=False, **OFFLINE)
     await page.until("document.querySelector('.note-body')")
     page.forget()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator, Iterator
 from urllib.parse import quote
 
@@ -145,3 +146,52 @@ async def test_the_filters_are_beside_the_picture_when_the_window_becomes_wide(p
     await page.until(f"!{shown}")
     await page.size(1280, 900)
     await page.until(shown)
+
+
+RECORD = """
+window.labels = [];
+window.nodes = new Set();
+const { fillText, arc } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const half = this.measureText(text).width / 2;
+  labels.push([text, x - half, x + half, y, this.canvas.clientWidth, this.canvas.clientHeight]);
+  fillText.call(this, text, x, y);
+};
+CanvasRenderingContext2D.prototype.arc = function (x, y, ...rest) {
+  nodes.add(`${Math.round(x)} ${Math.round(y)}`);
+  arc.call(this, x, y, ...rest);
+};
+"""
+"""Every label and node that is drawn, and where."""
+
+PAINTED = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+
+LABEL_HEIGHT = 14
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 900)])
+async def test_no_label_is_cut_off_at_an_edge(page: Page, size: tuple[int, int]) -> None:
+    draw = random.Random(size[0])
+    await page.size(*size)
+    await page.run(RECORD)
+    await page.run("document.getElementById('graph-canvas').focus()")
+    for _ in range(60):
+        key = draw.choice(("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "+", "-", "0"))
+        await page.key(key)
+        await page.run(PAINTED)
+    labels = await page.run("labels")
+    assert len(labels) > 60
+    for text, left, right, top, width, height in labels:
+        assert left >= 0 and right <= width and top >= 0 and top + LABEL_HEIGHT <= height, text
+
+
+async def test_with_reduced_motion_only_the_first_and_the_last_layout_are_drawn(page: Page) -> None:
+    await page.ask(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}]
+    )
+    await page.run(RECORD)
+    await page.run("location.hash = '#/graph/People/Ada.md?depth=1'")
+    await page.until(f"location.hash.includes('Ada') && {PLACED} && document.querySelector('.graph-around')")
+    await page.run(PAINTED)
+    # Four notes, in the layout of the graph before, in the first of their own and in the last.
+    assert len(await page.run("[...nodes]")) <= 4 * 3 + 7

@@ -21,7 +21,7 @@ from browser.screenshots import keep_screenshot
 from browser.serving import CONNECTED, Serving, decided
 from support.files import write_vault
 from support.ports import held_port
-from support.serve import START
+from support.waiting import BOUND
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -33,7 +33,7 @@ SHOWN = "document.querySelector('.review-detail .diff-view')?.shadowRoot?.queryS
 
 UNDO = ".notice.good button:not(.bare)"
 
-UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.includes('is undone'))"
+UNDONE = "[...document.querySelectorAll('.notice')].some((one) => one.innerText.includes('was undone'))"
 
 
 NOTES = {"Plan.md": PLAN, "Ideas.md": "One idea.\n", "Letter.md": "Dear Ada,\n", "日記/一.md": "雨。\n"}
@@ -100,7 +100,7 @@ def text_of(serving: Serving, note: str) -> str:
 def history(serving: Serving) -> list[dict[str, Any]]:
     """The journal, as the command line lists it; newest first."""
     command = [sys.executable, "-m", "vaultbridge", "history", str(serving.vault), "--json"]
-    done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=START, check=True)
+    done = subprocess.run(command, env=serving.env, capture_output=True, text=True, timeout=BOUND, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -208,6 +208,29 @@ async def test_one_hunk_of_several_is_taken(page: Page, running: Serving) -> Non
         assert text_of(running, "Plan.md") == PLAN.replace("Line 50\n", "Line fifty\n")
 
 
+async def test_a_text_written_after_leaving_out_a_hunk_is_what_is_written(
+    page: Page, running: Serving
+) -> None:
+    """Also when it is the text that was proposed."""
+    async with over_http(running) as client:
+        text = PLAN.replace("Buy seeds", "Buy bulbs") + "The end."
+        arguments = {"path": "Plan.md", "op": "write", "content": text}
+        waiting = asyncio.create_task(client.call_tool("obsidian_edit_note", arguments))
+        await shown(page, "Plan.md")
+        await page.click(".hunks > div:nth-of-type(1) button")
+        await page.until("document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
+        await page.click(".detail-tools button")  # shows the whole text, also its unchanged end
+        await page.press("e")
+        await page.until(EDITING)
+        await page.key("End", control=True)
+        await page.type("The end.")
+        await page.key("Escape")
+        await page.until("!document.querySelector('.detail-actions .accept').innerText.includes('1 of 2')")
+        await page.click(".detail-actions .accept")
+        assert not (await waiting).is_error
+        assert text_of(running, "Plan.md") == text
+
+
 async def test_keys_go_through_the_proposals_and_the_help_names_them(page: Page, running: Serving) -> None:
     async with over_http(running) as client:
         first = proposing(client, "Ideas.md", "One", "An")
@@ -241,8 +264,8 @@ async def test_all_of_an_assistant_are_accepted_after_a_question_and_undone_toge
         calls = [proposing(client, "Ideas.md", "One", "An"), proposing(client, "Letter.md", "Dear", "Hi")]
         await page.until(f"{WAITING} === 2")
         await page.click(".review-list header button")
-        assert "2 proposals" in await page.text(".review-sure")
-        await page.click(".review-sure .accept")
+        assert "2 proposals" in await page.text(".review-confirm")
+        await page.click(".review-confirm .accept")
         for call in calls:
             assert not (await call).is_error
         await page.until("document.querySelector('.notice.good')?.innerText.includes('2 proposals')")
@@ -313,7 +336,7 @@ async def test_nothing_can_be_decided_while_the_server_is_away(chromium: Chromiu
                     await shown(page, "Ideas.md")
                     waiting.cancel()
             await page.until("document.querySelector('.detail-actions .accept').disabled")
-            assert "away" in await page.text(".review > .banner")
+            assert "cannot be reached" in await page.text(".review > .banner")
             await page.press("a")
             with serving.running():
                 await page.until(CONNECTED)
@@ -457,7 +480,7 @@ async def test_the_texts_are_beside_each_other_where_there_is_room(
             await page.click(".review-list li a")
         await shown(page, "Plan.md")
         layout = "document.querySelector('.diff-view').dataset.layout"
-        assert await page.run(layout) == ("beside" if width > 900 else "below")
+        assert await page.run(layout) == ("split" if width > 900 else "unified")
         await page.press("r")
         await waiting
         await page.until("document.querySelector('.empty')")
@@ -497,7 +520,7 @@ async def test_what_claude_code_wrote_after_an_accepted_diff_is_undone_on_the_pa
         await page.click(f"{first} .decided-undo")
     else:
         await page.run("location.hash = '#/activity?kind=changes&note=Ideas.md'")
-        await page.click(".entry[data-kind=change] .entry-acts button:nth-of-type(2)")
+        await page.click(".entry[data-kind=change] .entry-actions button:nth-of-type(2)")
     await page.until(UNDONE)
     assert text_of(running, "Ideas.md") == NOTES["Ideas.md"]
     (undo, undone, *_) = history(running)

@@ -46,7 +46,7 @@ async def test_a_token_is_made_shown_once_used_and_revoked(page: Page, serving: 
     await page.click("#settings-tokens p > button")
     await page.click("#settings-tokens input[name=name]")
     await page.type("phone")
-    await page.click("#settings-tokens .make button[type=submit]")
+    await page.click("#settings-tokens .token-form button[type=submit]")
     secret = await page.text(".secret code")
     headers = {"Authorization": f"Bearer {secret}"}
     async with ClientSession() as session:
@@ -70,11 +70,11 @@ async def test_a_name_that_is_taken_is_refused_in_words(page: Page) -> None:
         await page.click("#settings-tokens p > button:has(.icon)")
         await page.click("#settings-tokens input[name=name]")
         await page.type("twice")
-        await page.click("#settings-tokens .make button[type=submit]")
-        await page.until("document.querySelector('.secret, .make .banner.bad')")
-        if not await page.run("!!document.querySelector('.make .banner.bad')"):
+        await page.click("#settings-tokens .token-form button[type=submit]")
+        await page.until("document.querySelector('.secret, .token-form .banner.bad')")
+        if not await page.run("!!document.querySelector('.token-form .banner.bad')"):
             await page.click(".secret > button")
-    assert "twice" in await page.text(".make .banner.bad")
+    assert "twice" in await page.text(".token-form .banner.bad")
     page.forget()  # The browser logs the refusal.
 
 

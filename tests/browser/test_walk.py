@@ -83,7 +83,7 @@ FIRST = {
     "first-home": Screen("", there(".invite")),
     "first-activity": Screen("activity", there(".timeline .empty")),
     "first-protocol": Screen("activity/protocol", there(".empty")),
-    "first-numbers": Screen("activity/numbers", there(".empty")),
+    "first-statistics": Screen("activity/statistics", there(".empty")),
     "first-review": Screen("review", there(".review-on")),
     "first-decided": Screen("review?show=decided", there(".empty")),
 }
@@ -121,7 +121,7 @@ SCREENS = {
     "graph-missing": Screen("graph/Nowhere.md", there(".failure")),
     "activity": Screen("activity", there(".entry")),
     "protocol": Screen("activity/protocol", there(".messages")),
-    "numbers": Screen("activity/numbers", there(".numbers-table")),
+    "statistics": Screen("activity/statistics", there(".statistics-table")),
     "review-list": Screen("review", there(".review-list li")),
     "review": Screen("review/p1", DIFF),
     "decided": Screen("review?show=decided", there(".review-decided li")),
@@ -281,7 +281,7 @@ async def test_every_screen_fits_and_nothing_is_in_the_way(chromium: Chromium, t
 def test_every_view_of_the_page_is_looked_at() -> None:
     shell = SHELL.read_text("utf-8")
     views = set(re.findall(r"\{ name: '(\w+)'", shell)) | {""}
-    within = re.search(r"WITHIN_VAULT = \[(.*?)\]", shell)
+    within = re.search(r"VAULT_ADDRESSES = \[(.*?)\]", shell)
     assert within is not None
     views |= set(re.findall(r"'(\w+)'", within[1]))
     assert views - {shape(screen.address)[0] for screen in SCREENS.values()} == set()

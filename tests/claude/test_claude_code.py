@@ -27,6 +27,7 @@ from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
 from support.editor import TOKEN, Bridge, running
 from support.serve import Served
+from support.waiting import until
 from vaultbridge.editor.hub import DEFAULT_TIMING
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.protocols.claude_ide.lock_files import LockFiles, list_lock_folders, make_lock
@@ -456,6 +457,4 @@ async def _decided_at(
 
 
 async def _connected(bridge: Bridge) -> None:
-    async with asyncio.timeout(SCREEN_SECONDS):
-        while not any(record.pid for record in bridge.ide.clients()):  # noqa: ASYNC110 - a foreign program
-            await asyncio.sleep(0.1)
+    await until(lambda: any(record.pid for record in bridge.ide.clients()))

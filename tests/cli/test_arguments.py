@@ -157,7 +157,7 @@ def test_lines_that_people_write(command: str, line: str, expected: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (["read", "-Note"], "Put an argument that begins with - after --."),
         (["search", "-draft", "roses"], "Put an argument that begins with - after --."),
@@ -168,11 +168,11 @@ def test_lines_that_people_write(command: str, line: str, expected: dict[str, An
     ],
 )
 def test_wrong_usage_is_two_lines_and_an_object_for_programs(
-    line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    line: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(line) == 2
     first, second = capsys.readouterr().err.splitlines()
-    assert said in first and second.startswith(f"usage: vaultbridge {line[0]} ")
+    assert message in first and second.startswith(f"usage: vaultbridge {line[0]} ")
     assert main([line[0], "--json", *line[1:]]) == 2
     shown = capsys.readouterr()
     answer = json.loads(shown.out)

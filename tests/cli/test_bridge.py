@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from support.ports import held_port
-from support.process import START_BOUND, Process
+from support.process import Process
+from support.waiting import BOUND
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
 
 COMMAND = [sys.executable, "-m", "vaultbridge"]
-BOUND = START_BOUND
 
 
 @asynccontextmanager
@@ -208,11 +208,11 @@ async def test_while_the_server_is_away_every_call_says_where_it_should_be(name:
         async with Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
             await bridge.initialize("2025-11-25")
             result = await call(bridge, name)
-            said = result["content"][0]["text"]
+            text = result["content"][0]["text"]
             assert result["isError"] is True
-            assert f"127.0.0.1:{port}" in said
-            assert "vaultbridge serve" in said
-            assert "Unknown tool" not in said
+            assert f"127.0.0.1:{port}" in text
+            assert "vaultbridge serve" in text
+            assert "Unknown tool" not in text
 
 
 async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from support.ports import held_port
-from support.process import START_BOUND, Process, environment
+from support.process import Process, environment
+from support.waiting import BOUND
 
 SERVER = Path(__file__).with_name("foreign_bridge.mjs")
 NODE = shutil.which("node")
-BOUND = START_BOUND
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node to serve with")
 
@@ -76,7 +76,7 @@ async def call(bridge: Process, name: str, **arguments: Any) -> Any:
     return (await bridge.ask("tools/call", {"name": name, "arguments": arguments}))["result"]
 
 
-async def said(bridge: Process, name: str, **arguments: Any) -> str:
+async def call_text(bridge: Process, name: str, **arguments: Any) -> str:
     text: str = (await call(bridge, name, **arguments))["content"][0]["text"]
     return text
 
@@ -96,9 +96,9 @@ async def reached(bridge: Process) -> list[str]:
 async def test_its_tools_work_and_its_failures_are_reported() -> None:
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
         assert "vault_rename" in await reached(bridge)
-        assert await said(bridge, "read_note", path="a.md") == "# a.md"
-        assert await said(bridge, "vault_rename") == "vault: rename"
-        assert await said(bridge, "cut") == "a moth \ufffd"
+        assert await call_text(bridge, "read_note", path="a.md") == "# a.md"
+        assert await call_text(bridge, "vault_rename") == "vault: rename"
+        assert await call_text(bridge, "cut") == "a moth \ufffd"
         for name, why in (
             ("half", "It is not known whether it was done"),
             ("broken", "answered 500: Internal server error. it broke. The server is running"),
@@ -127,7 +127,7 @@ async def test_neither_a_proxy_nor_the_log_gets_to_see_the_key() -> None:
         ):
             assert "seen" in await reached(bridge)
             await call(bridge, "broken")
-            keys = json.loads(await said(bridge, "seen"))["keys"]
+            keys = json.loads(await call_text(bridge, "seen"))["keys"]
             assert set(keys) == {"Bearer k-secret-1"}
             code, out, err = await bridge.end()
             assert code == 0
@@ -146,10 +146,10 @@ async def test_it_dies_in_the_middle_of_a_call_and_comes_back() -> None:
             assert answer["result"]["isError"] is True
             assert "broke off its answer" in answer["result"]["content"][0]["text"]
             await server.process.wait()
-            assert "cannot be reached: connection refused" in await said(bridge, "read_note", path="a")
+            assert "cannot be reached: connection refused" in await call_text(bridge, "read_note", path="a")
             assert await names(bridge) == before
             async with foreign(port):
-                assert await said(bridge, "read_note", path="b") == "# b"
+                assert await call_text(bridge, "read_note", path="b") == "# b"
 
 
 async def test_a_call_can_be_cancelled_and_the_end_of_input_then_ends_the_process() -> None:
@@ -213,7 +213,7 @@ async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
         pytest.skip("there is no IPv6 here")
     async with foreign(0, "::1") as server, bridged(f"--url=http://[::1]:{server.port}/") as bridge:
         await reached(bridge)
-        assert await said(bridge, "read_note", path="a") == "# a"
+        assert await call_text(bridge, "read_note", path="a") == "# a"
 
 
 async def test_another_program_on_its_port_is_distinguished_from_an_absent_one() -> None:
@@ -229,5 +229,5 @@ async def test_another_program_on_its_port_is_distinguished_from_an_absent_one()
             await server.process.wait()
             other = await asyncio.start_server(banner, "127.0.0.1", port)
             async with other:
-                assert "it is not HTTP" in await said(bridge, "read_note", path="a")
+                assert "it is not HTTP" in await call_text(bridge, "read_note", path="a")
             assert (await bridge.end())[0] == 0

@@ -19,11 +19,10 @@ from aiohttp import web
 from client.http_fixture import fixture_over_http
 from client.servers import core_server, running, sdk_server, serve_sdk
 from client.test_http import serving, session_server
+from support.waiting import BOUND
 from vaultbridge.cli.call import main
 
 ROOT = Path(__file__).parents[2]
-BOUND = 60.0
-"""Seconds for a whole run, on a busy machine."""
 CHILD = f"{sys.executable} {ROOT / 'tests' / 'client' / 'child.py'}"
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
@@ -89,7 +90,7 @@ async def test_watching_the_ide_server_shows_selections_and_mentions(server: Ser
     watch = await server.open_command("call", "ide", "--watch", "--count", "2", "--json", cwd=vault)
     try:
         assert watch.stdout is not None
-        async with asyncio.timeout(START):
+        async with asyncio.timeout(BOUND):
             while not (await server.answer("status"))["clients"]:
                 pass
             await server.command("select", vault, "Plain:2")
@@ -161,7 +162,7 @@ async def test_a_subscription_outlives_a_crash_of_the_server(server: Served, vau
         await session.listen((resource["uri"],))
         await server.kill()
         await server.start(vault, port=None)
-        async with asyncio.timeout(START):
+        async with asyncio.timeout(BOUND):
             while await states.get() != "connected":
                 pass
             # The transport alone has asked again; each try is a change of its own.

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import vaultbridge
-from support.serve import START, served
+from support.serve import served
+from support.waiting import BOUND
 from vaultbridge.cli.setup.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
@@ -31,7 +32,7 @@ def run(tmp_path: Path) -> Run:
     def companion(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "vaultbridge", "companion", *map(str, arguments)]
         return subprocess.run(
-            command, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=START, check=False
+            command, env=environ, capture_output=True, text=True, encoding="utf-8", timeout=BOUND, check=False
         )
 
     return companion
@@ -186,8 +187,8 @@ def test_status_of_nothing(run: Run, vault: Path) -> None:
 async def test_status_says_whether_the_app_is_connected(tmp_path: Path, vault: Path) -> None:
     async with served(tmp_path / "home", vault) as server:
         await server.command("companion", "install", vault)
-        said = (await server.command("companion", "status", vault))[1]
-        assert SWITCH in said and "It is not connected to a bridge at the moment." in said
+        output = (await server.command("companion", "status", vault))[1]
+        assert SWITCH in output and "It is not connected to a bridge at the moment." in output
         async with server.editor("obsidian", proposals=True):
-            said = (await server.command("companion", "status", vault))[1]
-            assert "It is connected." in said
+            output = (await server.command("companion", "status", vault))[1]
+            assert "It is connected." in output

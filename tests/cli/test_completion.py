@@ -161,11 +161,11 @@ def test_the_tab_key_completes_what_was_typed(shell: str, vault: Path, tmp_path:
         os.close(theirs)
         try:
             type_and_wait(ours, f"{load}; echo loa''ded\n", "loaded")
-            for typed, meant in TYPED.items():
+            for typed, expected in TYPED.items():
                 # Ctrl-A and Ctrl-E: the start and the end of the line.
                 keys = f"vaultbridge read {typed}\t\x01printf '<%s>' \x05; echo do''ne\n"
-                said = type_and_wait(ours, keys, "done")
-                assert f"<vaultbridge><read><{meant}>" in said, (typed, said)
+                output = type_and_wait(ours, keys, "done")
+                assert f"<vaultbridge><read><{expected}>" in output, (typed, output)
         finally:
             process.kill()
             os.close(ours)
@@ -173,12 +173,12 @@ def test_the_tab_key_completes_what_was_typed(shell: str, vault: Path, tmp_path:
 
 def type_and_wait(terminal: int, keys: str, until: str) -> str:
     os.write(terminal, keys.encode())
-    said = ""
-    while until not in said:
+    output = ""
+    while until not in output:
         ready, _, _ = select.select([terminal], [], [], 60)
-        assert ready, said
-        said += os.read(terminal, 65536).decode("utf-8", "replace")
-    return said
+        assert ready, output
+        output += os.read(terminal, 65536).decode("utf-8", "replace")
+    return output
 
 
 @given(st.text(max_size=30), st.sampled_from(["", " \t\n\"'@><=;|&(:"]))

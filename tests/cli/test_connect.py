@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.cli.setup.connect import main, make_server_name
-from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant, parse_entry
+from vaultbridge.server.assistants.catalog import ASSISTANTS, find_assistant
 from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
+from vaultbridge.server.assistants.entry import parse_entry
 
 Said = pytest.CaptureFixture[str]
 
@@ -37,7 +38,7 @@ VAULT = {"A.md": "text"}
 
 def test_the_written_command_starts_a_server_on_the_vault(home: Path, vault: Path, capsys: Said) -> None:
     assert main(["claude-code", str(vault), "--", "--read-only"]) == 0
-    assert "knows my-cafe" in capsys.readouterr().out
+    assert "connected to my-cafe" in capsys.readouterr().out
     entry = json.loads((home / ".mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
     call = [sys.executable, "-m", "vaultbridge", "call"]
     called = subprocess.run(
@@ -172,9 +173,9 @@ def test_a_name_of_another_vault_is_refused_unless_that_one_is_gone(
 
 def test_a_dry_run_shows_the_change_and_makes_none(home: Path, vault: Path, capsys: Said) -> None:
     assert main(["cursor", str(vault), "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert '+    "my-cafe": {' in said
-    assert "would know" in said
+    output = capsys.readouterr().out
+    assert '+    "my-cafe": {' in output
+    assert "would be connected" in output
     assert not (home / ".cursor/mcp.json").exists()
     assert main(["cursor", str(vault), "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changed"] is False
@@ -197,7 +198,7 @@ def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys:
     assert main(["cursor", str(vault), "--remove"]) == 0
     assert not (home / ".cursor/mcp.json").exists()
     assert main(["cursor", str(vault), "--remove"]) == 0
-    assert "knows no my-cafe" in capsys.readouterr().out
+    assert "is not connected to my-cafe" in capsys.readouterr().out
 
 
 def test_all_assistants_are_listed_with_their_servers(home: Path, vault: Path, capsys: Said) -> None:
@@ -212,7 +213,7 @@ def test_all_assistants_are_listed_with_their_servers(home: Path, vault: Path, c
     assert rows["claude-code"]["problem"] == "no file yet"
     assert "line 1" in rows["gemini"]["problem"]
     assert main([]) == 0
-    assert "knows my-cafe" in capsys.readouterr().out
+    assert "connected to my-cafe" in capsys.readouterr().out
 
 
 def test_a_file_with_comments_keeps_them(home: Path, vault: Path) -> None:
@@ -230,8 +231,8 @@ def test_an_unreadable_file_is_left_alone_and_the_error_says_what_to_write(
     file = home / ".cursor/mcp.json"
     file.write_text('{\n  mine\n  "mcpServers": {}\n}\n', "utf-8")
     assert main(["cursor", str(vault)]) == 1
-    said = capsys.readouterr().err
-    assert '{"mcpServers": {"my-cafe": {"command":' in said
+    output = capsys.readouterr().err
+    assert '{"mcpServers": {"my-cafe": {"command":' in output
     assert file.read_text("utf-8") == '{\n  mine\n  "mcpServers": {}\n}\n'
 
 
@@ -257,9 +258,9 @@ def test_connect_all_takes_every_installed_assistant_and_goes_on_after_a_refusal
     (home / ".gemini/settings.json").write_text("not json", "utf-8")
     (home / ".warp").mkdir()
     assert main(["all", str(vault)]) == 1
-    said = capsys.readouterr()
-    assert "Cursor knows my-cafe" in said.out and "Warp knows my-cafe" in said.out
-    assert ".gemini/settings.json" in said.err
+    output = capsys.readouterr()
+    assert "Cursor is connected to my-cafe" in output.out and "Warp is connected to my-cafe" in output.out
+    assert ".gemini/settings.json" in output.err
     assert (home / ".gemini/settings.json").read_text("utf-8") == "not json"
     assert not (home / ".mcp.json").exists()
     assert main(["all", str(vault), "--remove"]) == 1

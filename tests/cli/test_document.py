@@ -20,11 +20,11 @@ import websockets
 from support.dial import dial
 from support.editor import Client
 from support.vault import sample_vault
+from support.waiting import BOUND
 from vaultbridge.cli.commands import COMMANDS
 from vaultbridge.engine.vocabulary import list_offered
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
-WAIT = 60.0
 EDIT = '{"op":"append","note":"Home","content":"x"}'
 
 CALLS = {
@@ -131,7 +131,7 @@ class Machine:
             env=self.env,
             capture_output=True,
             encoding="utf-8",
-            timeout=WAIT,
+            timeout=BOUND,
             check=check,
         )
 
@@ -180,7 +180,7 @@ async def test_a_waiting_change_has_the_members_that_the_document_names(machine:
     path = str(machine.vault / "Home.md")
     new = {"old_file_path": path, "new_file_path": path, "new_file_contents": "x", "tab_name": "t"}
     async with (
-        asyncio.timeout(WAIT),
+        asyncio.timeout(BOUND),
         dial(f"{url}editor", subprotocols=[websockets.Subprotocol("vaultbridge.editor.v1")]) as eyes,
         dial(
             url,

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from support.serve import served
+from support.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BOUND = 60.0
 
 LINE = re.compile(r"^(?: {4})?((?:vaultbridge [a-z]|curl )(?:\\\n|[^\n])*)$", re.MULTILINE)
 """Indented or in a fence; a line that ends in a backslash goes on."""

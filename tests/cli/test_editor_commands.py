@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from support.editor import Client
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
 
 NOTE = "My Folder/Käse Note.md"
 
@@ -283,7 +284,7 @@ class Watch:
 
     async def until(self, text: str) -> str:
         assert self.process.stdout is not None
-        return (await asyncio.wait_for(self.process.stdout.readuntil(text.encode()), START)).decode()
+        return (await asyncio.wait_for(self.process.stdout.readuntil(text.encode()), BOUND)).decode()
 
     async def event(self) -> dict[str, Any]:
         event: dict[str, Any] = json.loads(await self.until("\n"))
@@ -296,7 +297,7 @@ class Watch:
     async def interrupted(self) -> int:
         """Ctrl-C; gives the exit code."""
         self.process.send_signal(signal.SIGINT)
-        return await asyncio.wait_for(self.process.wait(), START)
+        return await asyncio.wait_for(self.process.wait(), BOUND)
 
 
 @pytest.fixture
@@ -456,4 +457,4 @@ async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, wa
     watch = await watches()
     await watch.until("Ctrl-C ends.\n")
     await server.end()
-    assert await asyncio.wait_for(watch.process.wait(), START) == 1
+    assert await asyncio.wait_for(watch.process.wait(), BOUND) == 1

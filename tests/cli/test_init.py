@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import BOUND
 from vaultbridge.errors import EngineFailure
 from vaultbridge.server.assistants import catalog
-from vaultbridge.server.assistants.catalog import find_own_command, parse_entry
+from vaultbridge.server.assistants.entry import find_own_command, parse_entry
 from vaultbridge.server.assistants.handshake import check_handshake
-
-BOUND = 60.0
 
 
 class Machine:
@@ -60,7 +59,7 @@ class Machine:
     def type(self, *answers: str) -> tuple[int, str]:
         """Run it on a terminal, and answer each question when it is asked."""
         ours, theirs = pty.openpty()
-        said = ""
+        output = ""
         left = list(answers)
         with subprocess.Popen(
             [sys.executable, "-m", "vaultbridge", "init"],
@@ -78,11 +77,11 @@ class Machine:
                     break
                 if not piece:
                     break
-                said += piece
-                if left and said.endswith(("] ", "? ")):
+                output += piece
+                if left and output.endswith(("] ", "? ")):
                     os.write(ours, (left.pop(0) + "\n").encode())
             os.close(ours)
-            return process.wait(BOUND), said.replace("\r\n", "\n")
+            return process.wait(BOUND), output.replace("\r\n", "\n")
 
     def cursor(self) -> str:
         return (self.home / ".cursor" / "mcp.json").read_text("utf-8")
@@ -94,11 +93,11 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_two_answers_lead_to_a_tool_call(machine: Machine) -> None:
-    code, said = machine.type("", "")
-    assert code == 0, said
-    assert said.index("1  Notes") < said.index("2  Old Notes")
-    assert "✓ Cursor: started and answered with" in said and "✓ Codex CLI" in said
-    assert "Then ask it:\n  What do my notes say about “Café”" in said
+    code, output = machine.type("", "")
+    assert code == 0, output
+    assert output.index("1  Notes") < output.index("2  Old Notes")
+    assert "✓ Cursor: started and answered with" in output and "✓ Codex CLI" in output
+    assert "Then ask it:\n  What do my notes say about “Café”" in output
     assert "// mine" in machine.cursor()
     codex = tomllib.loads((machine.home / ".codex" / "config.toml").read_text("utf-8"))
     line = parse_entry(codex["mcp_servers"]["notes"])
@@ -123,17 +122,17 @@ def test_two_answers_lead_to_a_tool_call(machine: Machine) -> None:
 
 def test_another_vault_and_one_assistant_are_chosen_by_number(machine: Machine) -> None:
     before = machine.cursor()
-    code, said = machine.type("7", "2", "what", "2")
-    assert code == 0, said
-    assert "Type a number from 1 to 2" in said and "Type y, n, or numbers" in said
+    code, output = machine.type("7", "2", "what", "2")
+    assert code == 0, output
+    assert "Type a number from 1 to 2" in output and "Type y, n, or numbers" in output
     assert machine.cursor() == before
     assert "old-notes" in (machine.home / ".codex" / "config.toml").read_text("utf-8")
 
 
 def test_a_vault_is_also_chosen_by_its_name(machine: Machine) -> None:
-    code, said = machine.type("0", "old notes", "n")
-    assert code == 0 and "Type a number from 1 to 2, a name, or a folder that exists." in said
-    assert str(machine.home / "Old Notes") in said.partition("Cursor")[2]
+    code, output = machine.type("0", "old notes", "n")
+    assert code == 0 and "Type a number from 1 to 2, a name, or a folder that exists." in output
+    assert str(machine.home / "Old Notes") in output.partition("Cursor")[2]
 
 
 def test_answering_no_writes_nothing(machine: Machine) -> None:
@@ -205,10 +204,10 @@ def test_another_programs_server_of_that_name_is_kept(machine: Machine) -> None:
 
 def test_without_a_vault_a_person_is_asked_for_a_folder(machine: Machine) -> None:
     (machine.home / ".config" / "obsidian" / "obsidian.json").unlink()
-    code, said = machine.type("", "Notse", "Notes", "n")
-    assert code == 0 and "No vault was found" in said, said
-    assert said.count("Type a folder that exists.") == 2
-    assert f'"{machine.home / "Notes"}"' in said  # in the diff
+    code, output = machine.type("", "Notse", "Notes", "n")
+    assert code == 0 and "No vault was found" in output, output
+    assert output.count("Type a folder that exists.") == 2
+    assert f'"{machine.home / "Notes"}"' in output  # in the diff
 
 
 def test_the_question_is_about_a_note_that_one_would_ask_about(machine: Machine) -> None:

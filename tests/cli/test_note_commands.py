@@ -146,7 +146,14 @@ NUMBER_LIKE = st.text("-+.0123456789eE²٣_", max_size=8)
 def test_a_value_is_json_or_just_the_text(text: str) -> None:
     name, value = parse_assignment(f"name={text}")
     assert name == "name"
-    assert value == text.strip() or json.dumps(value) == json.dumps(json.loads(text))
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        expected = text.strip()
+    if isinstance(expected, dict) or (isinstance(expected, int | float) and repr(expected) != text.strip()):
+        # A mapping is no property, and a number that would be written in another way stays as it was typed.
+        expected = text.strip()
+    assert json.dumps(value) == json.dumps(expected)
 
 
 def test_programs_get_every_task_and_people_a_count(run: Run, vault: Path) -> None:
@@ -196,8 +203,8 @@ def test_tags_and_properties_are_listed(run: Run) -> None:
 
 def test_a_base_is_a_table(run: Run) -> None:
     table = lines(run("base", "All"))
-    assert table[0].split() == ["Name", "status"] or table[0].split()[-1] == "status"
-    assert any(row.split() == ["Plan.md", "idle"] or row.split() == ["Plan", "idle"] for row in table)
+    assert table[0].split() == ["file", "name", "status"]
+    assert ["Plan.md", "idle"] in [row.split() for row in table]
     assert lines(run("base", "All", "--views")) == ["Every", "Other"]
     answer = json.loads(run("base", "All", "Every", "--json").stdout)
     assert answer["view"] == "Every" and len(answer["rows"]) == answer["total"]

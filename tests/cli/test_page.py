@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.files import write_vault
+from support.waiting import BOUND
 
-BOUND = 60.0
 ONCE = re.compile(r"(http://127\.0\.0\.1:\d+)/#code=([\w-]+)")
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f-]{36}")
 

@@ -26,7 +26,11 @@ async def test_a_person_pauses_and_resumes_by_name(tmp_path: Path, vault: Path) 
             await claude.request("readFile", path="Plan.md")
         shown = await server.answer("status")
         (assistant,) = shown["assistants"]
-        assert (assistant["paused"], assistant["did"], shown["pausedAll"]) == (True, "read Plan.md", False)
+        assert (assistant["paused"], assistant["summary"], shown["pausedAll"]) == (
+            True,
+            "read Plan.md",
+            False,
+        )
         _, out, _ = await server.command("status")
         assert "PAUSED" in out and "read Plan.md; 1 call(s) failed" in out
         code, out, err = await server.command("resume", "Cursor")

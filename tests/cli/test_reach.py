@@ -6,14 +6,15 @@ import asyncio
 import json
 import socket
 import ssl
-import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from support.ports import kept_port
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
+from support.web_app import make_certificate
 
 VAULT = {"Plain.md": "one\ntwo\n"}
 
@@ -21,15 +22,8 @@ VAULT = {"Plain.md": "one\ntwo\n"}
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[str, str]:
     """For a name that nobody here is called by, signed by nobody; and its key."""
-    files = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=vault.test",
-         "-addext", "subjectAltName=DNS:vault.test", "-out", files[0], "-keyout", files[1]],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate here")
-    return files
+    file, key = make_certificate(tmp_path, "vault.test", alternative="DNS:vault.test")
+    return str(file), str(key)
 
 
 async def commands_work(server: Served, vault: Path, link: str) -> None:
@@ -42,7 +36,7 @@ async def commands_work(server: Served, vault: Path, link: str) -> None:
     assert page.startswith(f"{link}/#token=")
     watching = await server.open_command("diffs", vault, "--watch")
     assert watching.stdout is not None
-    assert b"Waiting for changes" in await asyncio.wait_for(watching.stdout.readline(), START)
+    assert b"Waiting for changes" in await asyncio.wait_for(watching.stdout.readline(), BOUND)
     watching.kill()
     await watching.communicate()
 
@@ -86,22 +80,18 @@ class impostor:
     """Listens with a certificate of its own; `heard` is what it received."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = str(folder / "other.pem"), str(folder / "other.key")
+        self._folder = folder / "impostor"
+        self._folder.mkdir()
 
     async def __aenter__(self) -> tuple[int, list[bytes]]:
-        await asyncio.to_thread(
-            subprocess.run,
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=vault.test",
-             "-out", self._files[0], "-keyout", self._files[1]],
-            capture_output=True, check=True,
-        )  # fmt: skip
+        files = await asyncio.to_thread(make_certificate, self._folder, "vault.test")
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(*self._files)
+        context.load_cert_chain(*files)
         heard: list[bytes] = []
 
         async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if said := await reader.read(4096):
-                heard.append(said)
+            if line := await reader.read(4096):
+                heard.append(line)
             writer.close()
 
         self._server = await asyncio.start_server(listen, "127.0.0.1", 0, ssl=context)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-BOUND = 60.0
+from support.waiting import BOUND
 
 ENVIRONS: list[dict[str, str]] = [
     {"LANG": "C.UTF-8"},

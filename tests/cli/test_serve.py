@@ -14,8 +14,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from cli.test_bridge import BOUND, COMMAND, serving
+from cli.test_bridge import COMMAND, serving
 from support.ports import kept_port
+from support.waiting import BOUND
 from vaultbridge.cli import serve
 from vaultbridge.cli.setup.completion import find_parser
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
@@ -98,10 +99,10 @@ async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> 
 
 async def read_greeting(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
-    said = b""
-    while b"Ctrl+C" not in said:
-        said += await asyncio.wait_for(process.stdout.readline(), BOUND)
-    return said.decode()
+    output = b""
+    while b"Ctrl+C" not in output:
+        output += await asyncio.wait_for(process.stdout.readline(), BOUND)
+    return output.decode()
 
 
 async def test_the_output_shows_the_token_where_one_is_needed(vault: Path) -> None:

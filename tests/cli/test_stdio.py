@@ -66,14 +66,14 @@ def test_wrong_usage_says_what_would_be_right(args: list[str], message: str) -> 
 def test_every_option_is_in_the_help() -> None:
     from vaultbridge.cli import stdio
 
-    assert not [option for option in stdio._ALL if option not in HELP]
+    assert not [option for option in stdio.OPTIONS if option not in HELP]
 
 
 def test_every_option_is_in_the_document() -> None:
     from vaultbridge.cli import stdio
 
     document = (ROOT / "docs" / "mcp.md").read_text("utf-8")
-    assert not [option for option in stdio._ALL if option not in document and option != "--help"]
+    assert not [option for option in stdio.OPTIONS if option not in document and option != "--help"]
 
 
 def test_wrong_usage_exits_2_with_clear_text_on_stderr_only(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from support.http import events
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
 from vaultbridge.cli.setup.token import main
 from vaultbridge.server.tokens import TokenStore
 
@@ -26,14 +27,14 @@ def test_a_token_is_printed_alone_and_works(config: Path, capsys: pytest.Capture
     assert (
         main(["make", "phone", "--read-only", "--allow", "Work/", "--deny", "*.key", "--vault", "Notes"]) == 0
     )
-    said = capsys.readouterr()
-    secret = said.out.strip()
+    output = capsys.readouterr()
+    secret = output.out.strip()
     token = TokenStore(config).check(secret)
     assert token is not None
     assert (token.name, token.read_only, token.allow, token.deny) == ("phone", True, ("Work/",), ("*.key",))
     assert token.vaults == ("Notes",)
-    assert secret not in said.err
-    assert "only once" in said.err
+    assert secret not in output.err
+    assert "only once" in output.err
 
 
 def test_tokens_are_listed_without_their_secrets(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,9 +97,9 @@ def test_a_damaged_list_is_reported_and_left_alone(config: Path, capsys: pytest.
     (config / "tokens.json").write_text("[{")
     for argv in (["list"], ["make", "phone"], ["revoke", "phone"]):
         assert main(argv) == 1
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert "tokens.json is damaged" in said.err and said.err.count("\n") == 1
+        output = capsys.readouterr()
+        assert output.out == ""
+        assert "tokens.json is damaged" in output.err and output.err.count("\n") == 1
     assert (config / "tokens.json").read_text() == "[{"
 
 
@@ -118,7 +119,7 @@ async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
     vault.mkdir()
     async with (
         served(tmp_path / "home", vault) as server,
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(START)) as http,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(BOUND)) as http,
     ):
         phone = await server.answer("token", "make", "phone", "--read-only")
         other = await server.answer("token", "make", "other")

@@ -9,6 +9,9 @@ from typing import Any
 
 from aiohttp import web
 
+from support.waiting import until
+from support.web_app import serve_app
+
 
 @asynccontextmanager
 async def fixture_over_http() -> AsyncIterator[str]:
@@ -19,13 +22,8 @@ async def fixture_over_http() -> AsyncIterator[str]:
 
     app = web.Application()
     add_mcp_routes(app, McpServer(OFFER, make_provider), guard=HostGuard())
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
-    finally:
-        await runner.cleanup()
+    async with serve_app(app, shutdown_timeout=0.5) as url:
+        yield f"{url}/mcp"
 
 
 @asynccontextmanager
@@ -38,9 +36,7 @@ async def sdk_over_http(server: Any) -> AsyncIterator[str]:
     )
     serving = uvicorn.Server(config)
     task = asyncio.create_task(serving.serve())
-    async with asyncio.timeout(60):
-        while not serving.started:  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(0.005)
+    await until(lambda: serving.started)
     port = serving.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"http://127.0.0.1:{port}/mcp"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -101,8 +100,8 @@ async def echo(ws: web.WebSocketResponse, request: web.Request) -> None:
             return
         elif "id" in message and method not in ("silence", None):
             kind = "binary" if frame.type is WSMsgType.BINARY else "text"
-            said = {"method": method, "params": params, "frame": kind}
-            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": said}))
+            record = {"method": method, "params": params, "frame": kind}
+            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": record}))
 
 
 @asynccontextmanager
@@ -186,25 +185,16 @@ def serve_sdk(server: Any) -> Callable[[web.WebSocketResponse, web.Request], Awa
     return handle
 
 
-async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait, with a bound, until `condition` holds; it is asked again whenever the loop comes round."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - the condition belongs to many objects without events of their own
-            await asyncio.sleep(0.001)
-
-
 @asynccontextmanager
 async def core_server(token: str | None = None) -> AsyncIterator[int]:
     """Our own core, with the conformance fixture's tools, behind our own WebSocket; yields its port."""
     from conformance.fixture import OFFER, make_provider
+    from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
+    from vaultbridge.protocols.claude_ide.socket import refuse_any_origin
     from vaultbridge.protocols.connection import Connection
     from vaultbridge.protocols.mcp.dialect import mcp_dialect
     from vaultbridge.protocols.mcp.server import McpServer
-    from vaultbridge.protocols.websocket.endpoint import (
-        EndpointRules,
-        WebSocketEndpoint,
-        refuse_any_origin,
-    )
+    from vaultbridge.protocols.websocket.endpoint import EndpointRules, WebSocketEndpoint
 
     server = McpServer(OFFER, make_provider)
 
@@ -216,9 +206,8 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
         finally:
             await connection.close()
 
-    endpoint = WebSocketEndpoint(
-        EndpointRules(name="test", check_origin=refuse_any_origin, token=token), serve
-    )
+    rules = EndpointRules(name="test", check_origin=refuse_any_origin, token_header=TOKEN_HEADER, token=token)
+    endpoint = WebSocketEndpoint(rules, serve)
     app = web.Application()
     app.router.add_get("/", endpoint.request_handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)

@@ -17,8 +17,10 @@ import pytest
 from aiohttp import web
 
 from client.proxy import FaultyProxy
-from client.servers import Server, running, until
+from client.servers import Server, running
 from client.user import TransportUser
+from support.waiting import until
+from support.web_app import serve_app
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, InvalidMessage, SubprotocolRefused
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import TimedOut
@@ -115,14 +117,9 @@ async def test_a_server_that_is_no_websocket_server_says_so() -> None:
 
     app = web.Application()
     app.router.add_get("/", page)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
+    async with serve_app(app) as url:
         with pytest.raises(ConnectFailed, match=r"did not accept the upgrade \(HTTP 200\)"):
-            await User(f"ws://127.0.0.1:{runner.addresses[0][1]}").transport.start()
-    finally:
-        await runner.cleanup()
+            await User(url.replace("http", "ws")).transport.start()
 
 
 @pytest.mark.parametrize(

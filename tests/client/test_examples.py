@@ -12,13 +12,10 @@ import pytest
 
 from client.servers import core_server, running, sdk_server, serve_sdk
 from support.serve import served
+from support.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "client"
-
-
-BOUND = 60.0
-"""Seconds for a whole program, on a busy machine."""
 
 
 async def started(name: str, *args: str, env: Mapping[str, str] | None = None) -> asyncio.subprocess.Process:

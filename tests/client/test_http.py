@@ -13,8 +13,10 @@ from aiohttp import web
 from mcp.client import Client
 
 from client.http_fixture import fixture_over_http, sdk_over_http
-from client.servers import sdk_server, until
+from client.servers import sdk_server
 from client.user import TransportUser
+from support.waiting import until
+from support.web_app import serve_app
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, QueueFull, RpcError, TransportClosed
 from vaultbridge.client.http import transport as http
 from vaultbridge.client.http.transport import StreamableHttpTransport
@@ -26,13 +28,8 @@ from vaultbridge.errors import InvalidArgument, TimedOut
 async def serving(handle: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
     app = web.Application()
     app.router.add_route("*", "/mcp", handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
-    finally:
-        await runner.cleanup()
+    async with serve_app(app) as url:
+        yield f"{url}/mcp"
 
 
 class User(TransportUser[StreamableHttpTransport]):

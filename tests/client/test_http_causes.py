@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from client.servers import until
+from support.waiting import until
 from vaultbridge.client.http.transport import StreamableHttpTransport
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

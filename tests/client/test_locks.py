@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from client.servers import running, until
+from client.servers import running
+from support.waiting import until
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.client.locks import find_lock
 from vaultbridge.client.websocket.transport import WebSocketTransport

@@ -103,13 +103,38 @@ json_values = st.recursive(
 )
 
 
-@given(json_values)
-def test_only_the_documented_error_comes_out_of_reading(value: Any) -> None:
+errors = st.fixed_dictionaries(
+    {"code": st.integers(-(2**31), 2**31), "message": st.text(st.characters(codec="utf-8"))}
+)
+ids = st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8"))
+envelopes = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0")},
+    optional={
+        "id": ids | json_values,
+        "method": st.text(st.characters(codec="utf-8")) | json_values,
+        "params": json_values,
+        "result": json_values,
+        "error": errors | json_values,
+    },
+)
+
+
+@given(json_values | envelopes)
+def test_any_json_is_read_as_one_of_the_four_kinds_or_refused(value: Any) -> None:
     try:
         kind, message = decode(json.dumps(value))
     except InvalidMessage:
         return
-    assert classify(message) is kind
+    assert message == value
+    if "method" in value:
+        assert kind is (MessageKind.REQUEST if "id" in value else MessageKind.NOTIFICATION)
+    else:
+        assert kind is (MessageKind.ERROR if "error" in value else MessageKind.RESPONSE)
+
+
+@given(st.one_of([st.just(message) for message in (REQUEST, NOTIFICATION, RESPONSE, ERROR)]), json_values)
+def test_a_member_that_nobody_knows_changes_nothing(message: dict[str, Any], value: Any) -> None:
+    assert decode(json.dumps({**message, "extra": value}))[0] is classify(message)
 
 
 @given(json_values)

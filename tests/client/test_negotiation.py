@@ -47,9 +47,9 @@ async def met(
                 continue
             params = message.get("params") or {}
             meta = params.get("_meta") or {}
-            said = meta.get("io.modelcontextprotocol/protocolVersion") or params.get("protocolVersion", "")
-            asked.append(f"{message['method']} {said}")
-            body = answer(message["method"], said, len(asked))
+            version = meta.get("io.modelcontextprotocol/protocolVersion") or params.get("protocolVersion", "")
+            asked.append(f"{message['method']} {version}")
+            body = answer(message["method"], version, len(asked))
             await ws.send_json({"jsonrpc": "2.0", "id": message["id"], **body})
 
     async with running(serve) as server:
@@ -108,7 +108,7 @@ async def test_no_common_version_is_an_error_that_names_both_sides(discover: Ans
 
 
 @pytest.mark.parametrize(
-    ("answered", "said"),
+    ("answered", "message"),
     [
         ({}, "named no version"),
         ({"protocolVersion": ""}, "named no version"),
@@ -118,9 +118,11 @@ async def test_no_common_version_is_an_error_that_names_both_sides(discover: Ans
         ({"protocolVersion": "2026-07-28"}, "speaks MCP 2026-07-28"),
     ],
 )
-async def test_a_handshake_with_an_unknown_version_names_the_known_ones(answered: Answer, said: str) -> None:
+async def test_a_handshake_with_an_unknown_version_names_the_known_ones(
+    answered: Answer, message: str
+) -> None:
     error, _ = await met(by_method(refusal(-32601), {"result": answered}))
-    assert isinstance(error, RpcError) and said in error.message
+    assert isinstance(error, RpcError) and message in error.message
     assert all(version in error.message for version in HANDSHAKE_VERSIONS)
     assert "''" not in error.message
 

@@ -10,7 +10,8 @@ import pytest
 from mcp.client import Client
 
 from client.http_fixture import fixture_over_http
-from client.servers import core_server, running, sdk_server, serve_sdk, until
+from client.servers import core_server, running, sdk_server, serve_sdk
+from support.waiting import until
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.client.plugins import HttpPlugin, StdioPlugin, TransportPlugin, WebSocketPlugin
 from vaultbridge.client.session import Session

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from client.servers import until
+from support.waiting import until
+from support.web_app import serve_app
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.websocket.transport import WebSocketTransport
@@ -47,14 +48,8 @@ async def place() -> AsyncIterator[Place]:
     here = Place()
     app = web.Application()
     app.router.add_route("*", "/{tail:.*}", here.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    here.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with serve_app(app) as here.url:
         yield here
-    finally:
-        await runner.cleanup()
 
 
 async def post(url: str, message: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Exception]]:

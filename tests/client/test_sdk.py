@@ -14,7 +14,8 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from client.proxy import FaultyProxy
-from client.servers import core_server, running, sdk_server, serve_sdk, until
+from client.servers import core_server, running, sdk_server, serve_sdk
+from support.waiting import until
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.websocket.transport import WebSocketTransport

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client.servers import until
+from support.waiting import until
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.plugins import open_target, read_servers
 from vaultbridge.client.stdio import StdioTransport

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from client.servers import core_server, running, sdk_server, serve_sdk, until
+from client.servers import core_server, running, sdk_server, serve_sdk
 from client.test_stdio import command
+from support.waiting import until
 from vaultbridge.client.errors import RpcError, TransportClosed
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session

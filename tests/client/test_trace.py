@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from client.servers import running, until
+from client.servers import running
 from client.test_stdio import command
+from support.waiting import until
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport

@@ -86,18 +86,18 @@ const seen = {
   invitations: () => app.notices.filter((notice) => notice.shown).map((notice) => notice.messageEl.textContent),
   modal: () => app.modals[0]?.contentEl.textContent ?? '',
   focused: () => page.activeElement.textContent || page.activeElement.tagName,
-  said: () => review()?.contentEl.querySelector('.vaultbridge-said').textContent ?? '',
+  said: () => review()?.contentEl.querySelector('.vaultbridge-announcement').textContent ?? '',
   state: () => plugin.connection.state,
-  why: () => plugin.connection.why,
+  why: () => plugin.connection.reason,
   selected: (note) => {
     const editor = editorOf(note);
     return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));
   },
-  review: () => plugin.review?.review ?? null,
+  review: () => plugin.reviewState?.review ?? null,
   decided: () => review().decided.element.querySelectorAll('li').map((row) => row.textContent),
   activity: () => review().activity.list.querySelectorAll('li').map((row) => row.textContent),
   assistants: () => review().activity.assistants.querySelectorAll('li').map((row) => row.textContent),
-  all: () => (review() ? buttonsOf(review().all).map((one) => one.textContent) : []),
+  all: () => (review() ? buttonsOf(review().acceptAll).map((one) => one.textContent) : []),
   active: () => app.workspace.getActiveFile()?.path ?? null,
   tabs: () => app.workspace.leaves.map((leaf) => leaf.getViewState().state.file ?? leaf.getViewState().type),
   left: () => ({

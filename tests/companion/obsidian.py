@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from support.serve import START
+from support.waiting import BOUND
 from vaultbridge.cli.setup.companion import plugin_files
 
 _INSTALLED = tempfile.TemporaryDirectory(prefix="companion-")
@@ -78,7 +78,7 @@ class Obsidian:
         id_ = next(self._ids)
         self._asked[id_] = future = asyncio.get_running_loop().create_future()
         self._process.stdin.write(json.dumps({"id": id_, "verb": verb, "args": args}).encode() + b"\n")
-        answer = await asyncio.wait_for(future, START)
+        answer = await asyncio.wait_for(future, BOUND)
         assert "error" not in answer, answer["error"]
         return answer.get("result")
 
@@ -99,7 +99,7 @@ class Obsidian:
         """Close its input; gives the exit code. It ends only when nothing keeps it alive."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        code = await asyncio.wait_for(self._process.wait(), START)
+        code = await asyncio.wait_for(self._process.wait(), BOUND)
         await self._reader
         return code
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import http.server
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from companion.obsidian import FOLDER
 from support.editor import Client
 from support.node import NotInstallable, installed, without_packages
 from support.serve import Served, served
+from support.waiting import ask_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -112,7 +112,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
         assert await tab(page) == "Change 1 of 2, line 2"  # its lines, which may have to be scrolled
         assert await tab(page) == "Change 2 of 2, line 18"
         await page.key(" ")
-        assert await page.run("document.querySelectorAll('.vaultbridge-left').length") == 1
+        assert await page.run("document.querySelectorAll('.vaultbridge-leftout').length") == 1
         # The card was drawn again, and the person is where they were.
         assert (
             await page.run("document.activeElement.closest('label').textContent.trim()")
@@ -135,7 +135,7 @@ async def test_text_stays_text_and_screen_reader_text_is_not_visible(
         await propose(client, tmp_path, page)
         assert await page.run("document.querySelectorAll('.vaultbridge-line b').length") == 0
         assert "line two <b>" in await page.text(".vaultbridge-plus")
-        heard = "document.querySelector('.vaultbridge-heard').getBoundingClientRect()"
+        heard = "document.querySelector('.vaultbridge-spoken').getBoundingClientRect()"
         assert await page.run(f"[{heard}.width, {heard}.height]") == [1, 1]
         shown = "getComputedStyle(document.querySelector('.vaultbridge-plus')).backgroundColor"
         assert "8, 185, 78" in await page.run(shown)
@@ -184,7 +184,9 @@ async def test_somebody_typing_stays_where_they_were_when_the_note_changes(
         await page.click(".vaultbridge-change footer [data-part='edit Note.md']")
         await page.until("document.activeElement.tagName === 'TEXTAREA'")
         await page.run("document.activeElement.setSelectionRange(3, 3)")
-        (tmp_path / "vault" / "Note.md").write_text(TEXT + "elsewhere\n", "utf-8")
+        # In one step: a note that is empty for a moment would leave no place for the cursor.
+        (tmp_path / "saved").write_text(TEXT + "elsewhere\n", "utf-8")
+        (tmp_path / "saved").replace(tmp_path / "vault" / "Note.md")
         await page.until("document.querySelector('textarea').value.endsWith('elsewhere\\n')")
         await page.type("TYPED")
         assert (await page.run("document.querySelector('textarea').value")).startswith("linTYPEDe 1\n")
@@ -249,7 +251,7 @@ async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, ser
         await editor.click(".cm-line")
         assert not await is_dirty(client)
         await editor.type("typed ")
-        await server_hears(lambda: is_dirty(client))
+        await ask_until(lambda: is_dirty(client))
         assert await editor.run("app.workspace.activeEditor.editor.getLine(0).includes('typed')")
         note = json.loads((await client.tool("getOpenEditors"))[0])["tabs"][0]["uri"]
         assert note.endswith("Long.md")
@@ -258,13 +260,7 @@ async def test_typing_makes_the_note_unsaved_until_it_is_saved(editor: Page, ser
         async def is_saved() -> bool:
             return not await is_dirty(client)
 
-        await server_hears(is_saved)
-
-
-async def server_hears(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while not await holds():
-            pass  # Asking takes its time.
+        await ask_until(is_saved)
 
 
 async def test_a_place_that_an_assistant_opens_is_selected_and_in_sight(
@@ -310,8 +306,8 @@ async def test_a_plugin_that_is_switched_off_hears_nothing_of_the_editor(
     async with server.client() as client:
         await next_selection(client, "")
         await editor.run(
-            "window.heard = 0; const soon = plugin.reports.soon;"
-            "plugin.reports.soon = function () { heard++; soon.call(this); };"
+            "window.heard = 0; const schedule = plugin.reports.schedule;"
+            "plugin.reports.schedule = function () { heard++; schedule.call(this); };"
         )
         await editor.click(".cm-line")
         await editor.key("Home")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,7 +16,9 @@ import pytest
 from companion.obsidian import Obsidian, needs_node, obsidian
 from support.files import write_vault
 from support.ports import held_port
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
+from support.web_app import make_certificate
 
 pytestmark = needs_node
 
@@ -61,7 +61,7 @@ async def editors_at(server: Served, vault: Path) -> list[str]:
 
 async def no_editor_is_left(server: Served, vault: Path) -> None:
     """Wait until the bridge has noticed that the last one went."""
-    async with asyncio.timeout(START):
+    async with asyncio.timeout(BOUND):
         while await editors_at(server, vault):
             pass
 
@@ -143,17 +143,8 @@ async def test_a_program_on_a_dead_bridges_port_does_not_get_the_token(server: S
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[str, str]:
     """The files of one for `localhost`, and of its key."""
-    files = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not here")
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost", "-out", files[0], "-keyout", files[1]],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate here")
-    return files
+    file, key = make_certificate(tmp_path, "localhost", alternative="DNS:localhost")
+    return str(file), str(key)
 
 
 async def test_a_bridge_with_tls_is_reached_by_its_name_if_its_certificate_is_trusted(
@@ -277,7 +268,7 @@ async def test_an_address_becomes_the_url_of_the_editor_protocol(
     tmp_path: Path, vault: Path, typed: str, url: str
 ) -> None:
     async with obsidian(vault, Served(tmp_path / "home").environ) as app:
-        assert await app.do("parts", name="editorUrl", args=[typed]) == url
+        assert await app.do("parts", name="makeEditorUrl", args=[typed]) == url
 
 
 # staying
@@ -329,8 +320,8 @@ async def test_an_unfinished_edit_survives_a_reconnection(server: Served, vault:
         await app.do("command", name="reconnect")
         await app.until("status", "it === 'Bridge: 1 change'")
         assert [card["text"] for card in await app.see("cards")] == ["mine\n"]
-        await app.until("cards", "it[0].enabled.includes('Accept your text')")
-        await app.do("press", note="Plain.md", button="Accept your text")
+        await app.until("cards", "it[0].enabled.includes('Accept my version')")
+        await app.do("press", note="Plain.md", button="Accept my version")
         result = await client.end(asked)
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "mine\n"]
 

@@ -205,8 +205,8 @@ async def test_the_menus_mention_too(app: Obsidian, client: Client, vault: Path)
 
 async def test_a_mention_of_a_private_note_is_refused_in_words(app: Obsidian) -> None:
     await app.do("menu", event="file-menu", note="Private/Diary.md")
-    [said] = await app.until("notices", "it.length")
-    assert said.startswith("vaultbridge: ") and "Traceback" not in said
+    [message] = await app.until("notices", "it.length")
+    assert message.startswith("vaultbridge: ") and "Traceback" not in message
 
 
 # status and settings

@@ -54,7 +54,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
 @given(st.text(st.sampled_from("ab é🧀.\t"), max_size=20), st.text(st.sampled_from("ab é🧀.\t"), max_size=20))
 @settings(deadline=None)
 def test_marked_lines_are_still_the_whole_lines(parts: Parts, old: str, new: str) -> None:
-    before, after = parts.call("markDifference", old, new)
+    before, after = parts.call("compareLines", old, new)
     assert "".join(text for text, _ in before) == old
     assert "".join(text for text, _ in after) == new
     if any(changed for _, changed in (*before, *after)):
@@ -78,5 +78,5 @@ def test_bridges_are_searched_for_where_vaultbridge_saves_them(
 ) -> None:
     from vaultbridge.vault.cache_folder import cache_base
 
-    assert parts.call("bridgeFolders", environ, platform, "/h") == folders
+    assert parts.call("listBridgeFolders", environ, platform, "/h") == folders
     assert str(cache_base({**environ, "HOME": "/h"}, platform=platform)) in folders

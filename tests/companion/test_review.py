@@ -16,8 +16,9 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.types import Implementation
 
 from companion.obsidian import Obsidian, absolute, needs_node, obsidian
-from support.editor import WAIT, Client
+from support.editor import Client
 from support.serve import Served, served
+from support.waiting import BOUND
 
 pytestmark = needs_node
 
@@ -54,7 +55,7 @@ async def decision(client: Client, asked: Any) -> list[str]:
 
 
 def start(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    return asyncio.ensure_future(asyncio.wait_for(call, WAIT))
+    return asyncio.ensure_future(asyncio.wait_for(call, BOUND))
 
 
 async def bridge_v1(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -110,7 +111,7 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         await app.do("press", note=NOTE, button="Show the changes")
         [card] = await app.until("cards", "it[0].text === null")
         assert card["plus"] == ["from Cursor and me"] and "edited by you" in card["summary"]
-        await app.do("press", note=NOTE, button="Accept your text")
+        await app.do("press", note=NOTE, button="Accept my version")
         assert not (await second).is_error
         assert read(vault) == text + "from Cursor and me\n"
 
@@ -135,9 +136,9 @@ async def test_changes_of_every_kind_of_assistant_are_decided_here(
         await app.do("panel", name="decided")
         rows = await app.until("decided", "it.length === 4 && it[0].includes('change 3')")
         assert [row.startswith(NOTE) for row in rows] == [True] * 4
-        assert "accepted with your changes · Claude Code" in rows[0]
+        assert "accepted with your edits · Claude Code" in rows[0]
         assert "rejected" in rows[1] and "“Not in this note.”" in rows[1]
-        assert "accepted with your changes · Cursor" in rows[2] and "change 2" in rows[2]
+        assert "accepted with your edits · Cursor" in rows[2] and "change 2" in rows[2]
         assert "accepted · Claude Desktop" in rows[3] and "by obsidian" in rows[3]
 
         # What Claude Code wrote itself is undone from the same list.
@@ -169,7 +170,7 @@ async def test_several_files_are_one_proposal(app: Obsidian, server: Served, vau
     await app.do("pressEdit", note="3 files", file="Plain.md")
     await app.until("cards", "it[0].text !== null")
     await app.do("type", note="3 files", text="mine\n")
-    await app.do("press", note="3 files", button="Accept your text")
+    await app.do("press", note="3 files", button="Accept my version")
     await call
     assert read(vault) == TEXT.replace("line 2\n", "second\n")
     assert read(vault, "Plain.md") == "mine\n"
@@ -216,8 +217,8 @@ async def test_an_accepted_change_is_undone_from_its_notice(
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Accept")
     await call
-    [said] = await app.until("invitations", "it.length")
-    assert said == f"{NOTE}: Accepted: written as change 1.Undo"
+    [message] = await app.until("invitations", "it.length")
+    assert message == f"{NOTE}: Accepted: written as change 1.Undo"
     await app.do("pressNotice")
     await app.until("notices", "it.some((one) => one === 'p1 is undone.')")
     assert read(vault) == TEXT
@@ -229,7 +230,7 @@ async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
     calls = [edit(server, "line 2\n", "second\n"), edit(server, "three\n", "3\n", note="Plain.md")]
     await app.until("cards", "it.length === 2")
     [take] = await app.until("all", "it.length === 1")
-    assert take.startswith("Accept all 2 of ")
+    assert take.startswith("Accept all 2 by ")
     await app.do("pressIn", panel="waiting", button=take)
     sure, _ = await app.until("all", "it.length === 2")
     await app.do("pressIn", panel="waiting", button=sure)
@@ -237,8 +238,8 @@ async def test_all_that_one_assistant_proposes_is_accepted_and_undone_together(
         await call
     assert read(vault) == TEXT.replace("line 2\n", "second\n")
     assert read(vault, "Plain.md").endswith("3\n")
-    [said] = await app.until("invitations", "it.length === 1 && it[0].includes('Undo all') && it")
-    assert said.startswith("Accepted 2 changes of ")
+    [message] = await app.until("invitations", "it.length === 1 && it[0].includes('Undo all') && it")
+    assert message.startswith("Accepted 2 changes by ")
     await app.do("pressNotice")
     await app.until("notices", "it.filter((one) => one.endsWith('is undone.')).length === 2")
     assert read(vault) == TEXT and read(vault, "Plain.md") == VAULT["Plain.md"]
@@ -323,8 +324,8 @@ async def test_parts_that_were_left_out_are_not_in_the_text_to_edit(
     await app.do("type", note=NOTE, text=mine)
     await app.do("press", note=NOTE, button="Show the changes")
     [card] = await app.until("cards", "it[0].text === null")
-    assert card["plus"] == ["Bêta 🧀", "line 30no line end"] and "edited by you" in card["summary"]
-    await app.do("press", note=NOTE, button="Accept your text")
+    assert card["plus"] == ["Bêta 🧀", "line 30no line break"] and "edited by you" in card["summary"]
+    await app.do("press", note=NOTE, button="Accept my version")
     assert await decision(client, asked) == ["FILE_SAVED", mine]
 
 
@@ -335,7 +336,7 @@ async def test_accepting_from_the_form_sends_its_text(app: Obsidian, client: Cli
     await app.do("press", note="New.md", button="Edit")
     await app.until("cards", "it[0].text !== null")
     await app.do("type", note="New.md", text="mine\n")
-    await app.do("press", note="New.md", button="Accept your text")
+    await app.do("press", note="New.md", button="Accept my version")
     assert await decision(client, asked) == ["FILE_SAVED", "mine\n"]
 
 
@@ -348,9 +349,9 @@ async def test_an_edit_can_be_undone(app: Obsidian, client: Client, vault: Path)
     await app.do("type", note=NOTE, text="all gone")
     await app.do("press", note=NOTE, button="Show the changes")
     await app.until("cards", "it[0].text === null && it[0].minus.length > 1")
-    await app.do("press", note=NOTE, button="Back to the proposal")
+    await app.do("press", note=NOTE, button="Discard my edit")
     [card] = await app.see("cards")
-    assert card["plus"] == ["LINE 2"] and "Back to the proposal" not in card["buttons"]
+    assert card["plus"] == ["LINE 2"] and "Discard my edit" not in card["buttons"]
     await app.do("press", note=NOTE, button="Accept")
     assert (await decision(client, asked))[1] == new
 
@@ -412,7 +413,7 @@ async def test_a_conflict_is_shown_and_nothing_is_written_before_the_person_deci
         await app.do("press", note=NOTE, button="Show the changes")
         [card] = await app.until("cards", "it[0].text === null")
         assert (card["minus"], card["plus"]) == (["mine"], [f"both {number}"])
-        await app.do("press", note=NOTE, button="Accept your text")
+        await app.do("press", note=NOTE, button="Accept my version")
         if call is not None:
             await call
         else:
@@ -434,7 +435,7 @@ async def test_an_edit_that_was_begun_is_brought_onto_the_changed_note(
     [card] = await app.until("cards", "it[0].text.includes('elsewhere')")
     both = TEXT.replace("line 2\n", "my line 2\n").replace("line 28\n", "elsewhere\n")
     assert card["text"] == both and card["warning"]
-    await app.do("press", note=NOTE, button="Accept your text")
+    await app.do("press", note=NOTE, button="Accept my version")
     await call
     assert read(vault) == both
 
@@ -447,7 +448,7 @@ async def test_a_note_with_other_line_ends_keeps_them(app: Obsidian, server: Ser
     await app.do("press", note="Win.md", button="Edit")
     await app.until("cards", "it[0].text === 'one\\nTWO\\nthree\\n'")
     await app.do("type", note="Win.md", text="one\n2\nthree\n")
-    await app.do("press", note="Win.md", button="Accept your text")
+    await app.do("press", note="Win.md", button="Accept my version")
     await call
     assert (vault / "Win.md").read_bytes() == b"\xef\xbb\xbfone\r\n2\r\nthree\r\n"
 
@@ -462,8 +463,8 @@ async def test_while_the_person_types_a_notice_appears_instead_of_the_review(
     await app.do("open", note="Plain.md")
     await app.do("write", note="Plain.md", text="typing")
     asked = await propose(client, vault, NOTE, "new\n")
-    [said] = await app.until("invitations", "it.length")
-    assert said == f"Claude Code proposes a change to {NOTE}.Review"
+    [message] = await app.until("invitations", "it.length")
+    assert message == f"Claude Code proposes a change to {NOTE}.Review"
     assert await app.see("cards") == [] and await app.see("active") == "Plain.md"
     await app.do("pressNotice")
     await app.until("cards", "it.length")
@@ -500,7 +501,7 @@ async def test_an_edit_that_was_decided_elsewhere_is_not_lost_silently(
 async def test_what_cannot_be_seen_is_named(app: Obsidian, client: Client, vault: Path) -> None:
     await propose(client, vault, "Plain.md", "one\r\ntwo 𝄞\u202e\nthree")
     [card] = await app.until("cards", "it.length")
-    assert card["plus"] == ["two 𝄞U+202E", "threeno line end"]
+    assert card["plus"] == ["two 𝄞U+202E", "threeno line break"]
     assert "line ends of Windows" in card["all"]
 
 

@@ -57,7 +57,7 @@ Tool = Callable[[dict[str, Any], Context], Awaitable[ToolResult]]
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-def said(text: str) -> ToolResult:
+def make_text(text: str) -> ToolResult:
     return ToolResult((TextContent(text=text),))
 
 
@@ -218,7 +218,7 @@ class FixtureProvider(EmptyProvider):
         return await self.tools[name][1](arguments, context)
 
     async def _simple_text(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return said("This is a simple text response for testing.")
+        return make_text("This is a simple text response for testing.")
 
     async def _image(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         return ToolResult((ImageContent(data=PNG, mime_type="image/png"),))
@@ -260,7 +260,7 @@ class FixtureProvider(EmptyProvider):
         for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
             context.log("info", line, "fixture")
             await asyncio.sleep(0)
-        return said("Tool with logging executed successfully")
+        return make_text("Tool with logging executed successfully")
 
     async def _progress(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         for done in (0, 50, 100):
@@ -268,7 +268,7 @@ class FixtureProvider(EmptyProvider):
             # Work takes time: the TypeScript client drops progress that arrives in one read with the answer,
             # and on a busy machine it may read the last one late.
             await asyncio.sleep(0.01 if done < 100 else 0.4)
-        return said("done")
+        return make_text("done")
 
     async def _error(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         raise EngineFailure("This tool intentionally returns an error for testing")
@@ -280,7 +280,7 @@ class FixtureProvider(EmptyProvider):
         raise InvalidArgument("must be a number, not a string.", argument="count", hint="Give a number.")
 
     async def _echo(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return said(repr(arguments))
+        return make_text(repr(arguments))
 
     async def _wait(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         """Waits until it is cancelled or times out."""
@@ -289,7 +289,7 @@ class FixtureProvider(EmptyProvider):
 
     async def _sampling(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         answer = (await context.ask({"sample": sample(str(arguments.get("prompt", "")))}))["sample"]
-        return said(f"LLM response: {answer.get('content', {}).get('text', 'no text')}")
+        return make_text(f"LLM response: {answer.get('content', {}).get('text', 'no text')}")
 
     async def _elicitation(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         schema = {
@@ -297,44 +297,45 @@ class FixtureProvider(EmptyProvider):
             "properties": {"response": {"type": "string", "description": "User's response"}},
             "required": ["response"],
         }
-        answer = await context.elicit(str(arguments.get("message", "")), schema)
-        return said(f"User response: action={answer.action}, content={answer.content}")
+        params = {"message": str(arguments.get("message", "")), "requestedSchema": schema}
+        answer = (await context.ask({"input": InputRequest("elicitation/create", params)}))["input"]
+        return make_text(f"User response: action={answer['action']}, content={answer.get('content', {})}")
 
     async def _defaults(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return said(f"Elicitation completed: {(await context.ask({'form': DEFAULTS}))['form']}")
+        return make_text(f"Elicitation completed: {(await context.ask({'form': DEFAULTS}))['form']}")
 
     async def _enums(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return said(f"Elicitation completed: {(await context.ask({'form': ENUMS}))['form']}")
+        return make_text(f"Elicitation completed: {(await context.ask({'form': ENUMS}))['form']}")
 
     async def _reconnection(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         context.release_stream()
         await asyncio.sleep(0.1)
-        return said("Reconnection test completed successfully.")
+        return make_text("Reconnection test completed successfully.")
 
     async def _missing_capability(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         await context.ask({"sample": sample("anything")})
-        return said("Success")
+        return make_text("Success")
 
     async def _streaming_elicitation(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         context.progress(50, 100, "half")
         answer = (await context.ask({"confirm": form("Go on?", ok={"type": "boolean"})}))["confirm"]
-        return said(f"Streaming complete: {answer}")
+        return make_text(f"Streaming complete: {answer}")
 
     async def _change_tools(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         self._extra_tools += 1
         name = f"test_added_{self._extra_tools}"
         self.tools[name] = (ToolInfo(name=name, description="Added", input_schema=OBJECT), self._echo)
         self._announce(ToolsChanged())
-        return said("Mutation triggered")
+        return make_text("Mutation triggered")
 
     async def _change_prompts(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         self._extra_prompts += 1
         self._announce(PromptsChanged())
-        return said("Mutation triggered")
+        return make_text("Mutation triggered")
 
     async def _update_resource(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         self._announce(ResourceUpdated("test://watched-resource"))
-        return said("Updated")
+        return make_text("Updated")
 
     # Tools that ask (2026-07-28: more than one round).
 
@@ -342,24 +343,24 @@ class FixtureProvider(EmptyProvider):
         answer = (await context.ask({"user_name": form("What is your name?", name={"type": "string"})}))[
             "user_name"
         ]
-        return said(f"Hello, {_field(answer, 'name')}!")
+        return make_text(f"Hello, {_field(answer, 'name')}!")
 
     async def _ask_sample(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         answer = (await context.ask({"sample_request": sample("What is the capital of France?")}))[
             "sample_request"
         ]
-        return said(f"Sampling result: {answer.get('content', {}).get('text')}")
+        return make_text(f"Sampling result: {answer.get('content', {}).get('text')}")
 
     async def _ask_roots(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         answer = (await context.ask({"roots_request": ROOTS}))["roots_request"]
-        return said(f"Found {len(answer.get('roots', []))} root(s)")
+        return make_text(f"Found {len(answer.get('roots', []))} root(s)")
 
     async def _ask_with_state(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         request = {"confirm": form("Please confirm", ok={"type": "boolean"})}
         await context.ask(request, state={"kind": "request-state"})
         if context.state != {"kind": "request-state"}:
             raise EngineFailure("The state is missing.")
-        return said("state-ok: requestState validated")
+        return make_text("state-ok: requestState validated")
 
     async def _ask_three(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         answers = await context.ask(
@@ -374,7 +375,7 @@ class FixtureProvider(EmptyProvider):
             _field(answers["user_name"], "name"),
             answers["greeting"].get("content", {}).get("text"),
         )
-        return said(
+        return make_text(
             f"Name: {name}; Greeting: {greeting}; Roots: {len(answers['client_roots'].get('roots', []))}"
         )
 
@@ -387,13 +388,13 @@ class FixtureProvider(EmptyProvider):
             state={"round": 2},
         )
         name, color = _field(first["step1"], "name"), _field(second["step2"], "color")
-        return said(f"Multi-round complete for {name} who likes {color}")
+        return make_text(f"Multi-round complete for {name} who likes {color}")
 
     async def _ask_sealed(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         await context.ask(
             {"confirm": form("Please confirm", ok={"type": "boolean"})}, state={"kind": "tamper"}
         )
-        return said("integrity-ok: state verified")
+        return make_text("integrity-ok: state verified")
 
     async def _ask_what_it_can(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         requests: dict[str, InputRequest] = {}
@@ -402,8 +403,10 @@ class FixtureProvider(EmptyProvider):
         if context.supports("sampling"):
             requests["sample_input"] = sample("Sample request", 50)
         if not requests:
-            return said("No supported capabilities declared")
-        return said(f"capabilities-ok: received {','.join(await context.ask(requests, state={'kind': 'c'}))}")
+            return make_text("No supported capabilities declared")
+        return make_text(
+            f"capabilities-ok: received {','.join(await context.ask(requests, state={'kind': 'c'}))}"
+        )
 
     # Resources.
 

@@ -15,15 +15,14 @@ from pathlib import Path
 import pytest
 
 from client.proxy import FaultyProxy
-from client.servers import until
 from support.node import NotInstallable, beside, installed, node, without_packages
 from support.process import environment
+from support.waiting import BOUND, until
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.websocket.transport import WebSocketTransport
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
-BOUND = 60.0
 SERVER = Path(__file__).parent / "small_server.mjs"
 
 

@@ -14,9 +14,9 @@ import pytest
 from support.http import http_server
 from support.node import clients_with, node
 from support.process import FIXTURE, environment, run_to_end
+from support.waiting import BOUND
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
-BOUND = 60.0
 SCRIPT = Path(__file__).parent / "session.mjs"
 
 

@@ -16,11 +16,11 @@ from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from support.http import http_server
 from support.process import FIXTURE, environment
+from support.waiting import BOUND
 from support.wire import MODERN
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 
-BOUND = 60.0
 BOTH_WAYS = pytest.mark.parametrize("transport", ["stdio", "http"])
 BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN, "auto"])
 

@@ -13,6 +13,7 @@ from vaultbridge.editor.feed import (
     NO_FOCUS,
     READY_SECONDS,
     ClientFeed,
+    FeedEvent,
 )
 from vaultbridge.editor.model import TOP_OF_NOTE, Focus, Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
@@ -137,12 +138,13 @@ def test_mentions_do_not_wait_for_the_debounce_and_keep_their_order() -> None:
 def test_in_the_end_the_client_knows_where_the_person_is(changes: list[tuple[Focus | None, float]]) -> None:
     """Whatever was left out in between, the last event is the truth."""
     feed = ready_feed()
-    now, events = 10.0, [NO_FOCUS]
+    now = 10.0
+    events: list[FeedEvent] = [NO_FOCUS]
     for focus, wait in changes:
         feed.focus_changed(focus, now)
         now += wait
-        events.extend(feed.take_due(now))  # type: ignore[arg-type]
-    events.extend(feed.take_due(now + 1.0))  # type: ignore[arg-type]
+        events.extend(feed.take_due(now))
+    events.extend(feed.take_due(now + 1.0))
     last = changes[-1][0] if changes else None
     assert events[-1] == (last or NO_FOCUS)
     assert all(one != other for one, other in pairwise(events))

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from support.waiting import BOUND
 from vaultbridge.editor.feed import NO_FOCUS, FeedEvent
 from vaultbridge.editor.hub import EditorHub, Timing
 from vaultbridge.editor.model import TOP_OF_NOTE, Focus, Mention
@@ -13,8 +14,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 A, B = vault_path("A.md"), vault_path("B.md")
-WAIT = 60.0
-QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=WAIT)
+QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=BOUND)
 
 
 class Assistant:
@@ -23,7 +23,7 @@ class Assistant:
         self.session = hub.connect(name, self.events.put_nowait)
 
     async def next(self) -> FeedEvent:
-        return await asyncio.wait_for(self.events.get(), WAIT)
+        return await asyncio.wait_for(self.events.get(), BOUND)
 
 
 def make_hub(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> EditorHub:
@@ -97,7 +97,7 @@ async def test_leaving_withdraws_pending_diffs() -> None:
     task = asyncio.ensure_future(hub.diffs.ask("one", "tab", A, nothing, ""))
     await asyncio.sleep(0)
     one.session.leave()
-    assert await asyncio.wait_for(task, WAIT) == Rejected()
+    assert await asyncio.wait_for(task, BOUND) == Rejected()
 
 
 async def test_a_note_that_became_private_is_not_sent_again_after_a_prompt() -> None:

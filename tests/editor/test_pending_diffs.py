@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from support.waiting import BOUND
 from vaultbridge.editor.diffs import Accepted, CloseReason, Decision, Diff, FrontEnd, Rejected
 from vaultbridge.editor.pending_diffs import PENDING_DIFFS, PendingDiffs
 from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDenied
 from vaultbridge.vault.paths import vault_path
 
 NOTE = vault_path("Note.md")
-WAIT = 60.0
 
 
 class Screen:
@@ -38,7 +38,7 @@ async def _old() -> str:
 
 
 async def outcome(task: asyncio.Task[Decision]) -> Decision:
-    return await asyncio.wait_for(task, WAIT)
+    return await asyncio.wait_for(task, BOUND)
 
 
 async def test_a_person_accepts_perhaps_after_changing_it() -> None:
@@ -98,7 +98,7 @@ async def test_a_front_end_that_joins_while_the_note_is_read_gets_the_diff_once(
     shown: asyncio.Queue[Diff] = asyncio.Queue()
     diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))
     read.set()
-    diffs.decide((await asyncio.wait_for(shown.get(), WAIT)).id, Rejected())
+    diffs.decide((await asyncio.wait_for(shown.get(), BOUND)).id, Rejected())
     assert await outcome(task) == Rejected()
     assert shown.empty()
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support.files import write_vault
+from support.index import dump
 from vaultbridge.engine import Engine
-from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync import Synchronizer
 from vaultbridge.vault.scope import Scope
@@ -18,9 +17,6 @@ from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 MakeVault = Callable[..., Engine]
-
-BOUND = 60.0
-"""How long a wait may take before the test fails: far beyond what a loaded machine needs."""
 
 
 @pytest.fixture
@@ -49,14 +45,6 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
     yield make
     for engine in opened:
         engine.close()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Ask again and again until `condition` holds: for a state that nothing announces."""
-    deadline = time.monotonic() + BOUND
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 def contents(engine: Engine) -> dict[str, bytes]:

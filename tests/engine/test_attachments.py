@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.files import choose_attachment_path, get_file_size, make_link
+from vaultbridge.engine.files import choose_attachment_path, get_file_size, render_embed
 from vaultbridge.errors import InvalidArgument, PermissionDenied
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -31,8 +31,8 @@ def test_the_settings_choose_the_folder_of_a_bare_name(make_vault: MakeVault) ->
 def test_a_link_is_written_as_the_vault_writes_links(make_vault: MakeVault) -> None:
     files = {"x/a.png": b"", "y/a.png": b"", "z/b.png": b"", "N.md": ""}
     engine = make_vault(files)
-    assert make_link(engine, VaultPath("z/b.png"), VaultPath("N.md")) == "![[b.png]]"
-    assert make_link(engine, VaultPath("x/a.png"), None) == "![[x/a.png]]"
+    assert render_embed(engine, VaultPath("z/b.png"), VaultPath("N.md")) == "![[b.png]]"
+    assert render_embed(engine, VaultPath("x/a.png"), None) == "![[x/a.png]]"
 
 
 def test_a_file_that_is_not_an_attachment_or_may_not_be_created_is_refused(make_vault: MakeVault) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.files import DiskCommand, mounted
+from support.process import without_privileges
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
@@ -89,7 +89,7 @@ def test_a_read_only_disk_is_reported_and_blocks_nothing_once_it_is_writable(
     engine = make_vault({"A.md": "[[B]]", "F/B.md": "b"})
     change = int(engine.apply([Append(note="A", content="x")]).change_id)
     disk("mount", "-o", "remount,ro")
-    for operation, said in (
+    for operation, message in (
         (Append(note="A", content="y"), "A.md is read-only."),
         (Create(note="New", content="x"), "New.md is on a read-only disk."),
         (Create(note="G/H/New", content="x"), "G/H/New.md is on a read-only disk."),
@@ -99,7 +99,7 @@ def test_a_read_only_disk_is_reported_and_blocks_nothing_once_it_is_writable(
     ):
         with pytest.raises(PermissionDenied) as refused:
             engine.apply([operation])
-        assert str(refused.value) == f"{said} Nothing was changed."
+        assert str(refused.value) == f"{message} Nothing was changed."
     with pytest.raises(PermissionDenied, match="read-only"):
         engine.undo(change)
     assert engine.transactor.journal.pending() == ()
@@ -159,7 +159,7 @@ engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(b
 engine.index_sync.refresh()
 closed = engine.root.folder / "Closed"
 closed.chmod(0)
-def said(what):
+def describe(what):
     try:
         return type(what()).__name__
     except VaultbridgeError as error:
@@ -175,7 +175,7 @@ try:
         lambda: Synchronizer(engine.root, engine.index_sync.index).sync_paths(["Closed/C.md", "Closed"]),
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
-        print(said(what))
+        print(describe(what))
     print(engine.queries.search("secret").total, len(engine.transactor.journal.pending()))
 finally:
     closed.chmod(0o700)
@@ -187,17 +187,7 @@ def test_a_folder_that_may_not_be_entered_is_reported_and_stops_nothing_else(tmp
     (tmp_path / "vault/Closed").mkdir(parents=True)
     for path, text in {"A.md": "a", "B.md": "b", "Closed/C.md": "secret #t [[B]]"}.items():
         (tmp_path / "vault" / path).write_text(text)
-    command = [sys.executable, "-c", FORBIDDEN, str(tmp_path)]
-    if os.name == "nt":
-        pytest.skip("no such permissions")
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("the administrator may enter everything")
-        less = "-dac_override,-dac_read_search"
-        weaker = ["setpriv", f"--inh-caps={less}", f"--bounding-set={less}"]
-        if subprocess.run([*weaker, "true"], capture_output=True, check=False).returncode:
-            pytest.skip("the administrator cannot be made weaker here")
-        command = [*weaker, *command]
+    command = [*without_privileges(), sys.executable, "-c", FORBIDDEN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     refused = "PermissionDenied: Closed/C.md may not be read by this user."
     assert done.stdout.splitlines() == [

@@ -82,6 +82,29 @@ def test_a_note_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vaul
     assert (engine.root.folder / "Same.md").is_symlink()
 
 
+def test_a_base_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vault: MakeVault) -> None:
+    """Every move in the vault was refused: the base "has changed since it was read"."""
+    engine = make_vault({"A.base": 'filters: file.hasLink("B")\n', "B.md": "b"})
+    (engine.root.folder / "Same.base").symlink_to("A.base")
+    engine.apply([Move(note="B", to="C")])
+    assert contents(engine)["A.base"] == b'filters: file.hasLink("C")\n'
+    assert (engine.root.folder / "Same.base").is_symlink()
+
+
+@pytest.mark.parametrize("folder", ["", "Private/"])
+def test_a_base_that_is_not_downloaded_stands_in_the_way_of_no_move(
+    make_vault: MakeVault, folder: str
+) -> None:
+    """Every move in the vault was refused. A base may name what moves, so a notice says that it was left as
+    it is. There is none about a hidden one."""
+    files: dict[str, str | bytes] = {f"{folder}.Far.base.icloud": b"bplist", "A.md": "[[B]]", "B.md": "b"}
+    engine = make_vault(files, scope=Scope(deny=("Private/",)))
+    outcome = engine.apply([Move(note="B", to="C")])
+    assert contents(engine)["A.md"] == b"[[C]]"
+    notice = "Far.base: a base in it could not be read and was left as it is."
+    assert outcome.notices == (() if folder else (notice,))
+
+
 def test_every_moved_note_is_listed_with_its_hash(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "text", "B.md": "[[A]]"})
     for file in engine.apply([Move(note="A", to="C")]).files:

@@ -116,3 +116,67 @@ def test_a_file_that_sqlite_is_enlarging_is_left_alone(tmp_path: Path) -> None:
             while process.poll() is None and not (tmp_path / f"{n + 1}.sqlite").exists():
                 assert not index.repair()
     assert process.returncode == 0
+
+
+USES_ONCE = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from vaultbridge.embeddings.store import VectorStore
+    from vaultbridge.index.store.database import Index
+    from vaultbridge.review.store import ReviewStore
+    from vaultbridge.vault.write.journal import Journal
+
+    folder = Path(sys.argv[2])
+    kind = sys.argv[1]
+    if kind == "index":
+        database = Index.open(folder)
+        use = database.status
+    elif kind == "writer of the index":
+        database = Index.open(folder)
+        def use():
+            with database.writing():
+                pass
+    elif kind == "journal":
+        database = Journal(folder)
+        use = database.last_finished
+    elif kind == "review":
+        database = ReviewStore(folder)
+        use = lambda: database.set_present(1)
+    else:
+        database = VectorStore(folder)
+        use = lambda: database.matches("x")
+    use()
+    print("used", flush=True)
+    for _ in sys.stdin:
+        use()
+        print("used", flush=True)
+    database.close()
+    print("closed", flush=True)
+    """
+)
+
+
+@pytest.mark.parametrize("size", [0, 3, 100, REGION_BYTES - 1])
+@pytest.mark.parametrize("kind", ["index", "writer of the index", "journal", "review", "embeddings"])
+def test_every_database_survives_a_cut_after_its_first_use_and_before_it_is_closed(
+    tmp_path: Path, kind: str, size: int
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", USES_ONCE, kind, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == "used\n"
+        for _ in range(2):
+            (file,) = shared(tmp_path)
+            os.truncate(file, size)
+            process.stdin.write("again\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "used\n"
+        os.truncate(file, size)
+        process.stdin.close()
+        assert process.stdout.readline() == "closed\n"
+        assert process.wait(60) == 0

@@ -154,10 +154,7 @@ def test_creating_a_note_that_would_take_over_older_links_pins_them_and_says_so(
     engine = make_vault(VAULT)
     outcome = engine.apply([Create(note="Plan", content="another")])
     assert engine.find("Plan") == "Plan.md"
-    assert (
-        "[[Work/Plan|Plan]]" in contents(engine)["Home.md"].decode()
-        or "[[Work/Plan]]" in contents(engine)["Home.md"].decode()
-    )
+    assert "See [[Work/Plan]]," in contents(engine)["Home.md"].decode()
     assert any("older link" in notice for notice in outcome.notices)
 
 
@@ -246,9 +243,9 @@ def test_a_rename_keeps_links_in_a_hidden_note_right_without_telling_of_it(make_
 )
 def test_a_path_out_of_the_vault_is_refused(make_vault: MakeVault, path: str) -> None:
     engine = make_vault(VAULT)
-    with pytest.raises((InvalidPath, NoteNotFound)):
+    with pytest.raises(InvalidPath):
         engine.apply([Create(note=path, content="x")])
-    with pytest.raises((InvalidPath, NoteNotFound)):
+    with pytest.raises(NoteNotFound):
         engine.view(path)
 
 
@@ -256,9 +253,9 @@ def test_a_symlink_out_of_the_vault_is_not_followed(make_vault: MakeVault, tmp_p
     (tmp_path / "outside.md").write_text("secret")
     engine = make_vault(VAULT)
     (engine.root.folder / "link.md").symlink_to(tmp_path / "outside.md")
-    with pytest.raises((PermissionDenied, NoteNotFound)):
+    with pytest.raises(PermissionDenied):
         engine.view("link.md")
-    with pytest.raises((PermissionDenied, NoteNotFound)):
+    with pytest.raises(PermissionDenied):
         engine.apply([Append(note="link.md", content="x")])
     assert (tmp_path / "outside.md").read_text() == "secret"
 

@@ -6,14 +6,15 @@ import threading
 
 import pytest
 
+from support.index import another_leader
+from support.waiting import BOUND
 from vaultbridge.engine import Engine
 from vaultbridge.engine.follower import Follower
-from vaultbridge.engine.operations import Append
+from vaultbridge.engine.operations import Append, Create, Move
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault
-
-BOUND = 60.0
 
 
 class Recorder:
@@ -122,3 +123,32 @@ def test_a_query_finds_every_edit_that_was_answered_before_it(make_vault: MakeVa
         engine.apply([Append(note=f"N{number}.md", content=f"marker word{number}")])
     assert engine.queries.search("marker").total == count
     assert engine.queries.search(f"word{count - 1}").total == 1
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope(deny=("Private/",))], ids=["all", "limited"])
+def test_another_engine_sees_every_change_that_was_answered(make_vault: MakeVault, scope: Scope) -> None:
+    """Of another token in the same process, or of another process: the watch that a third one keeps reports
+    nothing here, so only the journal tells."""
+    writer = make_vault({"Note.md": "start", "Hub.md": ""})
+    reader = make_vault(scope=scope)
+    for engine in (writer, reader):
+        engine.index_sync.refresh()
+    with another_leader(writer.cache, watches=True):
+        for number in range(30):
+            word = f"word{number}"
+            writer.apply([Append(note="Note", content=word), Create(note=f"New {number}", content="[[Hub]]")])
+            assert reader.queries.search(word).total == 1
+            assert reader.find(f"New {number}") == f"New {number}.md"
+            assert len(reader.queries.backlinks(VaultPath("Hub.md"))) == number + 1
+        writer.apply([Move(note="Hub", to="Moved")])
+        assert len(reader.queries.backlinks(VaultPath("Moved.md"))) == 30
+        writer.undo(31)
+        assert len(reader.queries.backlinks(VaultPath("Hub.md"))) == 30
+
+
+def test_a_new_engine_sees_the_last_changes(make_vault: MakeVault) -> None:
+    writer = make_vault({"Note.md": "start"})
+    writer.index_sync.refresh()
+    with another_leader(writer.cache, watches=True):
+        writer.apply([Append(note="Note", content="late")])
+        assert make_vault().queries.search("late").total == 1

@@ -305,3 +305,35 @@ def test_a_refusal_does_not_tell_how_a_hidden_folder_is_spelled(make_vault: Make
     ):
         error = refused(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
         assert isinstance(error, PermissionDenied) and f"{error}".startswith(f"{spelled}/x.")
+
+
+@pytest.mark.parametrize("deny", [(), ("Private/",)], ids=["visible", "hidden"])
+def test_a_linking_note_that_was_just_deleted_does_not_prevent_a_change(
+    make_vault: MakeVault, deny: tuple[str, ...]
+) -> None:
+    """Another program has deleted it, and the index does not know yet."""
+    files = {
+        "Private/Hush.md": "[[deep]] [[Plan]]",
+        "Pub/deep.md": "",
+        "Plan.md": "",
+        "Private/Hush.base": "",
+    }
+    engine = make_vault(files, scope=Scope(deny=deny))
+    assert engine.queries.counts()["notes"] == 3 - len(deny)
+    with another_leader(engine.cache, watches=True):
+        for path in ("Private/Hush.md", "Private/Hush.base"):
+            (engine.root.folder / path).unlink()
+        outcome = engine.apply([Create(note="deep", content="")])
+    assert [file.path for file in outcome.files] == ["deep.md"]
+
+
+def test_a_change_waits_for_a_hidden_note_that_is_being_saved(make_vault: MakeVault) -> None:
+    """As it waits for a visible one. If it were refused at once, that would reveal that there is such a note.
+    A note that was emptied a moment ago may be half saved."""
+    files = {"Private/Hush.md": "[[deep]]", "Pub/deep.md": ""}
+    engine = make_vault(files, scope=Scope(deny=("Private/",)))
+    engine.index_sync.refresh()
+    with another_leader(engine.cache, watches=True):
+        (engine.root.folder / "Private/Hush.md").write_bytes(b"")
+        outcome = engine.apply([Create(note="deep", content="")])
+    assert [file.path for file in outcome.files] == ["deep.md"]

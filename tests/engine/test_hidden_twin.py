@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from vaultbridge.cli.notes.export import FORMATS
 from vaultbridge.engine import Engine
-from vaultbridge.engine.files import choose_attachment_path, make_link
+from vaultbridge.engine.files import choose_attachment_path, render_embed
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
 from vaultbridge.errors import VaultbridgeError
@@ -33,6 +33,8 @@ NAMES = ("deep", "diary", "plan")
 FOLDERS = ("", "Pub/", "Pub/Sub/")
 HIDDEN_FOLDERS = ("Private/", "Private/Sub/", "A/")
 """Also one that comes before a visible one, both in the alphabet and by depth."""
+
+EXACT = ("deep OR diary OR plan", '"sub deep"', '"dee"', "pla -tag", "line:(deep diary)", "/d[ei]/", "path:p")
 
 SCOPE = Scope(deny=("Private/", "A/"))
 
@@ -90,8 +92,9 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
     yield "orphans", queries.orphans(attachments=True)
     yield "dead ends", queries.dead_ends()
     yield "tags", queries.tags()
-    found = queries.search("deep OR diary OR plan", sort="path")
-    yield "search", ([hit.path for hit in found.hits], found.total, found.indexed, found.notes)
+    for query in EXACT:
+        found = queries.search(query)
+        yield query, ([(hit.path, hit.score) for hit in found.hits], found.total, found.indexed, found.notes)
     ranked = queries.rank("deep diary plan", sections_per_note=3, explain=True)
     yield (
         "rank",
@@ -106,7 +109,7 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
         yield f"outgoing {path}", queries.outgoing(path)
         yield f"backlinks {path}", queries.backlinks(path)
         yield f"around {path}", queries.neighbourhood(path, 2)
-        yield f"link to {path}", make_link(engine, path, VaultPath("Pub/plan.md"))
+        yield f"link to {path}", render_embed(engine, path, VaultPath("Pub/plan.md"))
     for name in (*NAMES, "Sub/deep", "dee", "A/deep", "Private/deep"):
         yield f"find {name}", _found(engine, name)
     yield "place", choose_attachment_path(engine, "picture.png", None)
@@ -141,6 +144,26 @@ def test_a_hidden_folder_makes_no_difference_to_anything(
         assert left == contents(bare)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seen=st.dictionaries(visible_paths, texts, min_size=2, max_size=5),
+    hidden=st.dictionaries(hidden_paths, texts, min_size=2, max_size=5),
+    data=st.data(),
+)
+def test_a_move_rewrites_links_as_if_no_hidden_note_had_that_name(
+    seen: dict[str, str], hidden: dict[str, str], data: st.DataObject
+) -> None:
+    """Only notes that are there are moved: most operations of the test above name none."""
+    with opened({**seen, **hidden}) as full, opened(seen) as bare:
+        for _ in range(2):
+            note = data.draw(st.sampled_from(sorted(contents(bare))))
+            to = data.draw(st.sampled_from([f"{folder}{name}" for folder in FOLDERS for name in NAMES]))
+            batch: list[Operation] = [Move(note=f"/{note}", to=f"/{to}")]
+            assert attempt(full, batch, dry_run=False) == attempt(bare, batch, dry_run=False), batch
+            left = {path: data for path, data in contents(full).items() if SCOPE.visible(path)}
+            assert left == contents(bare), batch
+
+
 def test_an_older_link_is_not_pinned_to_a_hidden_note(make_vault: MakeVault) -> None:
     """The case in which this was first seen."""
     engine = make_vault({"Note.md": "text\n", "Private/Sub/deep.md": "secret"}, scope=SCOPE)
@@ -171,3 +194,10 @@ def test_the_text_around_a_link_counts_for_the_visible_note_of_that_name(make_va
     for more in ({}, hidden):
         engine = make_vault({**seen, **more}, scope=SCOPE)
         assert [note.path for note in engine.queries.rank("harbour tides").notes] == [*seen], more
+
+
+def test_hidden_files_that_are_left_out_do_not_use_up_the_list(make_vault: MakeVault) -> None:
+    hidden = {f"Private/\x01{number}.md": "" for number in range(150)}
+    for more in ({}, hidden):
+        engine = make_vault({"Z\x01.md": "", **more}, scope=SCOPE)
+        assert [skipped.path for skipped in engine.queries.left_out()[1]] == ["Z\\x01.md"]

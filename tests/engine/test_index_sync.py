@@ -20,13 +20,14 @@ from pathlib import Path
 import pytest
 
 from support.files import delete_folder
+from support.index import dump
+from support.waiting import BOUND, wait_until
 from vaultbridge.engine import Engine, index_sync
 from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader, IndexSync
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameTag
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import VaultbridgeError, VaultNotFound
-from vaultbridge.index.files import dump
 from vaultbridge.index.store import schema
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
@@ -35,7 +36,7 @@ from vaultbridge.vault.write.replace import LEFTOVER_SECONDS, temporary_name
 from vaultbridge.vault.write.transaction import ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
-from .conftest import BOUND, MakeVault, rebuilt, wait_until
+from .conftest import MakeVault, rebuilt
 
 
 def when_announced(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
@@ -72,7 +73,9 @@ def watched_by_hand(
         def stop(self) -> None:
             pass
 
-    sync = IndexSync(engine.root, engine.cache, checkpoint=checkpoint, watch=ByHand)
+    sync = IndexSync(
+        engine.root, engine.cache, engine.transactor.journal, checkpoint=checkpoint, watch=ByHand
+    )
     try:
         sync.start()
         yield sync, started.get(timeout=BOUND)

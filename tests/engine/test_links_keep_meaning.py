@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from support.index import another_leader
+from support.index import another_leader, dump
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operation_base import Operation
 from vaultbridge.engine.operations import Append, Create, Delete, Move, RenameHeading, RenameTag
 from vaultbridge.engine.reading import parse_file
-from vaultbridge.errors import EditRefused
-from vaultbridge.index.files import dump
+from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.vault.scope import Scope
 
@@ -81,8 +80,12 @@ def meanings(engine: Engine) -> dict[str, list[str | None]]:
     found: dict[str, list[str | None]] = {}
     for path, data in files.items():
         note = parse_file(path, data.decode())
-        targets = (resolve(link.target, path, table) for link in note.links)
+        targets = [resolve(link.target, path, table) for link in note.links]
         found[path] = [target.path if isinstance(target, Resolved) else None for target in targets]
+        for number, link in enumerate(note.links):
+            # The file of a canvas card is a whole path. If no file is there, the card shows none.
+            if link.kind == "canvas" and link.target not in files:
+                found[path][number] = None
     return found
 
 
@@ -138,14 +141,7 @@ def test_every_link_leads_to_the_same_file_after_any_moves(
         outcome = engine.apply(operations)
         if outcome.change_id:
             changes.append(int(outcome.change_id))
-        after = meanings(engine)
-        assert sorted(after) == sorted(where.values()), operations
-        for old, links in before.items():
-            wanted = [None if target is None else where[target] for target in links]
-            got = after[where[old]]
-            assert len(got) == len(wanted), (old, operations)
-            for number, (is_now, was) in enumerate(zip(got, wanted, strict=True)):
-                assert was is None or is_now == was, (old, number, operations, contents(engine)[where[old]])
+        check_meanings(engine, before, where, operations)
         if len(changes) % 3 == 0:
             # Not after every one: mostly the next move starts while the index is still busy with this one.
             check_index(engine, tmp_path / f"rebuilt {len(changes)}")
@@ -153,6 +149,84 @@ def test_every_link_leads_to_the_same_file_after_any_moves(
         engine.undo(change)
     assert contents(engine) == start
     check_index(engine, tmp_path / "rebuilt in the end")
+
+
+def check_meanings(
+    engine: Engine, before: dict[str, list[str | None]], where: dict[str, str], operations: list[Operation]
+) -> None:
+    """Every link that led to a file leads to it still. `where` has the new path of each old one."""
+    after = meanings(engine)
+    assert sorted(after) == sorted(where.values()), operations
+    for old, links in before.items():
+        wanted = [None if target is None else where[target] for target in links]
+        got = after[where[old]]
+        assert len(got) == len(wanted), (old, operations)
+        for number, (is_now, was) in enumerate(zip(got, wanted, strict=True)):
+            assert was is None or is_now == was, (old, number, operations, contents(engine)[where[old]])
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["not watched", "watched"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_move_follows_every_link_that_another_program_has_just_written(
+    make_vault: MakeVault, tmp_path: Path, seed: int, watched: bool
+) -> None:
+    """Between two moves, while the index is still busy with the first, another program writes, renames,
+    deletes and exchanges files and folders. No link that is on disk when the move begins may be missed."""
+    rng = random.Random(seed)
+    engine = make_vault(make_files(rng))
+    if watched:
+        engine.index_sync.start()
+    for _ in range(15):
+        for _ in range(rng.randrange(4)):
+            change_from_outside(rng, engine.root.folder)
+        before = meanings(engine)
+        move = random_move(rng, sorted(before) or ["none.md"])
+        try:
+            engine.apply([move])
+        except (EditRefused, NoteNotFound):
+            continue  # Something is there already, or nothing is left.
+        follow = moved_to(list(before), move, engine)
+        check_meanings(engine, before, {path: follow.get(path, path) for path in before}, [move])
+    engine.index_sync.refresh()
+    check_index(engine, tmp_path / "rebuilt")
+
+
+def change_from_outside(rng: random.Random, folder: Path) -> None:
+    files = sorted(place for place in folder.rglob("*") if place.is_file())
+    paths = [place.relative_to(folder).as_posix() for place in files]
+    roll = rng.random()
+    if roll < 0.25 or not files:
+        fresh = make_files(rng)
+        path = rng.choice([path for path in fresh if path.endswith((".md", ".canvas"))] or ["One.md"])
+        data = fresh.get(path, "[[Two]]")
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = place.with_name(".saving")
+        temporary.write_bytes(data if isinstance(data, bytes) else data.encode())
+        temporary.replace(place)
+    elif roll < 0.55:
+        # In place, and often with the same size: other links in the same order of bytes.
+        place = rng.choice(files)
+        if place.suffix == ".md":
+            pieces = place.read_bytes().split(b" ")
+            pieces += [b"[[" + rng.choice(paths).removesuffix(".md").encode() + b"]]"] * rng.randrange(2)
+            body = pieces[1:]
+            rng.shuffle(body)
+            with place.open("r+b") as file:
+                file.write(b" ".join([*pieces[:1], *body]))
+    elif roll < 0.65:
+        rng.choice(files).unlink()
+    elif roll < 0.8:
+        place = rng.choice(files)
+        place.rename(place.with_name(f"Renamed {rng.randrange(5)}{place.suffix}"))
+    else:
+        one, two = (folder / name for name in rng.sample(("a", "b", "b/deep", "c"), 2))
+        if one.is_dir() and two.is_dir() and one not in two.parents and two not in one.parents:
+            one.rename(folder / ".aside")
+            two.rename(one)
+            (folder / ".aside").rename(two)
+        elif one.is_dir() and not two.exists() and two.parent.is_dir() and one not in two.parents:
+            one.rename(two)
 
 
 def check_index(engine: Engine, folder: Path) -> None:

@@ -100,8 +100,8 @@ def test_repeated_sentences_are_recognised_in_every_script() -> None:
         ("我们每个月测量夜空的亮度", "我们每个月测量夜空的亮度。"),
         ("naïve résumé of the whole café", "naive resume of the whole cafe"),
     ):
-        said = EarlierPassages()
-        assert not said.repeats(text)
-        assert said.repeats(other)
-        assert not said.repeats("Something else entirely, about other things.")
+        earlier = EarlierPassages()
+        assert not earlier.repeats(text)
+        assert earlier.repeats(other)
+        assert not earlier.repeats("Something else entirely, about other things.")
     assert EarlierPassages().repeats("  ... "), "it says nothing at all"

@@ -11,7 +11,7 @@ import pytest
 from support.files import write_vault
 from support.tools import open_harness
 from vaultbridge.engine import Engine
-from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
+from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
 from vaultbridge.engine.operations import Append, Create, Prepend
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.settings import Period
@@ -61,7 +61,7 @@ def test_an_invalid_date_is_refused(engine: Engine, when: str) -> None:
 def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: Engine) -> None:
     note = find_periodic_note(engine, "daily", "2026-03-20")
     assert not note.exists
-    made, notices = plan_addition(engine, note, "x", first=True)
+    made, notices = plan_note_addition(engine, note, "x", first=True)
     assert made == [
         Create(note="D/2026-03-20.md", content="2026-03-20 Friday 21:15\n"),
         Prepend(note="D/2026-03-20.md", content="x"),
@@ -72,8 +72,8 @@ def test_a_new_note_is_created_from_its_template_before_text_is_added(engine: En
 def test_a_note_that_is_there_is_only_added_to(engine: Engine) -> None:
     note = find_periodic_note(engine, "daily", "yesterday")
     assert note.exists
-    assert plan_addition(engine, note, "x", heading="H") == (
+    assert plan_note_addition(engine, note, "x", heading="H") == (
         [Append(note="D/2026-03-14.md", content="x", heading="H")],
         (),
     )
-    assert plan_addition(engine, note, "") == ([], ())
+    assert plan_note_addition(engine, note, "") == ([], ())

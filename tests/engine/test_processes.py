@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vaultbridge.index.files import dump
+from support.index import dump
 from vaultbridge.vault.write.replace import TEMPORARY_PREFIX
 
 from .busy_writer import NOTES

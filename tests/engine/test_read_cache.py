@@ -128,13 +128,17 @@ def test_a_failed_reading_leaves_nothing_in_the_cache(engine: Engine) -> None:
         assert engine.read_again("A.md", Part(heading="None")) is None
 
 
+PATHS = ("A.md", "F/B.md")
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     acts=st.lists(
         st.tuples(
             st.sampled_from(["read", "write", "replace", "remove", "swap", "append"]),
-            st.sampled_from(["A.md", "F/B.md"]),
+            st.sampled_from(PATHS),
         ),
+        min_size=4,
         max_size=20,
     )
 )
@@ -144,9 +148,18 @@ def test_whatever_happens_to_the_files_the_cache_says_what_the_disk_says(
     with engine_on(tmp_path_factory.mktemp("cache")) as engine:
         folder = engine.root.folder
         (folder / "F").mkdir()
+        (folder / "A.md").write_text("longer than what is written later", "utf-8")
+        unchanged: dict[str, Reading] = {}
         for number, (act, path) in enumerate(acts):
             place = folder / path
             text = "x" * (number + 1)
+            if act == "read":
+                if place.exists():
+                    unchanged[path] = engine.read(vault_path(path), WHOLE)
+            elif act == "swap":
+                unchanged.clear()
+            else:
+                unchanged.pop(path, None)
             if act == "write":
                 # Another length each time: a file system's clock may not move between two writes.
                 place.write_text(text, "utf-8")
@@ -162,13 +175,12 @@ def test_whatever_happens_to_the_files_the_cache_says_what_the_disk_says(
             elif act == "append" and place.exists():
                 with place.open("a", encoding="utf-8") as file:
                     file.write(text)
-            on_disk = place.read_text("utf-8") if place.exists() else None
-            if (reading := engine.read_again(path, WHOLE)) is not None:
-                assert reading.excerpt.text == on_disk
-            if act == "read" and on_disk is not None:
-                read = engine.read(vault_path(path), WHOLE)
-                assert read.excerpt.text == on_disk
-                assert engine.read_again(path, WHOLE) is read
+            for asked in PATHS:
+                reading = engine.read_again(asked, WHOLE)
+                if asked in unchanged:
+                    assert reading is unchanged[asked]
+                if reading is not None:
+                    assert reading.excerpt.text == (folder / asked).read_text("utf-8")
 
 
 def reading_of(path: VaultPath, chars: int) -> Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,6 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+
+class ServerDied(AssertionError):
+    """`code` is the server's exit code: minus the number of the signal that ended it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the server has died: {code}")
+        self.code = code
 
 
 class Assistant:
@@ -42,6 +51,7 @@ class Assistant:
                 },
             )
         self._number = 0
+        self._answers: dict[int, dict[str, Any]] = {}
 
     def __enter__(self) -> Assistant:
         about = {"name": "faults", "version": "1"}
@@ -53,7 +63,8 @@ class Assistant:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(60)
         except subprocess.TimeoutExpired:
@@ -66,17 +77,28 @@ class Assistant:
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
-    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdout is not None
+    def _begin(self, method: str, params: dict[str, Any]) -> int:
         self._number += 1
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
-        while line := self._process.stdout.readline():
+        with contextlib.suppress(BrokenPipeError):
+            self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        return self._number
+
+    def _finish(self, number: int) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        while number not in self._answers:
+            line = self._process.stdout.readline()
+            if not line:
+                raise ServerDied(self._process.wait(60))
             message = json.loads(line)
-            if message.get("id") == self._number:
-                assert "result" in message, message
-                result: dict[str, Any] = message["result"]
-                return result
-        raise AssertionError("the server has died")
+            if "id" in message:
+                self._answers[message["id"]] = message
+        answer = self._answers.pop(number)
+        assert "result" in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return self._finish(self._begin(method, params))
 
     def kill_during(self, tool: str, seconds: float, **arguments: Any) -> None:
         """Sends a call and kills the process so many seconds later, as a power button would."""
@@ -86,8 +108,15 @@ class Assistant:
         time.sleep(seconds)
         self._process.kill()
 
-    def call(self, tool: str, **arguments: Any) -> tuple[bool, str]:
+    def begin(self, tool: str, **arguments: Any) -> int:
+        """Sends a call whose answer `finish` waits for."""
+        return self._begin("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
+
+    def finish(self, number: int) -> tuple[bool, str]:
         """Whether the tool succeeded, and the text of its answer."""
-        result = self._ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
-        said = "".join(part.get("text", "") for part in result["content"])
-        return not result.get("isError", False), said
+        result = self._finish(number)
+        text = "".join(part.get("text", "") for part in result["content"])
+        return not result.get("isError", False), text
+
+    def call(self, tool: str, **arguments: Any) -> tuple[bool, str]:
+        return self.finish(self.begin(tool, **arguments))

@@ -22,7 +22,8 @@ class Result(Struct):
     how many of them succeeded. `lost` names what is gone, and what was seen or written although it must not
     be.
     `in_history` counts saves of another program that it overwrote itself, because it had read the note while
-    our text was there; the journal has them."""
+    our text was there; the journal has them. `ended` counts servers that the fault ended; another one went
+    on."""
 
     injected: int
     calls: int
@@ -30,6 +31,7 @@ class Result(Struct):
     lost: list[str]
     refusals: list[str] = []
     in_history: int = 0
+    ended: int = 0
 
 
 def start_outside(*arguments: object) -> subprocess.Popen[str]:
@@ -57,11 +59,11 @@ def save_outside(folder: Path, how: str, count: int, gap: float) -> Result:
         assistant.call("read_note", name="Note")
         outside = start_outside(how, note, count, gap)
         while outside.poll() is None:
-            done, said = assistant.call("edit_note", name="Note", op="append", content=f"v-{calls}")
+            done, text = assistant.call("edit_note", name="Note", op="append", content=f"v-{calls}")
             if done:
                 acknowledged.append(f"v-{calls}")
             else:
-                refusals.add(said)
+                refusals.add(text)
             calls += 1
         saved = end_outside(outside)
     there = {mark for file in vault.glob("*.md") for mark in MARK.findall(file.read_text())}
@@ -148,17 +150,17 @@ def swap_for_link(folder: Path, what: str, rounds: int, *, denied: bool) -> Resu
     with Assistant(vault, folder / "home", *options) as assistant:
         outside = start_outside(f"swap-{what}", place, target, 0)
         for number in range(rounds):
-            fine, said = assistant.call("read_note", name="Pub/n.md")
+            fine, text = assistant.call("read_note", name="Pub/n.md")
             done += fine
-            if SECRET in said:
-                lost.append(f"call {number} read it: {said}")
-            fine, said = _write(assistant, number)
+            if SECRET in text:
+                lost.append(f"call {number} read it: {text}")
+            fine, text = _write(assistant, number)
             done += fine
-            if SECRET in said:
-                lost.append(f"call {number} showed it: {said}")
-            fine, said = assistant.call("search", query="nobody")
-            if SECRET in said:
-                lost.append(f"call {number} found it: {said}")
+            if SECRET in text:
+                lost.append(f"call {number} showed it: {text}")
+            fine, text = assistant.call("search", query="nobody")
+            if SECRET in text:
+                lost.append(f"call {number} found it: {text}")
         injected = end_outside(outside)
     after = {file.name: file.read_bytes() for file in hidden.iterdir()}
     if after != before:

@@ -5,7 +5,9 @@
     outside.py swap-folder FOLDER TARGET GAP exchanges FOLDER for a link to TARGET and back
 
 HOW is `in-place` (empties the file, waits GAP seconds, writes it), `closing` (the same, but closes it in
-between), `replace` (writes beside it and renames) or `append`. GAP is also the pause between two saves.
+between), `pieces` (empties it and writes it in five pieces), `mapped` (writes it through a memory map, with
+the file itself closed), `backup` (renames it, writes a new one and removes the old), `replace` (writes beside
+it and renames) or `append`. GAP is also the pause between two saves.
 It ends after COUNT saves or when its standard input is closed, and prints how often it did its work.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import select
 import sys
@@ -21,6 +24,9 @@ from pathlib import Path
 
 APART = 0.002
 """The pause between two saves when no gap is given: now and then an edit fits in."""
+
+
+PIECES = 5
 
 
 def is_stopped() -> bool:
@@ -46,6 +52,37 @@ def save_in_place(file: Path, mark: str, gap: float, *, closing: bool) -> None:
         opened.write(text)
 
 
+def save_in_pieces(file: Path, mark: str, gap: float) -> None:
+    text = read(file) + mark
+    size = len(text) // PIECES + 1
+    with file.open("w") as opened:
+        for start in range(0, len(text), size):
+            opened.write(text[start : start + size])
+            opened.flush()
+            time.sleep(gap / PIECES)
+
+
+def save_through_map(file: Path, mark: str, gap: float) -> None:
+    data = (read(file) + mark).encode()
+    with file.open("r+b") as opened:
+        opened.truncate(len(data))
+        mapped = mmap.mmap(opened.fileno(), len(data))
+    with mapped:
+        mapped[: len(data) // 2] = data[: len(data) // 2]
+        time.sleep(gap)
+        mapped[:] = data
+        mapped.flush()
+
+
+def save_with_backup(file: Path, mark: str, gap: float) -> None:
+    text = read(file) + mark
+    backup = file.with_name(f"{file.name}~")
+    file.rename(backup)
+    time.sleep(gap)
+    file.write_text(text)
+    backup.unlink()
+
+
 def replace(file: Path, mark: str) -> None:
     beside = file.with_name(f".{file.name}.saving")
     beside.write_text(read(file) + mark)
@@ -65,6 +102,12 @@ def save(how: str, file: Path, count: int, gap: float) -> None:
             replace(file, mark)
         elif how == "append":
             append(file, mark)
+        elif how == "pieces":
+            save_in_pieces(file, mark, gap)
+        elif how == "mapped":
+            save_through_map(file, mark, gap)
+        elif how == "backup":
+            save_with_backup(file, mark, gap)
         else:
             save_in_place(file, mark, gap, closing=how == "closing")
         done += 1

@@ -38,6 +38,9 @@ FAULTS: dict[str, Fault] = {
     "in-place-slow": lambda folder, count: save_outside(folder, "in-place", max(1, count // 30), 0.3),
     "closing": lambda folder, count: save_outside(folder, "closing", count, 0.01),
     "closing-slow": lambda folder, count: save_outside(folder, "closing", max(1, count // 30), 0.3),
+    "pieces": lambda folder, count: save_outside(folder, "pieces", max(1, count // 3), 0.05),
+    "mapped": lambda folder, count: save_outside(folder, "mapped", max(1, count // 3), 0.05),
+    "backup": lambda folder, count: save_outside(folder, "backup", max(1, count // 3), 0.05),
     "replace": lambda folder, count: save_outside(folder, "replace", count, 0),
     "append": lambda folder, count: save_outside(folder, "append", count, 0),
     "killed": lambda folder, count: kill_server(folder, max(1, count // 10)),
@@ -77,6 +80,8 @@ def main() -> int:
             f" {len(result.lost) or 'nothing'} |",
             flush=True,
         )
+        if result.ended:
+            print(f"  servers that the fault ended: {result.ended}", file=sys.stderr)
         for lost in result.lost[:5]:
             print(f"  lost: {lost}", file=sys.stderr)
         failed = failed or bool(result.lost)

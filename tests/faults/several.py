@@ -60,12 +60,12 @@ def write_from_everywhere(folder: Path, count: int) -> Result:
             try:
                 for number in range(count):
                     mark = f"m-{name}-{number}-."
-                    done, said, written = _draw_call(call, own, vault, mark)
+                    done, text, written = _draw_call(call, own, vault, mark)
                     tally[done] += 1
                     if done and written:
                         acknowledged.append(mark)
-                    if "nternal" in said or (name == "scoped" and ("secret" in said or PRIVATE in said)):
-                        lost.append(f"{name} was told: {said[:200]}")
+                    if "nternal" in text or (name == "scoped" and ("secret" in text or PRIVATE in text)):
+                        lost.append(f"{name} was told: {text[:200]}")
             except Exception as error:
                 lost.append(f"{name} ended with {error!r}")
 
@@ -239,12 +239,12 @@ def _call_mcp(port: int) -> Iterator[Call]:
         response = connection.getresponse()
         if session := response.getheader("Mcp-Session-Id"):
             headers["Mcp-Session-Id"] = session
-        said = response.read().decode()
+        body = response.read().decode()
         if response.getheader("Content-Type", "").startswith("text/event-stream"):
-            said = [line for line in said.splitlines() if line.startswith("data: {")][-1].removeprefix(
+            body = [line for line in body.splitlines() if line.startswith("data: {")][-1].removeprefix(
                 "data: "
             )
-        result: dict[str, Any] = json.loads(said)["result"]
+        result: dict[str, Any] = json.loads(body)["result"]
         return result
 
     def call(tool: str, **arguments: Any) -> tuple[bool, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +18,11 @@ from faults.environment import (
     shift_clock,
     use_up_watches,
 )
-from faults.injections import Result, kill_server, save_outside, swap_for_link
+from faults.injections import Result, kill_server, read_history, save_outside, swap_for_link
 from faults.several import write_from_everywhere
 
 
-@pytest.mark.parametrize("how", ["in-place", "closing"])
+@pytest.mark.parametrize("how", ["in-place", "closing", "pieces", "mapped", "backup"])
 def test_an_edit_never_builds_on_a_note_that_another_program_is_saving_in_place(
     tmp_path: Path, how: str
 ) -> None:
@@ -30,6 +31,44 @@ def test_an_edit_never_builds_on_a_note_that_another_program_is_saving_in_place(
     assert slow.done
     quick = save_outside(tmp_path / "quick", how, 60, 0.01)
     assert quick.lost == []
+
+
+SAVING_SECONDS = 0.7
+"""How long the other program may take to write what it emptied: less than an edit waits for it."""
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_an_edit_waits_until_another_program_has_written_what_it_emptied(
+    tmp_path: Path, *, closing: bool
+) -> None:
+    """The edit was made to the empty file: its answer was a success, and the text before it was gone."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Other.md").write_text("beside\n")
+    took = SAVING_SECONDS
+    with Assistant(vault, tmp_path / "home") as assistant:
+        while took >= SAVING_SECONDS:  # A machine that is so busy proves nothing.
+            note = vault / f"Note {time.monotonic_ns()}.md"
+            note.write_text("old text\n")
+            assert assistant.call("read_note", name=note.name)[0]
+            with note.open("r+") as opened:
+                emptied = time.monotonic()
+                opened.truncate(0)
+                if closing:
+                    opened.close()
+                number = assistant.begin("edit_note", name=note.name, op="append", content="ours")
+                # The edit has had its turn when as many later calls are answered as there are workers.
+                for _ in range(20):
+                    assert assistant.call("read_note", name="Other.md")[0]
+                if closing:
+                    note.write_text("new text\n")
+                else:
+                    opened.write("new text\n")
+                took = time.monotonic() - emptied
+            done, said = assistant.finish(number)
+        assert done, said
+        assert note.read_text() == "new text\nours\n"
+    assert "new text\n" in read_history(tmp_path / "home" / "cache").splitlines(keepends=True)
 
 
 @pytest.mark.parametrize("how", ["replace", "append"])
@@ -101,7 +140,7 @@ def test_a_folder_in_the_journals_place_stops_changes_but_not_reading(tmp_path: 
     with Assistant(vault, tmp_path / "home") as assistant:
         assert "alpha" in assistant.call("read_note", name="Note")[1]
         assert "Note.md" in assistant.call("search", query="alpha")[1]
-        done, said = assistant.call("edit_note", name="Note", op="append", content="beta")
+        done, text = assistant.call("edit_note", name="Note", op="append", content="beta")
         assert not done
-        assert "is a folder, not a file. Move that folder away." in said
+        assert "is a folder, not a file. Move that folder away." in text
     assert (vault / "Note.md").read_text() == "alpha\n"

@@ -6,17 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from vaultbridge.index.compare import DiskSnapshot, StoredFile, compare, scan_path, scan_vault
+from vaultbridge.index.compare import DiskSnapshot, FileRow, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 
-def row(path: str, *, mtime: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredFile:
-    return StoredFile(1, path, kind_of(path), 10, mtime, 5, trusted, state, "h")
+def row(path: str, *, id_: int = 1, trusted: int = 1, state: int = INDEXED) -> FileRow:
+    return id_, path, kind_of(path), 10, 1, 5, trusted, state, "h"
 
 
 def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
@@ -37,7 +36,7 @@ def test_a_file_with_the_same_stat_is_unchanged() -> None:
 )
 def test_a_file_with_another_stat_is_read(now: FileEntry) -> None:
     difference = compare([row("a.md")], seen(now))
-    assert difference.changed == [(row("a.md"), now)]
+    assert difference.changed == [(StoredFile(*row("a.md")), now)]
 
 
 def test_untrusted_and_pending_files_are_read_whatever_their_stat() -> None:
@@ -55,7 +54,7 @@ def test_attachments_are_never_read() -> None:
 
 def test_files_are_read_by_rising_id_the_new_ones_last() -> None:
     """The full-text table writes to the file each time that an id is lower than the one before."""
-    rows = [replace(row(f"{id_}.md", trusted=0), id=id_) for id_ in (5, 2, 9, 1)]
+    rows = [row(f"{id_}.md", id_=id_, trusted=0) for id_ in (5, 2, 9, 1)]
     found = compare(rows, seen(*(entry(f"{id_}.md") for id_ in (5, 2, 9, 1)), entry("0.md"), entry("7.md")))
     jobs = found.jobs(10)
     assert [job.id for job in jobs] == [1, 2, 5, 9, 10, 11]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.index import Vault
-from vaultbridge.index.files import dump, iterate_notes, list_files
+from support.index import Vault, dump
+from vaultbridge.index.files import iterate_notes, list_files
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 

@@ -71,6 +71,19 @@ def test_outgoing_links_have_the_file_that_they_lead_to(graph: LinkGraph) -> Non
     ]
 
 
+def test_for_a_caller_a_link_to_a_hidden_file_leads_to_the_visible_one_of_that_name(
+    make_vault: MakeVault,
+) -> None:
+    vault = make_vault({"secret/x.md": "", "far/away/x.md": "", "n.md": "[[x]]", "secret/s.md": "[[x]]"})
+    scoped = LinkGraph(vault.index, visible=hide_secret, exists=hide_secret)
+    assert [link.resolved for link in scoped.outgoing(p("n.md"))] == ["far/away/x.md"]
+    assert [(link.source, link.raw) for link in scoped.backlinks(p("far/away/x.md"))] == [("n.md", "[[x]]")]
+    whole = LinkGraph(vault.index)
+    assert [link.resolved for link in whole.outgoing(p("n.md"))] == ["secret/x.md"]
+    assert [link.source for link in whole.backlinks(p("secret/x.md"))] == ["n.md", "secret/s.md"]
+    assert whole.backlinks(p("far/away/x.md")) == []
+
+
 def test_a_link_is_ambiguous_until_only_one_file_has_the_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "[[x]]", "a/x.md": "", "b/x.md": ""})
     graph = LinkGraph(vault.index)

@@ -9,6 +9,7 @@ import pytest
 
 from support.index import Vault
 from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameLookup, NameMatch, NotFound
+from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -69,7 +70,7 @@ def test_a_source_note_prefers_the_nearest_file(make_vault: MakeVault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "intended"),
     [
         ("Brigde Plan", "Projects/Bridge Plan.md"),
         ("Bridge Plans", "Projects/Bridge Plan.md"),
@@ -79,10 +80,12 @@ def test_a_source_note_prefers_the_nearest_file(make_vault: MakeVault) -> None:
         ("北亰", "北京.md"),
     ],
 )
-def test_for_a_typo_the_intended_name_is_offered_first(make_vault: MakeVault, typed: str, meant: str) -> None:
+def test_for_a_typo_the_intended_name_is_offered_first(
+    make_vault: MakeVault, typed: str, intended: str
+) -> None:
     found = NameLookup(make_vault(FILES).index).find(typed)
     assert isinstance(found, NotFound)
-    assert found.closest[0] == meant
+    assert found.closest[0] == intended
     assert len(found.closest) <= CLOSEST
 
 
@@ -91,6 +94,14 @@ def test_without_a_similar_name_nothing_is_offered(make_vault: MakeVault) -> Non
     assert names.find("qqqqxxxxzzzz") == NotFound(())
     assert names.find("") == NotFound(())
     assert isinstance(names.find("x" * 100_000), NotFound)
+
+
+def test_hidden_names_do_not_keep_a_visible_one_from_being_suggested(make_vault: MakeVault) -> None:
+    """A letter group that very many names share is counted for the first of them only."""
+    hidden: dict[str, str | bytes] = {f"A/Garden {number}.md": "" for number in range(2100)}
+    names = NameLookup(make_vault({**hidden, "Z/Garden.md": ""}).index)
+    found = names.find("Gardem", visible=lambda path: path.startswith("Z/"))
+    assert found == NotFound((VaultPath("Z/Garden.md"),))
 
 
 def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:

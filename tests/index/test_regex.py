@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.wire import BOUND
+from support.process import find_busy_child
+from support.waiting import BOUND
 from vaultbridge.errors import InvalidQuery, TimedOut
 from vaultbridge.index.query.regex import REGEX_CHARS, SPANS_PER_TEXT, PatternMatcher, compile_pattern
 
@@ -105,24 +105,16 @@ with PatternMatcher(seconds=float(sys.argv[1])) as matcher:
 """
 
 
-def _busy_child_of(parent: subprocess.Popen[bytes]) -> int:
-    """The child process that has computed for a while, or 0 if the parent has ended."""
-    while parent.poll() is None:
-        for file in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                fields = file.read_text("latin-1").rpartition(")")[2].split()
-                if int(fields[1]) == parent.pid and int(fields[11]) >= 10:
-                    return int(file.parent.name)
-    return 0
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 def test_a_pattern_ends_when_the_process_that_asked_for_it_was_killed() -> None:
     """Its own time limit dies with it."""
     # On a very busy machine the parent may see the end of its limit before the child has computed much.
     for seconds in (1.0, 8.0, 30.0):
         parent = subprocess.Popen([sys.executable, "-c", _ASKS_FOREVER, str(seconds)], stderr=DEVNULL)
-        if child := _busy_child_of(parent):
+        child = 0
+        while parent.poll() is None and not child:
+            child = find_busy_child(parent.pid)
+        if child:
             break
     ended = os.pidfd_open(child)
     try:

@@ -3,16 +3,27 @@ it."""
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from support.index import Vault
-from vaultbridge.index.store.relink import Known, relink
-from vaultbridge.index.store.rows import Rows, build_rows, parse_rows
+from vaultbridge.index.build import Chunk, FileJob, FileResult, run_chunk
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.relink import Known, Relinked, relink
+from vaultbridge.index.store.rows import Rows, build_rows
+from vaultbridge.index.sync import Synchronizer
 from vaultbridge.markdown.parse import parse
+from vaultbridge.vault.paths import VaultPath
 
 FRONTMATTER = (
     "",
@@ -106,6 +117,20 @@ def rows_of(text: str) -> Rows:
     return build_rows(parse(text), text, "hash")
 
 
+def derive(before: str, after: str) -> Relinked | None:
+    return relink(Known(rows_of(before).note, before, "hash before"), after, "hash")
+
+
+def apply_to(rows: Rows, change: Relinked) -> Rows:
+    """The rows of a note with what the index writes of this change: everything else in it stays."""
+    links = list(rows.links)
+    for seq, raw, target, key, exact_key in change.links:
+        line, flags, _, _, subpath, _, _ = links[seq]
+        links[seq] = (line, flags, raw, target, subpath, key, exact_key)
+    assert rows.heads == change.heads
+    return replace(rows, hash=change.hash, text=change.text, note=change.note, links=links)
+
+
 @settings(max_examples=800, deadline=None)
 @given(_drafts())
 @example(("[x]([[a b]])", "[x]([[ab]])"))
@@ -114,9 +139,9 @@ def rows_of(text: str) -> Rows:
 @example(("[![[Hub]]](x) [[Hub]]", "[![[Hub]]](x) [[Hub 2]]"))
 def test_what_is_derived_equals_what_is_parsed(drafts: tuple[str, str]) -> None:
     before, after = drafts
-    derived = relink(Known(rows_of(before).note, before), after)
+    derived = derive(before, after)
     if derived is not None:
-        assert build_rows(derived, after, "hash") == rows_of(after)
+        assert apply_to(rows_of(before), derived) == rows_of(after) == derived.all_rows()
 
 
 @pytest.mark.parametrize(
@@ -136,9 +161,9 @@ def test_what_is_derived_equals_what_is_parsed(drafts: tuple[str, str]) -> None:
     ],
 )
 def test_a_renamed_link_is_derived(before: str, after: str) -> None:
-    derived = relink(Known(rows_of(before).note, before), after)
+    derived = derive(before, after)
     assert derived is not None
-    assert build_rows(derived, after, "hash") == rows_of(after)
+    assert apply_to(rows_of(before), derived) == rows_of(after) == derived.all_rows()
 
 
 @pytest.mark.parametrize(
@@ -158,17 +183,23 @@ def test_a_renamed_link_is_derived(before: str, after: str) -> None:
     ],
 )
 def test_anything_else_is_parsed(before: str, after: str) -> None:
-    assert relink(Known(rows_of(before).note, before), after) is None
+    assert derive(before, after) is None
 
 
-def test_a_text_that_cannot_be_decoded_is_parsed() -> None:
-    known = Known(rows_of("[[Hub]] a").note, "[[Hub]] a")
-    data = b"[[Hub 2]] a"
-    assert parse_rows("note", data, "hash", lambda text: relink(known, text)) == parse_rows(
-        "note", data, "hash"
-    )
-    broken = b"[[Hub 2]] \xff"
-    assert parse_rows("note", broken, "hash", lambda _: pytest.fail("asked")).problems
+def test_a_text_that_cannot_be_decoded_is_parsed(tmp_path: Path) -> None:
+    known = Known(rows_of("[[Hub]] a").note, "[[Hub]] a", "hash before")
+
+    def read(data: bytes) -> FileResult:
+        (tmp_path / "n.md").write_bytes(data)
+        job = FileJob(1, "n.md", "note", len(data), known_hash="hash before")
+        (result,) = run_chunk(Chunk(str(tmp_path), False, [job]), lambda _: {1: known})
+        return result
+
+    assert read(b"[[Hub 2]] a").relinked is not None
+    broken = read(b"[[Hub 2]] \xff")
+    assert broken.relinked is None
+    assert broken.rows is not None
+    assert broken.rows.problems
 
 
 def test_an_index_in_which_links_were_renamed_equals_a_rebuilt_one(empty_vault: Vault) -> None:
@@ -180,3 +211,63 @@ def test_an_index_in_which_links_were_renamed_equals_a_rebuilt_one(empty_vault: 
         empty_vault.write(dict(texts))
         empty_vault.sync_paths(*texts)
         assert empty_vault.dump() == empty_vault.rebuilt()
+
+
+class _Overtaken(Index):
+    """An index in which another process writes after we have read the files and before we write."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    @contextmanager
+    def writing(self, *, silently: bool = False) -> Iterator[sqlite3.Connection]:
+        self.meanwhile()
+        with super().writing(silently=silently) as db:
+            yield db
+
+
+_PIECES = st.sampled_from(("see LINK", "word", "été", "#tag", "\n\n", "\n# Head\n", "\n- [ ] task\n"))
+_PLAIN = st.sampled_from(("Hub renamed", "a/Hub", "été"))
+
+
+@st.composite
+def _renames(draw: st.DrawFn) -> tuple[str, str, str]:
+    """A note, the same note with another target in its links, and a different note, or "" for none."""
+    pattern = " ".join([*draw(st.lists(_PIECES, max_size=5)), "LINK", *draw(st.lists(_PIECES, max_size=5))])
+    other = draw(st.one_of(st.just(""), st.lists(_PIECES, min_size=1, max_size=5).map(" other ".join)))
+    new = f"[[{draw(_PLAIN)}]]"
+    return pattern.replace("LINK", "[[Hub]]"), pattern.replace("LINK", new), other.replace("LINK", new)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(_renames(), min_size=1, max_size=4))
+def test_a_note_that_another_process_indexes_meanwhile_has_the_rows_of_its_text(
+    notes: list[tuple[str, str, str]],
+) -> None:
+    """What is derived from the note that we knew must not be added to the note that is there now."""
+    with TemporaryDirectory(prefix="relink-") as folder:
+        vault = Vault(Path(folder))
+        paths = [VaultPath(f"n{n}.md") for n in range(len(notes))]
+        vault.write({"Hub.md": "", **{path: note[0] for path, note in zip(paths, notes, strict=True)}})
+        vault.sync_all()
+        index = _Overtaken.open(vault.cache)
+        assert isinstance(index, _Overtaken)
+
+        def index_meanwhile() -> None:
+            """The same text, or an older one that was restored in the meantime: then ours counts as newer."""
+            for path, (_, _, other) in zip(paths, notes, strict=True):
+                if other:
+                    vault.write({path: other})
+                    os.utime(vault.folder / path, ns=(10**18, 10**18))
+            vault.sync_paths(*paths)
+
+        ours = {path: note[1] for path, note in zip(paths, notes, strict=True)}
+        vault.write({**ours})
+        index.meanwhile = index_meanwhile
+        Synchronizer(vault.root, index).sync_paths(paths)
+        index.close()
+        vault.write({**ours})
+        vault.sync_paths(*paths)
+        assert vault.dump() == vault.rebuilt()
+        vault.close()

@@ -269,6 +269,62 @@ def test_hidden_notes_are_neither_shown_nor_counted(make_vault: MakeVault) -> No
     assert search(vault.index, "-word", visible=lambda path: not path.startswith("secret/")).total == 0
 
 
+WORDS = ("ash", "ashes", "birch", "birches", "cedar", "京都", "ćma", "of")
+TEXTS = st.lists(st.sampled_from([*WORDS, "# ", "\n"]), max_size=12).map(" ".join)
+QUERIES = (
+    '"ash"',
+    '"as"',
+    '"ash birch"',
+    '"birch" OR "cedar"',
+    "京都 OR ćma",
+    '"of"',
+    "path:ash",
+    "line:(ash of)",
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seen=st.dictionaries(st.sampled_from(WORDS), TEXTS, min_size=1),
+    hidden=st.dictionaries(st.sampled_from(WORDS), TEXTS.map(lambda text: text * 40), min_size=1),
+)
+def test_hidden_notes_do_not_change_the_order_or_a_score(
+    seen: dict[str, str], hidden: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    answers = []
+    for more in ({}, hidden):
+        vault = Vault(tmp_path_factory.mktemp("vault"))
+        secret = {f"secret/{name}.md": text for name, text in more.items()}
+        vault.write({**{f"{name}.md": text for name, text in seen.items()}, **secret})
+        for name in seen:
+            os.utime(vault.folder / f"{name}.md", ns=(10**18,) * 2)
+        vault.sync_all()
+        answers.append(
+            [search(vault.index, query, visible=lambda path: "secret" not in path) for query in QUERIES]
+        )
+        vault.close()
+    for one, other in zip(*answers, strict=True):
+        assert [(hit.path, hit.score) for hit in one.hits] == [(hit.path, hit.score) for hit in other.hits]
+        assert one.total == other.total
+
+
+def test_a_pattern_is_not_tried_on_hidden_notes(make_vault: MakeVault) -> None:
+    """It would take too long there, and the error would reveal what they contain."""
+    endless = "a" * 40 + "!"
+    vault = make_vault(
+        {
+            "open.md": "---\nkind: x\n---\nword\n- [ ] do",
+            "secret/text.md": endless,
+            "secret/task.md": f"- [ ] {endless}",
+            "secret/property.md": f"---\n{'a' * 40}: 1\nkind: {endless}\n---\n",
+            f"secret/{endless}.md": "",
+        }
+    )
+    pattern = "/(a|a)*$|word/"
+    for query in (pattern, f"file:{pattern}", f"task:{pattern}", f"[kind:{pattern}]", f"[{pattern}:1]"):
+        search(vault.index, query, visible=lambda path: not path.startswith("secret/"))
+
+
 def test_hits_show_lines_with_their_numbers_spans_and_context(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "one\r\ntwo Résumé two\r\nthree\r\nfour resume\r\n"})
     (hit,) = search(vault.index, "resume", context=1).hits

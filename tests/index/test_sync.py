@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -9,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from support.index import Vault
+from support.system_calls import refuse_call
 from vaultbridge.errors import EngineFailure, VaultNotFound
 from vaultbridge.index.build import CHUNK_FILES, PARALLEL_FILES
 from vaultbridge.index.graph import LinkGraph
@@ -255,7 +256,7 @@ def test_a_build_in_child_processes_equals_one_in_this_process(empty_vault: Vaul
     folder.mkdir()
     alone = Index.open(folder)
     Synchronizer(empty_vault.root, alone, children=0).sync_all()
-    from vaultbridge.index.files import dump
+    from support.index import dump
 
     assert dump(alone) == empty_vault.dump()
     assert search(alone, "ord17").total == search(empty_vault.index, "ord17").total > 1
@@ -401,10 +402,7 @@ def test_a_damaged_index_is_rebuilt_and_filled_again(
     assert search(other, "word").total == 1
     other.close()
     # The process that had it open notices it without being restarted.
-    try:
-        vault.sync_all()
-    except EngineFailure:
-        vault.sync_all()
+    vault.sync_all()
     assert vault.dump() == before
 
 
@@ -443,15 +441,8 @@ def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(
 ) -> None:
     vault = empty_vault
     vault.write({"A.md": "x"})
-    opening = os.open
-
-    def refuse(place: str, *arguments: Any, **options: Any) -> int:
-        if str(place) == str(vault.root.folder):
-            raise OSError(5, os.strerror(5))
-        return opening(place, *arguments, **options)
-
     with monkeypatch.context() as broken:
-        broken.setattr(os, "open", refuse)
+        refuse_call(broken, "open", errno.EIO, where=lambda place: str(place) == str(vault.root.folder))
         with pytest.raises(EngineFailure, match="could not be read: Input/output error"):
             vault.sync_all()
     assert not vault.index.status().complete

@@ -107,7 +107,7 @@ def test_equal_lengths_are_reported_as_ambiguous_in_a_stable_order() -> None:
 
 
 def test_length_counts_utf16_units_as_the_app_does() -> None:
-    assert found("n", "z/s.md", "😀/n.md", "aa/n.md", "b/😀/n.md") in ("aa/n.md", "😀/n.md")
+    assert found("n", "z/s.md", "😀/n.md", "aa/n.md", "b/😀/n.md") == "aa/n.md"
     assert resolve("n", "z/s.md", FileTable(["😀/n.md", "a/n.md"])) == Resolved("a/n.md")
     assert resolve("n", "z/s.md", FileTable(["😀/n.md", "ab/n.md"])) == Resolved("ab/n.md", ("😀/n.md",))
 

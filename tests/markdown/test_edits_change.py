@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.markdown.edits.change import Change, apply_changes, invert, sort_changes
+from vaultbridge.markdown.edits.change import Change, apply_changes, line_end_near, sort_changes
 
 
 @st.composite
@@ -20,9 +22,13 @@ def edits(draw: st.DrawFn) -> tuple[str, list[Change]]:
 
 
 @given(edits())
-def test_the_inverse_gives_back_the_text(case: tuple[str, list[Change]]) -> None:
+def test_changes_together_do_what_they_do_one_by_one_from_the_end(case: tuple[str, list[Change]]) -> None:
     text, changes = case
-    assert apply_changes(apply_changes(text, changes), invert(text, changes)) == text
+    expected = text
+    in_order = sorted(changes, key=lambda change: (change.start, change.end))
+    for change in reversed(in_order):
+        expected = expected[: change.start] + change.text + expected[change.end :]
+    assert apply_changes(text, changes) == expected
 
 
 def test_changes_are_made_at_the_places_of_the_old_text() -> None:
@@ -47,3 +53,11 @@ def test_insertions_at_one_place_keep_their_order() -> None:
 def test_overlapping_and_outlying_changes_are_refused(changes: list[Change]) -> None:
     with pytest.raises(EditRefused):
         sort_changes(changes, 5)
+
+
+@given(st.text("a\r\n", max_size=8), st.integers(0, 8))
+def test_new_text_gets_the_line_end_of_the_line_before_it(text: str, offset: int) -> None:
+    ends = [(match.start(), match.group()) for match in re.finditer("\r\n|\r|\n", text)]
+    before = [end for start, end in ends if start < min(offset, len(text))]
+    after = [end for start, end in ends if start >= offset]
+    assert line_end_near(text, min(offset, len(text))) == [*before[-1:], *after, "\n"][0]

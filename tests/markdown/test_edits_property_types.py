@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce_value, property_type
+from vaultbridge.markdown.edits.property_types import coerce_value, property_type
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,9 @@ def test_the_refusal_says_where_the_type_comes_from() -> None:
         coerce_value("high", "number")
 
 
-@pytest.mark.parametrize("kind", PROPERTY_TYPES)
+@pytest.mark.parametrize(
+    "kind", ["text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"]
+)
 def test_null_is_valid_for_every_type(kind: str) -> None:
     assert coerce_value(None, kind) is None
 

@@ -129,13 +129,13 @@ def test_all_places_are_replaced_when_asked_for() -> None:
     assert apply_changes("aaa a", replace_text("aaa a", "aa", "b", every=True)) == "ba a"
 
 
-OTHER = "It occurs with other characters (quotes, dashes, blanks or accents) at line"
+OTHER = "It occurs with other characters (quotes, dashes, spaces or accents) at line"
 
 
 @pytest.mark.parametrize(
     ("old", "hint"),
     [
-        ("two  three", "It occurs with different blanks at line 2: two three"),
+        ("two  three", "It occurs with different spacing at line 2: two three"),
         ("TWO three", "It occurs in a different case at line 2: two three"),
         ('said "it\'s fine" - then', f"{OTHER} 3: said “it’s fine” — then"),
         ("Caf\u00e9 at 9", f"{OTHER} 4: Cafe\u0301 at\u00a09"),

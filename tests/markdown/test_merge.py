@@ -98,9 +98,9 @@ def test_the_same_change_on_both_sides_is_made_once() -> None:
 
 @given(TEXTS, TEXTS)
 def test_what_a_change_says_does_not_depend_on_the_lines_around_it(old: str, new: str) -> None:
-    said = list_changed_lines(old, new)
-    assert list_changed_lines("first\n" + old, "first\n" + new) == said
-    assert bool(said) == (old != new)
+    changed = list_changed_lines(old, new)
+    assert list_changed_lines("first\n" + old, "first\n" + new) == changed
+    assert bool(changed) == (old != new)
 
 
 @given(TEXTS)

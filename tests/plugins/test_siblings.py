@@ -110,6 +110,22 @@ def test_a_sibling_that_becomes_part_of_a_vault_is_unloaded(plugins: PluginFolde
     assert "_moved_words" not in sys.modules
 
 
+def test_when_the_folder_is_gone_no_sibling_can_be_imported(plugins: PluginFolder) -> None:
+    plugins.raw("_former_words.py", word("one"))
+    plugins.registry.refresh()
+    __import__("_former_words")
+    plugins.folder.rename(plugins.folder.with_name("elsewhere"))
+    plugins.registry.refresh()
+    sys.modules.pop("_former_words", None)
+    with pytest.raises(ModuleNotFoundError):
+        __import__("_former_words")
+    plugins.folder.with_name("elsewhere").rename(plugins.folder)
+    plugins.folder.chmod(0o777)
+    plugins.registry.refresh()
+    with pytest.raises(ModuleNotFoundError):
+        __import__("_former_words")
+
+
 def test_after_clearing_no_sibling_can_be_imported(plugins: PluginFolder) -> None:
     plugins.raw("_gone_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_gone_words", name="first"))

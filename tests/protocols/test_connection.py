@@ -6,12 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from support.wire import BOUND, Wire
+from support.waiting import BOUND
+from support.wire import Wire
 from vaultbridge.jsonrpc.messages import PeerDisconnected
 from vaultbridge.protocols import connection
-from vaultbridge.protocols.connection import MAX_RUNNING, MAX_WAITING
 from vaultbridge.protocols.dialect import Call, MethodTable
+from vaultbridge.protocols.mcp import stdio
+from vaultbridge.protocols.request_queue import MAX_RUNNING, MAX_WAITING
 
 
 class Gate:
@@ -350,3 +354,155 @@ async def test_a_dialect_that_fails_to_find_a_handler_answers_with_an_internal_e
     wire = Wire(lambda _: Broken({}))
     assert (await wire.error("m"))["code"] == -32603
     assert "oops" in caplog.text
+
+
+class Changes(MethodTable):
+    """`change` requests wait until `let` releases them; `begun` and `ended` record their numbers."""
+
+    def __init__(self) -> None:
+        super().__init__({"change": self._change, "person": self._ask_person, "ping": _ping})
+        self.begun: list[int] = []
+        self.ended: list[int] = []
+        self._gates: dict[int, asyncio.Event] = {}
+
+    def is_change(self, request: Any) -> bool:
+        return request.method in ("change", "person")
+
+    def let(self, number: int) -> None:
+        self._gates.setdefault(number, asyncio.Event()).set()
+
+    async def _change(self, call: Call) -> int:
+        number: int = call.params["number"]
+        self.begun.append(number)
+        await self._gates.setdefault(number, asyncio.Event()).wait()
+        self.ended.append(number)
+        return number
+
+    async def _ask_person(self, call: Call) -> int:
+        call.lift_time_limit()
+        return await self._change(call)
+
+
+def changing() -> tuple[Changes, Wire]:
+    dialect = Changes()
+    return dialect, Wire(lambda _: dialect)
+
+
+@given(st.data())
+async def test_changes_run_one_after_another_in_order_whatever_is_cancelled(data: st.DataObject) -> None:
+    dialect, wire = changing()
+    total = data.draw(st.integers(2, 12))
+    ids = {number: await wire.start("change", {"number": number}) for number in range(total)}
+    cancelled: set[int] = set()
+    for number in data.draw(st.permutations(range(total))):
+        if data.draw(st.booleans()) and number not in dialect.ended:
+            cancelled.add(number)
+            await wire.notify("notifications/cancelled", requestId=ids[number])
+        else:
+            dialect.let(number)
+        await wire.settle()
+        assert (await wire.ask("ping"))["result"] == {}, "a change holds up something else"
+        assert len(dialect.begun) - len(dialect.ended) - len(cancelled.intersection(dialect.begun)) <= 1
+    done = [number for number in range(total) if number not in cancelled]
+    await wire.settle()
+    assert [number for number in dialect.ended if number not in cancelled] == done
+    assert dialect.begun == sorted(dialect.begun)
+    await asyncio.wait_for(wire.connection.drain(), BOUND)
+
+
+async def test_a_change_that_waits_for_a_person_lets_the_next_one_begin() -> None:
+    dialect, wire = changing()
+    waiting = await wire.start("person", {"number": 1})
+    dialect.let(2)
+    assert (await wire.ask("change", {"number": 2}))["result"] == 2
+    dialect.let(1)
+    assert (await wire.until(lambda message: message["id"] == waiting))["result"] == 1
+    assert dialect.ended == [2, 1]
+
+
+async def test_more_changes_than_may_run_leave_room_for_everything_else() -> None:
+    dialect, wire = changing()
+    for number in range(MAX_RUNNING * 2):
+        await wire.start("change", {"number": number})
+    assert (await wire.ask("ping"))["result"] == {}
+    assert dialect.begun == [0]
+    await wire.connection.close()
+
+
+async def test_reading_stops_when_too_many_changes_wait() -> None:
+    dialect, wire = changing()
+    for number in range(MAX_WAITING):
+        await wire.start("change", {"number": number})
+    blocked = asyncio.ensure_future(wire.start("change", {"number": MAX_WAITING}))
+    await wire.settle()
+    assert not blocked.done()
+    dialect.let(0)
+    await asyncio.wait_for(blocked, BOUND)
+    await wire.connection.close()
+
+
+async def _wait_until_stuck(wire: Wire, requests: int) -> None:
+    wire.slow.clear()
+    for _ in range(requests):
+        await wire.start("ping")
+    await wire.settle()
+
+
+@pytest.mark.parametrize("requests", [1, MAX_RUNNING + 10])
+async def test_a_process_told_to_stop_does_not_wait_for_a_peer_that_does_not_read(
+    monkeypatch: pytest.MonkeyPatch, requests: int
+) -> None:
+    monkeypatch.setattr(connection, "DRAIN_SECONDS", BOUND * 2)
+    monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.01)
+    _, wire = gated()
+    await _wait_until_stuck(wire, requests)
+    wire.connection.end_soon()
+    await asyncio.wait_for(wire.connection.drain(), BOUND)
+
+
+async def test_being_told_to_stop_shortens_a_wait_that_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client closes our input first, and sends SIGTERM when that takes too long (MCP, stdio shutdown)."""
+    monkeypatch.setattr(connection, "DRAIN_SECONDS", BOUND * 2)
+    monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.01)
+    _, wire = gated()
+    await _wait_until_stuck(wire, 3)
+    draining = asyncio.ensure_future(wire.connection.drain())
+    await wire.settle()
+    assert not draining.done()
+    wire.connection.end_soon()
+    await asyncio.wait_for(draining, BOUND)
+
+
+async def test_a_process_told_to_stop_still_finishes_and_answers_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "UNREAD_SECONDS", 0.0)
+    gate, wire = gated()
+    slow = await wire.start("gate")
+    await wire.settle()
+    wire.connection.end_soon()
+    draining = asyncio.ensure_future(wire.connection.drain())
+    await wire.settle()
+    assert not draining.done()
+    gate.opened.set()
+    await asyncio.wait_for(draining, BOUND)
+    assert (await wire.until(lambda message: message["id"] == slow))["result"] == "through"
+
+
+async def test_a_process_told_to_stop_begins_nothing_that_waits() -> None:
+    dialect, wire = changing()
+    first = await wire.start("change", {"number": 1})
+    await wire.start("change", {"number": 2})
+    await wire.settle()
+    wire.connection.end_soon()
+    dialect.let(1)
+    dialect.let(2)
+    await asyncio.wait_for(wire.connection.drain(), BOUND)
+    assert dialect.begun == [1]
+    assert [message["id"] for message in wire.messages] == [first]
+
+
+def test_a_client_that_never_reads_is_waited_for_less_than_docker_allows() -> None:
+    """The waits of a process that was told to stop, one after another: for a message in the middle of being
+    received, twice for the first answer that is read, and for the last answers."""
+    assert stdio.RECEIVE_SECONDS + 2 * connection.UNREAD_SECONDS + connection.UNREAD_SECONDS < 8

@@ -98,7 +98,7 @@ async def test_a_person_accepts_in_the_view(tmp_path: Path, version: str) -> Non
         assert read(tmp_path) == HELLO
         after = await wire.decide(shown, "accept")
         assert (after["outcome"], after["status"]) == ("accepted", "accepted")
-        assert after["said"] == f"accepted by a person (chat) as change {after['change']}"
+        assert after["decision"] == f"accepted by a person (chat) as change {after['change']}"
         assert "code" not in after
         assert read(tmp_path) == HELLO + "more\n"
         assert await wire.history() == [("test", "append")]
@@ -107,14 +107,24 @@ async def test_a_person_accepts_in_the_view(tmp_path: Path, version: str) -> Non
         assert read(tmp_path) == HELLO
 
 
+async def test_an_accepted_change_offers_no_undo_without_that_tool(tmp_path: Path) -> None:
+    settings = ProviderSettings(lead=False, reviewed=True, profile="core")
+    async with chat(tmp_path, settings=settings) as wire:
+        after = await wire.decide(await wire.propose(), "accept")
+        assert after["change"]
+        names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
+        assert "obsidian_undo" not in names
+        assert after["undo"] == ""
+
+
 async def test_a_person_rejects_in_the_view_and_says_why(tmp_path: Path) -> None:
     async with chat(tmp_path) as wire:
         shown = await wire.propose()
         after = await wire.decide(shown, "reject", reason="Not there.")
         assert (after["outcome"], after["status"]) == ("rejected", "rejected")
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
-        said = await wire.text("history", id=shown["id"])
-        assert said.startswith(f"{shown['id']}  rejected: rejected by a person (chat): Not there.")
+        text = await wire.text("history", id=shown["id"])
+        assert text.startswith(f"{shown['id']}  rejected: rejected by a person (chat): Not there.")
 
 
 async def test_a_person_edits_first_or_takes_one_hunk(tmp_path: Path) -> None:
@@ -149,13 +159,13 @@ async def test_a_model_that_calls_the_tool_itself_is_refused(tmp_path: Path) -> 
         shown = await wire.propose()
         for code in ("", "guess", shown["code"][:-1], shown["code"] + "x", shown["id"]):
             for action in ("accept", "reject", "look"):
-                said = await wire.refused(id=shown["id"], code=code, action=action)
-                assert said.startswith(
+                message = await wire.refused(id=shown["id"], code=code, action=action)
+                assert message.startswith(
                     "The code is not that of the view in which the person sees the change."
                 )
-        said = await wire.refused(id=shown["id"], action="accept")
-        assert "Nothing was decided." in said
-        assert "page" in said
+        message = await wire.refused(id=shown["id"], action="accept")
+        assert "Nothing was decided." in message
+        assert "page" in message
         assert (read(tmp_path), await wire.history()) == (HELLO, [])
         assert (await wire.decide(shown, "accept"))["status"] == "accepted"
 
@@ -167,10 +177,10 @@ async def test_a_code_decides_once_and_on_its_own_change_alone(tmp_path: Path) -
         await wire.refused(id=other["id"], code=one["code"], action="accept")
         await wire.decide(one, "reject")
         for action in ("accept", "reject"):
-            said = await wire.refused(id=one["id"], code=one["code"], action=action)
-            assert said.startswith("The code of this view has been used.")
+            message = await wire.refused(id=one["id"], code=one["code"], action=action)
+            assert message.startswith("The code of this view has been used.")
         # It still says what became of it.
-        assert (await wire.decide(one, "look"))["said"] == "rejected by a person (chat)"
+        assert (await wire.decide(one, "look"))["decision"] == "rejected by a person (chat)"
         assert read(tmp_path) == HELLO
         assert (await wire.decide(other, "accept"))["status"] == "accepted"
 
@@ -234,9 +244,9 @@ async def test_what_was_decided_elsewhere_is_shown_and_cannot_be_decided_again(t
         shown = await wire.propose()
         engine = wire.engines["Notes"]
         Decider(engine, store_of(engine.cache)).reject(int(shown["id"][1:]), by="page")
-        said = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
-        assert "rejected by a person (page)" in said
-        assert (await wire.decide(shown, "look"))["said"] == "rejected by a person (page)"
+        message = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        assert "rejected by a person (page)" in message
+        assert (await wire.decide(shown, "look"))["decision"] == "rejected by a person (page)"
         assert read(tmp_path) == HELLO
 
 
@@ -319,8 +329,8 @@ async def test_a_change_too_long_to_show_is_not_accepted_unseen(tmp_path: Path) 
         assert shown["files"] == [
             {"path": "Hello.md", "was": "", "change": "changed", "conflict": "", "fits": False}
         ]
-        said = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
-        assert "too long to be shown here" in said
+        message = await wire.refused(id=shown["id"], code=shown["code"], action="accept")
+        assert "too long to be shown here" in message
         assert read(tmp_path) == long
         assert (await wire.decide(shown, "reject"))["status"] == "rejected"
 

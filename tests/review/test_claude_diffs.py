@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from server.conftest import BOUND, Serving
+from server.conftest import Serving
 from server.conftest import serving as serving
 from support.editor import Client, Failed
 from support.reviewer import claude_code, journal, person, read
+from support.waiting import BOUND, ask_until
 
 HELLO = "# Hello\n\nsome text\n"
 
@@ -153,6 +154,29 @@ async def test_a_write_by_the_client_itself_is_reviewed(serving: Serving) -> Non
         assert read(served.vault) == "again\n"
 
 
+async def test_a_write_that_waits_for_a_person_does_not_hold_up_the_next_one(serving: Serving) -> None:
+    """Changes of one client run one after another, unless one waits for a person."""
+    async with (
+        serving('[tools]\nreview = "all"\n') as served,
+        person(served.vault) as page,
+        claude_code(served.vault) as client,
+    ):
+        calls = [
+            await client.begin("writeFile", path="Hello.md", content=f"{number}\n") for number in range(2)
+        ]
+        tool = await client.begin(
+            "tools/call",
+            name="obsidian_edit_note",
+            arguments={"name": "Hello", "op": "append", "content": "more"},
+        )
+        shown = [await page.next("proposalOpened") for _ in range(3)]
+        for proposal in shown:
+            await page.request("decide", id=proposal["id"], hash=proposal["hash"], action="reject")
+        for call in (*calls, tool):
+            await asyncio.wait_for(asyncio.wait({call}), BOUND)
+        assert read(served.vault) == HELLO
+
+
 async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Serving) -> None:
     """In one list, whoever looks, also after a restart; what was written can be undone from there."""
     async with serving('[tools]\nreview = "all"\n') as served:
@@ -191,11 +215,13 @@ async def test_decided_diffs_are_listed_with_every_other_proposal(serving: Servi
             dropped = await app.next("proposalOpened")
             await client.tool("close_tab", tab_name="tab 1")
         async with person(served.vault) as page:
-            while True:  # The note shows only after a while that it was not accepted in the terminal.
-                listed = (await page.request("proposals", status="all"))["proposals"]
-                if listed[0]["id"] == dropped["id"]:
-                    break
-                await asyncio.sleep(0.05)
+
+            async def withdrawn() -> list[dict[str, Any]]:
+                proposals: list[dict[str, Any]] = (await page.request("proposals", status="all"))["proposals"]
+                return proposals if proposals[0]["id"] == dropped["id"] else []
+
+            # The note shows only after a while that it was not accepted in the terminal.
+            listed = await ask_until(withdrawn)
             seen = [(entry["id"], entry["kind"], entry["status"], entry["decided"]["by"]) for entry in listed]
             assert seen == [
                 (dropped["id"], "diff", "withdrawn", ""),
@@ -272,7 +298,7 @@ async def test_a_preview_shows_what_an_edit_would_write(serving: Serving) -> Non
             assert read(served.vault) == text.replace("line 2\n", "the same line\n")
             await page.request("decide", id=tool["id"], action="reject")
             await asyncio.wait_for(call, BOUND)
-            with pytest.raises(Failed, match="is over: rejected"):
+            with pytest.raises(Failed, match="is no longer waiting: rejected"):
                 await page.request("preview", id=tool["id"])
 
 
@@ -283,7 +309,7 @@ async def test_an_editor_learns_what_was_done_in_its_vault(serving: Serving) -> 
         found = await app.request("activity", limit=1)
         (entry,) = found["entries"]
         assert entry["kind"] == "change"
-        assert "Hello.md" in entry["words"]
+        assert "Hello.md" in entry["text"]
         found = await app.request("activity", before=found["next"])
         assert [other["kind"] for other in found["entries"]] == ["read", "connect"]
         assert await app.request("activity", kinds=["search"]) | {"newest": 0, "remembers": 0} == {

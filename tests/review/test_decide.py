@@ -64,7 +64,9 @@ def test_rejecting_changes_nothing(reviewed: Make) -> None:
     assert vault.decider.reject(number, by="page", reason="not now").outcome == "rejected"
     proposal = vault.store.get(number)
     assert (vault.read("A.md"), proposal.status, proposal.body) == ("one\n", "rejected", None)
-    with pytest.raises(InvalidArgument, match=r"p1 is over: rejected by a person \(page\): not now"):
+    with pytest.raises(
+        InvalidArgument, match=r"p1 is no longer waiting: rejected by a person \(page\): not now"
+    ):
         vault.decider.accept(number, by="page")
     with pytest.raises(EditRefused, match="nothing to undo"):
         vault.decider.undo(number, by="page")

@@ -15,11 +15,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 
-from server.conftest import BOUND, Served, Serving, make_environ
+from server.conftest import Served, Serving, make_environ
 from server.conftest import serving as serving
 from support.editor import Failed
 from support.process import environment
 from support.reviewer import claude_code, journal, person, read
+from support.waiting import BOUND
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
@@ -179,8 +180,8 @@ async def test_a_call_that_waited_long_enough_is_pending(serving: Serving, way: 
         shown = await page.next("proposalOpened")
         decided = await page.request("decide", id=shown["id"], hash=shown["hash"], action="accept")
         reported = await client.call_tool("obsidian_history", {"id": answer["id"]})
-        said = f"{answer['id']}  accepted: accepted by a person (page) as change {decided['change']}"
-        assert text_of(reported).startswith(said)
+        expected = f"{answer['id']}  accepted: accepted by a person (page) as change {decided['change']}"
+        assert text_of(reported).startswith(expected)
         assert read(served.vault) == HELLO + "more\n"
 
 
@@ -390,7 +391,7 @@ async def test_a_terminal_decides_without_a_running_server(tmp_path: Path) -> No
         assert "rejected by a person (terminal): Once is enough." in text_of(reported)
         code, _, err = await machine.command("diffs", vault, second, "--accept")
         assert code == 1
-        assert f"{second} is over: rejected" in err
+        assert f"{second} is no longer waiting: rejected" in err
         assert (await machine.command("diffs", vault, "--decided"))[1] == (
             f"{second}  Hello.md  (mcp: append)\n    rejected (terminal): Once is enough.\n"
             f"{first}  Hello.md  (mcp: append)\n    accepted (terminal), change 1\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -13,13 +12,11 @@ import aiohttp
 import pytest
 
 from support.files import write_vault
+from support.waiting import BOUND, ask_until
 from vaultbridge.server.config.model import apply_environment, load_config
 from vaultbridge.server.serve import Listening, ServeOptions, run_server
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.wiring import open_engine
-
-BOUND = 60.0
-"""Seconds that a test waits for something that must come, also on a machine busy with other things."""
 
 
 class Served:
@@ -66,9 +63,7 @@ class Served:
 
     async def until(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Ask again and again for a change that the server follows in its own time."""
-        async with asyncio.timeout(BOUND):
-            while not await holds():
-                pass
+        await ask_until(holds)
 
     def configure(self, text: str) -> None:
         passing = self.config_file.with_suffix(".new")

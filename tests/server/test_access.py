@@ -14,8 +14,9 @@ import aiohttp
 import msgspec
 import pytest
 
-from server.conftest import BOUND, Served, Serving, build_index, make_vault
+from server.conftest import Served, Serving, build_index, make_vault
 from support.http import BOTH, events
+from support.waiting import BOUND
 from support.wire import MODERN, modern_meta
 from vaultbridge.server.tokens import FILE_NAME, AccessToken
 

@@ -65,7 +65,7 @@ def test_comments_stay_where_they_are() -> None:
 def test_any_layout_of_comments_and_commas(text: str) -> None:
     known = edit_json.list_servers(text, "m")
     added = edit_json.set_server(text, "m", "n", ENTRY)
-    assert is_only_added(text, added) or "m" in text
+    assert is_only_added(text, added)
     assert edit_json.list_servers(added, "m") == {**known, "n": ENTRY}
     removed = edit_json.remove_server(added, "m", "n")
     assert edit_json.list_servers(removed, "m") == known
@@ -101,17 +101,17 @@ def test_toml_gains_and_loses_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "reason"),
     [
-        'mcp_servers = {a = {command = "x"}}\n',
-        '[mcp_servers]\nn = {command = "x"}\n',
-        "not toml =",
-        "mcp_servers = 1\n",
-        "[[mcp_servers]]\n",
+        ('mcp_servers = {a = {command = "x"}}\n', "cannot be changed safely"),
+        ('[mcp_servers]\nn = {command = "x"}\n', "cannot be changed safely"),
+        ("not toml =", "not TOML"),
+        ("mcp_servers = 1\n", "not a table"),
+        ("[[mcp_servers]]\n", "not a table"),
     ],
 )
-def test_toml_of_another_form_is_refused(text: str) -> None:
-    with pytest.raises(EditRefused, match=r"cannot be changed safely|not TOML|not a table"):
+def test_toml_of_another_form_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(EditRefused, match=reason):
         edit_toml.set_server(text, "mcp_servers", "n", ENTRY)
 
 

@@ -18,14 +18,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.cli.stdio import parse_arguments
 from vaultbridge.errors import EditRefused
-from vaultbridge.server.assistants.catalog import (
-    ASSISTANTS,
-    Assistant,
-    find_config_file,
-    find_entry_vault,
-    make_entry,
-    parse_entry,
-)
+from vaultbridge.server.assistants.catalog import ASSISTANTS, Assistant, find_config_file
 from vaultbridge.server.assistants.config_file import (
     list_servers,
     plan_removal,
@@ -34,6 +27,7 @@ from vaultbridge.server.assistants.config_file import (
     set_server,
     write_text,
 )
+from vaultbridge.server.assistants.entry import find_entry_vault, make_entry, parse_entry
 from vaultbridge.server.stdio import StdioOptions, make_plan
 
 BY_NAME = {known.name: known for known in ASSISTANTS}
@@ -285,7 +279,7 @@ def test_any_file_keeps_every_byte_when_a_vault_comes_and_goes(
     assert after == {**before, name: entry} and parse_entry(after[name])[-2:] == ["stdio", str(vault)]
     # Nothing that was there has gone: what is new stands between parts of it.
     left = iter(added)
-    assert all(letter in left for letter in text.rstrip().rstrip("}")) or assistant.form == "yaml"
+    assert all(letter in left for letter in text.rstrip().rstrip("}"))
     removal = plan_removal(file, assistant, name)
     assert removal is not None and removal.restores
     remove_server(file, removal)

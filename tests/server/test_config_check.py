@@ -42,7 +42,12 @@ def fault(text: str) -> InvalidArgument:
         ("[[vaults]]\npath = 'a'\n[[vaults]]\nread_only = true", 3, "vaults[1].path", "is missing"),
         ("[[vaults]]\npath = 'a'\nred = 1", 3, "vaults[0].red", "read_only"),
         ("[[vaults]]\npath = ''", 2, "vaults[0].path", "should not be empty."),
-        ("[[vaults]]\npath = 'a/b'\n[[vaults]]\npath = 'a/./b/'", 4, "vaults[1].path", "the vault of line 2"),
+        (
+            "[[vaults]]\npath = 'a/b'\n[[vaults]]\npath = 'a/./b/'",
+            4,
+            "vaults[1].path",
+            "the same vault as in line 2",
+        ),
         ("".join(f"[[vaults]]\npath = '{n}'\n" for n in range(33)), 65, "vaults[32]", "there may be 32"),
         ("[vaults]\npath = 'a'", 1, "vaults", "Write [[vaults]]"),
         ("[tools]\nprofile = 'half'", 2, "tools.profile", 'should be "core" or "full" or "read-only".'),

@@ -18,9 +18,10 @@ import websockets
 
 from support import raw_websocket as raw_ws
 from support.dial import dial
-from support.editor import WAIT, Client, Failed
+from support.editor import Client, Failed
 from support.ports import kept_port
-from support.serve import START, Served, served
+from support.serve import Served, served
+from support.waiting import BOUND
 
 TOKEN_HEADER = "X-Claude-Code-Ide-Authorization"
 
@@ -268,13 +269,13 @@ async def test_a_message_of_ten_mebibytes_passes_and_a_larger_one_closes_with_10
     async with server.client() as client:
         fill = "x" * (10 * 2**20 - len(whole))
         await client.socket.send(whole.replace('"x": ""', f'"x": "{fill}"'))
-        async with asyncio.timeout(START):
+        async with asyncio.timeout(BOUND):
             while "result" not in (answer := await client.came.get()):
                 pass
             assert answer["result"] == {}
         assert await client.request("ping") == {}
         await client.socket.send(whole.replace('"x": ""', f'"x": "{fill}x"'))
-        await asyncio.wait_for(client.socket.wait_closed(), START)
+        await asyncio.wait_for(client.socket.wait_closed(), BOUND)
         assert client.socket.close_code == 1009
 
 
@@ -366,7 +367,7 @@ async def test_errors_have_the_codes_and_words_of_the_seeds(server: Served) -> N
             assert failed.value.code == code and says in failed.value.message, (method, params)
         for text, code in (("{", -32700), ('{"jsonrpc": "2.0", "id": 5}', -32600), ("[]", -32600)):
             await client.socket.send(text)
-            async with asyncio.timeout(WAIT):
+            async with asyncio.timeout(BOUND):
                 while "error" not in (answer := await client.came.get()):
                     pass
                 assert answer["error"]["code"] == code
@@ -493,7 +494,7 @@ async def test_a_polite_end_says_goodbye_to_everybody(server: Served) -> None:
     async with server.client() as client, server.editor() as editor:
         assert await server.end() == 0
         for item in (client, editor):
-            await asyncio.wait_for(item.socket.wait_closed(), WAIT)
+            await asyncio.wait_for(item.socket.wait_closed(), BOUND)
             assert item.socket.close_code == 1001
     assert server.locks == {}
 

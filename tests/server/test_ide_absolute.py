@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support.editor import WAIT, Client, Failed
+from support.editor import Client, Failed
 from support.files import write_vault
 from support.serve import Served, served
+from support.waiting import BOUND
 
 
 def tree(folder: Path) -> set[str]:
@@ -92,7 +93,7 @@ async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
     note = second / "Note.md"
     note.write_text("[[Nowhere]]\n")
     # No link is called broken before the vault's first index is complete.
-    async with asyncio.timeout(WAIT):
+    async with asyncio.timeout(BOUND):
         while "broken-link" not in (await client.tool("getDiagnostics", uri=f"file://{note}"))[0]:
             pass
     async with server.editor(vault=str(second), proposals=True) as page:
@@ -109,7 +110,7 @@ async def test_the_editors_tools_answer_for_the_vault_that_holds_the_file(
         (file,) = opened["files"]
         assert file["path"] == "Note.md" and file["oldText"] == "[[Nowhere]]\n"
         await client.tool("close_tab", tab_name="t1")
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(BOUND):
             assert (await asking)[0] == "DIFF_REJECTED"
             await page.next("proposalClosed")
     outside = str(tmp_path / "x.md")

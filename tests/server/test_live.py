@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import websockets
 
-from server.conftest import BOUND, Served, Serving
+from server.conftest import Served, Serving
 from server.test_serve import INITIALIZE, MCP
 from support.dial import dial
 from support.http import Event, events
+from support.waiting import BOUND
 from support.wire import MODERN, modern_meta
 
 TOOL = '''

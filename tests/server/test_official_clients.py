@@ -12,8 +12,9 @@ from mcp.client.extension import advertise
 from mcp.client.sse import sse_client
 from mcp.types import ToolListChangedNotification
 
-from server.conftest import BOUND, Serving
+from server.conftest import Serving
 from support.reviewer import person
+from support.waiting import BOUND
 from vaultbridge.protocols.mcp.apps import EXTENSION, MEDIA_TYPE
 
 

@@ -85,7 +85,7 @@ async def test_polling_gives_what_is_new(serving: Serving) -> None:
         await served.call("create_note", name="New", content="x\n")
         await served.call("search", query="text")
         found = await api.get("/activity", after=newest)
-        assert [entry["words"] for entry in found["entries"]] == ["searched for “text”", "created New.md"]
+        assert [entry["text"] for entry in found["entries"]] == ["searched for “text”", "created New.md"]
         assert (await api.get("/activity", after=found["newest"]))["entries"] == []
 
 
@@ -164,7 +164,7 @@ async def test_a_note_that_becomes_private_leaves_the_timeline(serving: Serving)
             return "Diary" not in json.dumps([await api.get("/activity"), await api.get("/assistants")])
 
         await api.until(gone)
-        assert (await api.assistant())["did"] == "read Hello.md"
+        assert (await api.assistant())["summary"] == "read Hello.md"
         assert await api.refused("/change", params={"change": 1}) == (400, "INVALID_PARAMS")
 
 

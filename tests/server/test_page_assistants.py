@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 import websockets
+from mcp import MCPError
 from mcp.client import Client
 from mcp.client.sse import sse_client
 
-from server.conftest import BOUND, Served, Serving
+from server.conftest import Served, Serving
 from support.dial import dial
 from support.editor import Client as Socket
 from support.editor import Failed
 from support.page_api import PageApi
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
+from support.waiting import BOUND
+from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 
 NO_CLIENT_NAME = "mcp"
 """What the official client calls itself when it is not found."""
@@ -75,7 +77,7 @@ async def test_a_client_over_mcp_is_seen_with_what_it_did(serving: Serving, mode
             seen = await api.assistant(kind=kind)
             assert (seen["connected"], seen["paused"], seen["vaults"]) == (True, False, ["Notes"])
             assert (seen["calls"], seen["failed"], seen["reads"], seen["changes"]) == (5, 1, 1, 1)
-            assert seen["did"] == "read Hello.md, searched once, changed Made.md"
+            assert seen["summary"] == "read Hello.md, searched once, changed Made.md"
             assert seen["address"].startswith("127.0.0.1:") and seen["token"] is None
             assert seen["since"] <= seen["last"]
         if kind == "mcp":
@@ -93,14 +95,14 @@ async def test_old_sse_and_bridge_v1_are_seen_with_the_names_of_their_tokens(ser
             await read_hello(client)
             seen = await api.assistant(kind="sse")
             assert seen["token"] == {"id": first.id, "name": "old phone"}
-            assert seen["did"] == "read Hello.md"
+            assert seen["summary"] == "read Hello.md"
         await api.until(lambda: api.assistants(kind="sse", connected=False))
         await served.call(
             "read_note", {"Authorization": f"Bearer {script}", "User-Agent": "cron/1.0"}, path="Hello.md"
         )
         seen = await api.assistant(kind="bridge")
         assert (seen["name"], seen["token"]) == ("backup script", {"id": second.id, "name": "backup script"})
-        assert (seen["userAgent"], seen["did"], seen["connected"]) == ("cron/1.0", "read Hello.md", True)
+        assert (seen["userAgent"], seen["summary"], seen["connected"]) == ("cron/1.0", "read Hello.md", True)
 
 
 async def test_claude_code_and_a_page_are_seen(serving: Serving) -> None:
@@ -114,7 +116,7 @@ async def test_claude_code_and_a_page_are_seen(serving: Serving) -> None:
             "claude-code",
             4242,
         )
-        assert seen[0]["did"] == "read Hello.md, changed From Claude.md"
+        assert seen[0]["summary"] == "read Hello.md, changed From Claude.md"
         listed = await api.get("/assistants")
         assert [(editor["app"], editor["vault"]) for editor in listed["editors"]] == [("page", "Notes")]
 
@@ -148,7 +150,7 @@ async def test_a_pause_holds_over_every_protocol_until_a_person_ends_it(serving:
             for client in (session, stateless, sse):
                 result = await read_hello(client)
                 assert result.is_error and PAUSED in result.content[0].text
-                with pytest.raises(Exception, match=PAUSED):
+                with pytest.raises(MCPError, match=PAUSED):
                     await client.read_resource("obsidian://vault/Notes/Hello.md")
                 assert (await client.list_tools()).tools, "a paused client stays connected"
             refused = await served.call("read_note", path="Hello.md")
@@ -227,7 +229,7 @@ async def test_cutting_off_ends_the_connection_and_may_revoke_the_token(serving:
             other = await api.assistant(kind="mcp")
             await api.post(f"/assistants/{other['id']}/disconnect")
             await api.until(lambda: api.assistants(kind="mcp", connected=False))
-            with pytest.raises(Exception, match=r"(?i)session"):
+            with pytest.raises(MCPError, match=r"(?i)session"):
                 await read_hello(session)
         headers = {"Authorization": f"Bearer {secret}"}
         await served.call("read_note", headers, path="Hello.md")
@@ -263,7 +265,7 @@ async def test_a_limited_token_sees_only_itself_and_controls_nobody(serving: Ser
         await served.call("read_note", path="Private/Diary.md")
         await served.call("read_note", {"Authorization": f"Bearer {secret}"}, path="Hello.md")
         seen = await mine.assistant()
-        assert (seen["token"]["name"], seen["did"]) == ("narrow", "read Hello.md")
+        assert (seen["token"]["name"], seen["summary"]) == ("narrow", "read Hello.md")
         entries = (await mine.get("/activity"))["entries"]
         assert {entry["assistant"]["name"] for entry in entries} == {"narrow"}
         assert "Diary" not in json.dumps(entries) + json.dumps(await mine.get("/assistants"))
@@ -281,9 +283,9 @@ async def test_the_page_shows_at_once_which_assistants_connect_and_what_they_do(
         while not any(entry["kind"] == "change" for entry in entries):
             entries += (await watcher.next("activityAdded"))["entries"]
         made = next(entry for entry in entries if entry["kind"] == "change")
-        assert (made["words"], made["change"], made["canUndo"]) == ("created Plan.md", 1, True)
+        assert (made["text"], made["change"], made["canUndo"]) == ("created Plan.md", 1, True)
         status = await watcher.request("status")
-        assert [assistant["did"] for assistant in status["assistants"]] == ["changed Plan.md"]
+        assert [assistant["summary"] for assistant in status["assistants"]] == ["changed Plan.md"]
         await served.call("read_note", path="Plan.md")
         message: dict[str, Any] = {}
         while message.get("tool") != "read_note":

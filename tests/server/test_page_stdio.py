@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 from mcp import Client, StdioServerParameters
 
-from server.test_tls import certificate
 from support.page_api import PageApi
 from support.serve import Served
+from support.web_app import make_certificate
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.bridge_v1.http_client import parse_address, send_request
 
@@ -61,14 +61,14 @@ async def test_a_client_over_stdio_is_seen_and_paused(server: Served, vault: Pat
         await read(client, "Plan.md")
         await client.call_tool("obsidian_create_note", {"name": "New", "content": "x\n"})
         (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=2))
-        assert (seen["client"], seen["did"], seen["vaults"]) == (
+        assert (seen["client"], seen["summary"], seen["vaults"]) == (
             "mcp",
             "read Plan.md, changed New.md",
             ["Notes"],
         )
         assert seen["connected"] and seen["process"]["parent"]["pid"] == os.getpid()
         entries = (await api.get("/activity", assistant=seen["id"], kind="change"))["entries"]
-        assert [(entry["words"], entry["change"], entry["canUndo"]) for entry in entries] == [
+        assert [(entry["text"], entry["change"], entry["canUndo"]) for entry in entries] == [
             ("created New.md", 1, True)
         ]
         await api.post(f"/assistants/{seen['id']}/pause")
@@ -89,13 +89,13 @@ async def test_a_server_that_starts_later_learns_what_was_done_before(server: Se
         await server.start(vault)
         async with page(server) as api:
             (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=2))
-            assert seen["did"] == "read 2 notes"
+            assert seen["summary"] == "read 2 notes"
         await server.kill()
         assert not (await read(client, "Plan.md")).is_error
         await server.start(vault)
         async with page(server) as api:
             (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=3))
-            assert (seen["did"], seen["connected"]) == ("read 2 notes", True)
+            assert (seen["summary"], seen["connected"]) == ("read 2 notes", True)
 
 
 async def open_session(server: Served, vault: Path, name: str) -> asyncio.subprocess.Process:
@@ -136,7 +136,7 @@ async def test_a_process_that_is_killed_is_gone(server: Served, vault: Path) -> 
     process = await open_session(server, vault, "lonely")
     async with page(server) as api:
         (seen,) = await api.until(lambda: api.assistants(client="lonely"))
-        assert (seen["name"], seen["version"], seen["calls"], seen["did"]) == (
+        assert (seen["name"], seen["version"], seen["calls"], seen["summary"]) == (
             "A lonely client",
             "1.5",
             0,
@@ -161,7 +161,7 @@ async def test_a_server_learns_of_its_own_vaults_and_shows_only_its_scope(
             result = await client.call_tool("obsidian_read_note", {"path": place, "vault": name})
             assert not result.is_error
         (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=3))
-        assert (seen["vaults"], seen["did"], seen["reads"]) == (["Notes"], "read Plan.md", 1)
+        assert (seen["vaults"], seen["summary"], seen["reads"]) == (["Notes"], "read Plan.md", 1)
         entries = str((await api.get("/activity"))["entries"])
         assert "Plan.md" in entries and "Only here" not in entries and "Diary" not in entries
 
@@ -169,7 +169,7 @@ async def test_a_server_learns_of_its_own_vaults_and_shows_only_its_scope(
 async def test_a_process_reports_over_tls_only_to_the_known_certificate(
     server: Served, vault: Path, tmp_path: Path
 ) -> None:
-    own, key = certificate(tmp_path, "own")
+    own, key = make_certificate(tmp_path, "own")
     await server.start(vault, "--tls-certificate", own, "--tls-key", key)
     (known,) = server.home.glob("cache/*/bridge.json")
     endpoint = json.loads(known.read_text())
@@ -180,7 +180,7 @@ async def test_a_process_reports_over_tls_only_to_the_known_certificate(
         api = PageApi(http, f"https://127.0.0.1:{server.port}", endpoint["token"])
         await read(client, "Plan.md")
         (seen,) = await api.until(lambda: api.assistants(kind="stdio", calls=1))
-        assert seen["did"] == "read Plan.md"
+        assert seen["summary"] == "read Plan.md"
     address = parse_address(f"https://127.0.0.1:{server.port}")
     with pytest.raises(EngineFailure, match="the expected certificate"):
         await send_request(

@@ -17,8 +17,8 @@ from multidict import CIMultiDict
 from server.conftest import Served, Serving, build_index
 from server.test_page_api import ask, bearer, owner
 from support.files import write_vault
-from support.page_api import BOUND
 from support.reviewer import person
+from support.waiting import BOUND
 from vaultbridge.index.store.database import Index
 from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.web.api.vault import FILES_CHANGED, FileTimes, find_changes
@@ -121,6 +121,7 @@ async def test_a_vault_may_have_any_name(serving: Serving, name: str, tmp_path: 
             async with served.http.get(url, headers=owner(served), params={}) as response:
                 assert response.status == 200, (path, await response.text())
                 tag = response.headers.get("ETag")
+            assert (tag is not None) == (path in ("/files", "/graph")), path
             if tag is not None:
                 async with served.http.get(url, headers={**owner(served), "If-None-Match": tag}) as again:
                     assert again.status == 304, path
@@ -602,7 +603,7 @@ async def test_a_note_is_renamed_with_its_links_and_the_change_undone(
         assert (status, moved["path"], moved["was"]) == (200, "Friends/Ada Lovelace.md", "People/Ada.md")
         assert moved["links"] == 1
         text = (served.vault / "Plan.md").read_text("utf-8")
-        assert "[[Ada Lovelace]]" in text or "Ada Lovelace" in text
+        assert text == NOTE.replace("[[People/Ada", "[[Ada").replace("[[Ada", "[[Ada Lovelace")
         assert not (served.vault / "People" / "Ada.md").exists()
         undo = {"vault": "Notes", "change": moved["change"], "force": False}
         assert (await send(served, "POST", "/undo", undo))[0] == 200
@@ -627,21 +628,20 @@ async def test_a_note_is_deleted_into_the_trash_and_comes_back(serving: Serving,
     ("body", "status", "code"),
     [
         ({"path": "Plan.md", "to": "", "expected": "x"}, 400, "INVALID_PARAMS"),
-        ({"path": "Plan.md", "to": "../Out.md", "expected": ""}, 400, None),
-        ({"path": "Plan.md", "to": "People/Ada.md", "expected": ""}, 409, None),
-        ({"path": "Plan.md", "to": "X.md", "expected": "0123456789abcdef"}, 409, None),
+        ({"path": "Plan.md", "to": "../Out.md", "expected": ""}, 400, "INVALID_PARAMS"),
+        ({"path": "Plan.md", "to": "People/Ada.md", "expected": ""}, 409, "SERVER_ERROR"),
+        ({"path": "Plan.md", "to": "X.md", "expected": "0123456789abcdef"}, 409, "SERVER_ERROR"),
         ({"path": "Nowhere.md", "to": "X.md", "expected": ""}, 404, "FILE_NOT_FOUND"),
         ({"path": "Plan.md", "expected": ""}, 400, "INVALID_PARAMS"),
         ({"path": "Plan.md", "to": "X.md", "force": True}, 400, "INVALID_PARAMS"),
     ],
 )
 async def test_an_impossible_move_changes_nothing(
-    serving: Serving, tmp_path: Path, body: dict[str, Any], status: int, code: str | None
+    serving: Serving, tmp_path: Path, body: dict[str, Any], status: int, code: str
 ) -> None:
     make_vault(tmp_path / "Notes")
     async with serving() as served:
         before = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
         got, answer = await send(served, "POST", "/move", body)
-        assert got == status, answer
-        assert code is None or answer["error"]["code"] == code
+        assert (got, answer["error"]["code"]) == (status, code), answer
         assert {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()} == before

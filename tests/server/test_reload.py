@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import BOUND
 from vaultbridge.server.live import watch
-
-BOUND = 60.0
 
 
 class Looks:

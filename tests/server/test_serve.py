@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import ssl
-import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,12 @@ import aiohttp
 import pytest
 import websockets
 
-from server.conftest import BOUND, Serving
+from server.conftest import Serving
 from support.dial import dial
 from support.http import BOTH
 from support.ports import kept_port
+from support.waiting import BOUND
+from support.web_app import make_certificate
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 from vaultbridge.server.access import allows_local_programs
 from vaultbridge.server.config.model import Config, ServerConfig, TokensConfig
@@ -105,11 +106,11 @@ async def test_the_tool_says_what_an_editor_has_open(serving: Serving) -> None:
                 "end": {"line": 2, "character": 4},
                 "text": "some",
             }
-            said = {
+            focus = {
                 "hello": {"app": "test", "token": lock["authToken"], "abilities": {}},
                 "focus": {"path": "Hello.md", "selection": selection},
             }
-            for method, params in said.items():
+            for method, params in focus.items():
                 message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
                 await editor.send(json.dumps(message))
                 answer = await answer_to(method, editor)
@@ -240,21 +241,14 @@ async def test_behind_a_proxy_nobody_is_local(serving: Serving, tmp_path: Path) 
 
 
 async def test_tls_is_served_from_the_given_files(serving: Serving, tmp_path: Path) -> None:
-    made = await asyncio.to_thread(
-        subprocess.run,
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate here")
-    trusting = ssl.create_default_context(cafile=str(tmp_path / "cert"))
-    config = f'[server]\nport = 0\ntls_certificate = "{tmp_path / "cert"}"\ntls_key = "{tmp_path / "key"}"\n'
+    file, key = await asyncio.to_thread(make_certificate, tmp_path, "localhost", alternative="IP:127.0.0.1")
+    trusting = ssl.create_default_context(cafile=str(file))
+    config = f'[server]\nport = 0\ntls_certificate = "{file}"\ntls_key = "{key}"\n'
     async with serving(config, ssl=trusting) as served:
         assert served.url.startswith("https://")
         assert await served.status() == 200
         assert not served.listening.ide
-    (tmp_path / "key").write_text("no key")
+    key.write_text("no key")
     with pytest.raises(InvalidArgument, match="cannot be used"):
         async with serving(config, ssl=trusting):
             pass
@@ -390,7 +384,7 @@ HEAD = (
 
 
 @pytest.mark.parametrize(
-    ("rest", "status", "said"),
+    ("rest", "status", "message"),
     [
         (b"Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n0123456789", b"415", b"without compression"),
         (b"Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"501", b"Transfer-Encoding"),
@@ -403,7 +397,7 @@ HEAD = (
     ],
 )
 async def test_a_body_that_is_not_wanted_or_not_readable_is_refused_in_words_at_mcp(
-    serving: Serving, rest: bytes, status: bytes, said: bytes
+    serving: Serving, rest: bytes, status: bytes, message: bytes
 ) -> None:
     async with serving() as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)
@@ -420,7 +414,7 @@ async def test_a_body_that_is_not_wanted_or_not_readable_is_refused_in_words_at_
         writer.close()
         assert head.split()[1] == status
         assert b"application/json" in head
-        assert said in body
+        assert message in body
         assert json.loads(body)["error"]["code"] == -32600
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import websockets
 
-from server.conftest import BOUND, Served, Serving
+from server.conftest import Served, Serving
 from support.dial import dial
+from support.waiting import BOUND
 from vaultbridge.server.config.model import VaultConfig
 from vaultbridge.server.servers import find_served_vaults
 
@@ -22,11 +23,11 @@ async def focused(served: Served, vault: str, path: str) -> websockets.ClientCon
     """An editor for one vault that has a file open there."""
     lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
     editor = await dial(f"ws://127.0.0.1:{served.listening.port}/editor")
-    said = {
+    focus = {
         "hello": {"app": "test", "token": lock["authToken"], "vault": vault, "abilities": {}},
         "focus": {"path": path},
     }
-    for method, params in said.items():
+    for method, params in focus.items():
         await editor.send(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}))
         answer = json.loads(await asyncio.wait_for(editor.recv(), BOUND))
         assert "result" in answer, answer

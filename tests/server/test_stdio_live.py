@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from server.conftest import BOUND
 from server.test_vault_choice import obsidian_knows
 from support.vault import VaultProcess, small_vault
+from support.waiting import BOUND
 from tools.test_active import workspace
 
 TOOL = '''

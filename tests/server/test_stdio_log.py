@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.process import START_BOUND, Process, environment
+from support.process import Process, environment
+from support.waiting import BOUND
 
 SECRET = "hunter2"
 
@@ -51,16 +52,16 @@ async def test_at_debug_start_handshake_calls_and_failures_are_logged(
 ) -> None:
     from vaultbridge import __version__
 
-    said = await logged(environ, str(made(tmp_path / "My Notes")), "--log-level", "debug")
-    assert f"vaultbridge {__version__} on stdio, vaults: My Notes" in said
-    assert "client test 1 speaks MCP 2025-11-25" in said
-    assert "tools/call obsidian_read_note answered in " in said
-    assert "tools/call obsidian_read_note failed (isError) in " in said
-    assert "tools/call obsidian_edit_note answered in " in said
-    assert "tools/call ? failed" in said
-    assert "no/such/method failed (-32601) in " in said
-    assert SECRET not in said
-    assert str(tmp_path) not in said
+    log = await logged(environ, str(made(tmp_path / "My Notes")), "--log-level", "debug")
+    assert f"vaultbridge {__version__} on stdio, vaults: My Notes" in log
+    assert "client test 1 speaks MCP 2025-11-25" in log
+    assert "tools/call obsidian_read_note answered in " in log
+    assert "tools/call obsidian_read_note failed (isError) in " in log
+    assert "tools/call obsidian_edit_note answered in " in log
+    assert "tools/call ? failed" in log
+    assert "no/such/method failed (-32601) in " in log
+    assert SECRET not in log
+    assert str(tmp_path) not in log
 
 
 async def test_at_info_nothing_is_written_while_all_is_well(tmp_path: Path, environ: dict[str, str]) -> None:
@@ -69,8 +70,8 @@ async def test_at_info_nothing_is_written_while_all_is_well(tmp_path: Path, envi
 
 async def test_a_missing_vault_is_one_line_with_its_path(tmp_path: Path, environ: dict[str, str]) -> None:
     missing = tmp_path / "My\nNotes"
-    said = await logged(environ, str(missing))
-    assert said.splitlines() == [
+    log = await logged(environ, str(missing))
+    assert log.splitlines() == [
         f"vaultbridge stdio: there is no vault at {tmp_path}/My�Notes; "
         "tools answer VAULT_NOT_FOUND until there is."
     ]
@@ -79,9 +80,9 @@ async def test_a_missing_vault_is_one_line_with_its_path(tmp_path: Path, environ
 async def test_a_name_that_obsidian_does_not_know_is_reported_when_it_is_opened(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    said = await logged(environ, "Nowhere")
-    assert said.count("there is no vault at ") == 1
-    assert "/Nowhere;" in said
+    log = await logged(environ, "Nowhere")
+    assert log.count("there is no vault at ") == 1
+    assert "/Nowhere;" in log
 
 
 @pytest.mark.parametrize("name", ["Nowhere", "./Nowhere"])
@@ -99,8 +100,34 @@ def test_in_a_terminal_a_missing_vault_is_reported_at_once(
             started = time.monotonic()
             line = process.stderr.readline()
             assert f"there is no vault at {tmp_path}/Nowhere;" in line
-            assert time.monotonic() - started < START_BOUND
+            assert time.monotonic() - started < BOUND
         finally:
             process.terminate()
-            process.wait(START_BOUND)
+            process.wait(BOUND)
             os.close(ours)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+async def test_a_folder_whose_name_is_not_utf_8_is_one_warning_and_hides_no_change(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    vault = made(tmp_path / "Notes")
+    (vault / os.fsdecode(b"caf\xe9")).mkdir()
+
+    async def ask(process: Process, tool: str, **arguments: str) -> str:
+        answer = await process.ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
+        return str(answer["result"]["content"][0]["text"])
+
+    async with Process([sys.executable, "-m", "vaultbridge", "stdio", str(vault)], env=environ) as process:
+        await process.initialize("2025-11-25")
+        deadline = time.monotonic() + BOUND
+        while "whose name is not UTF-8. Searches compare" not in await ask(process, "vault_info"):
+            assert time.monotonic() < deadline
+        for number in range(5):
+            (vault / f"New {number}.md").write_text(f"word{number}", "utf-8")
+            while f"New {number}.md" not in await ask(process, "search", query=f"word{number}"):
+                assert time.monotonic() < deadline
+        _, _, err = await process.end()
+    log = err.decode()
+    assert log.count("cannot be watched") == 1
+    assert str(tmp_path) not in log

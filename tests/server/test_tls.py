@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.web_app import make_certificate
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import ServerConfig
 from vaultbridge.server.serve import load_tls
-
-
-def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    files = folder / f"{name}.pem", folder / f"{name}.key"
-    made = subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}",
-         "-out", files[0], "-keyout", files[1]],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if made.returncode:
-        pytest.skip("openssl cannot make a certificate here")
-    return files
 
 
 def fingerprint(file: Path) -> str:
@@ -37,8 +25,8 @@ def test_without_a_certificate_there_is_no_tls() -> None:
 def test_the_fingerprint_is_that_of_the_first_certificate_in_the_file(
     tmp_path: Path,
 ) -> None:
-    own, key = certificate(tmp_path, "own")
-    signer, _ = certificate(tmp_path, "signer")
+    own, key = make_certificate(tmp_path, "own")
+    signer, _ = make_certificate(tmp_path, "signer")
     wanted = fingerprint(own)
     found = load_tls(ServerConfig(tls_certificate=str(own), tls_key=str(key)))
     assert found is not None and found.fingerprint == wanted
@@ -49,8 +37,8 @@ def test_the_fingerprint_is_that_of_the_first_certificate_in_the_file(
 
 
 def test_an_unusable_file_is_reported_without_its_path(tmp_path: Path) -> None:
-    own, key = certificate(tmp_path, "own")
-    _, other = certificate(tmp_path, "other")
+    own, key = make_certificate(tmp_path, "own")
+    _, other = make_certificate(tmp_path, "other")
     (tmp_path / "empty").write_text("")
     for files in ((own, other), (own, tmp_path / "empty"), (tmp_path / "none", key), (key, key)):
         with pytest.raises(InvalidArgument, match="cannot be used") as caught:

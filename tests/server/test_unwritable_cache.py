@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.files import mounted
 from support.process import Process, environment
 
 NOTE = "# Moth\n\nattracted by light\n"
@@ -31,6 +32,25 @@ def environ(tmp_path: Path) -> dict[str, str]:
         TMPDIR=str(passing),
         PYTHONWARNINGS="ignore",
     )
+
+
+@pytest.mark.parametrize("free", [8, 200, 600])
+async def test_where_the_cache_has_no_room_for_a_new_index_notes_are_found_all_the_same(
+    vault: Path, environ: dict[str, str], tmp_path: Path, free: int
+) -> None:
+    """A disk that is nearly full: a folder could still be made there, but no index."""
+    place = tmp_path / "small"
+    with mounted(place, f"{free}k"):
+        environ = {**environ, "VAULTBRIDGE_CACHE": str(place)}
+        command = [sys.executable, "-m", "vaultbridge", "stdio", str(vault)]
+        async with Process(command, env=environ) as process:
+            await process.initialize()
+            good, text = await call(process, "search", query="light")
+            assert good and "Moth" in text
+            good, text = await call(process, "vault_info")
+            assert good and "No space left on device" in text and "temporary" in text
+            good, text = await call(process, "edit_note", name="Moth", op="append", content="more")
+            assert not good and "Nothing can be changed" in text
 
 
 def names_in(folder: Path) -> list[str]:

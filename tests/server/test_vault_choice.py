@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import VaultNotFound
-from vaultbridge.server.vault_choice import VAULTS, list_obsidian_vaults, name_vaults
+from vaultbridge.limits import VAULTS
+from vaultbridge.server.vault_choice import list_obsidian_vaults, name_vaults
 
 
 def obsidian_knows(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from mcp.client.subscriptions import ResourceUpdated
 
 from support.process import environment
 from support.vault import command, isolated_environ, sample_vault
+from support.waiting import BOUND
 from support.wire import EVERY_VERSION, MODERN
 from vaultbridge.tools.standard import standard_catalog
 
@@ -24,7 +25,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
-BOUND = 60.0
 HOME = "obsidian://vault/Sample%20Vault/Home.md"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from support.waiting import BOUND
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.http.guard import HostGuard
@@ -24,9 +25,6 @@ from vaultbridge.protocols.mcp.values import (
     ToolResult,
     ToolsChanged,
 )
-
-BOUND = 60.0
-"""Seconds that a test waits for something that must come."""
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")
 
@@ -60,6 +58,7 @@ class SampleProvider(EmptyProvider):
         self.entered = asyncio.Event()
         self.release = asyncio.Event()
         self.cancelled = asyncio.Event()
+        self.cancelled_tools: list[str] = []
         self.completed = asyncio.Event()
         self._listeners: list[Callable[[ProviderChange], None]] = []
 
@@ -82,6 +81,7 @@ class SampleProvider(EmptyProvider):
                 try:
                     await self.release.wait()
                 except asyncio.CancelledError:
+                    self.cancelled_tools.append(name)
                     self.cancelled.set()
                     raise
                 self.completed.set()

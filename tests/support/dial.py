@@ -10,10 +10,9 @@ from typing import Any
 
 import websockets
 
-OPEN_SECONDS = 60.0
-"""What a handshake may take on a busy machine."""
+from support.waiting import BOUND
 
 
 def dial(url: str, **options: Any) -> websockets.connect:
-    limits = {"open_timeout": OPEN_SECONDS, "ping_interval": None, "proxy": None}
+    limits = {"open_timeout": BOUND, "ping_interval": None, "proxy": None}
     return websockets.connect(url, **{**limits, **options})

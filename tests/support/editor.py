@@ -15,18 +15,18 @@ from aiohttp import web
 
 from support.dial import dial
 from support.vault_view import VaultView
+from support.waiting import BOUND
 from vaultbridge.editor.hub import EditorHub, Timing
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL, IdeServer, open_socket
 from vaultbridge.protocols.editor.server import EditorServer
+from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
+from vaultbridge.protocols.http.listen import open_socket
 from vaultbridge.protocols.mcp.server import McpServer
-
-WAIT = 60.0
-"""The bound of every wait in the tests: some wait for a process to start, on a machine that may be busy."""
+from vaultbridge.server.ide import BridgeSockets
 
 TOKEN = "0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11"
 
-QUICK = Timing(debounce=0.005, debounce_limit=0.01, ready_after=0.005, mention_wait=WAIT)
+QUICK = Timing(debounce=0.005, debounce_limit=0.01, ready_after=0.005, mention_wait=BOUND)
 """The same rules in fast time; what must not come too late has all the time."""
 
 
@@ -73,7 +73,7 @@ class Client:
         return future
 
     async def end(self, future: asyncio.Future[dict[str, Any]]) -> Any:
-        answer = await asyncio.wait_for(future, WAIT)
+        answer = await asyncio.wait_for(future, BOUND)
         if "error" in answer:
             raise Failed(answer["error"])
         return answer["result"]
@@ -92,7 +92,7 @@ class Client:
 
     async def next(self, method: str) -> dict[str, Any]:
         """The params of the next message of that name; whatever comes before it is dropped."""
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(BOUND):
             while True:
                 message = await self.came.get()
                 if message.get("method") == method:
@@ -101,7 +101,7 @@ class Client:
 
     async def next_request(self, method: str) -> tuple[Any, dict[str, Any]]:
         """The id and params of the server's next request of that name."""
-        async with asyncio.timeout(WAIT):
+        async with asyncio.timeout(BOUND):
             while True:
                 message = await self.came.get()
                 if message.get("method") == method and "id" in message:
@@ -123,7 +123,7 @@ class Client:
 
     async def close(self) -> None:
         await self.socket.close()
-        await asyncio.wait_for(self._reader, WAIT)
+        await asyncio.wait_for(self._reader, BOUND)
 
 
 class Bridge:
@@ -133,7 +133,7 @@ class Bridge:
         hub: EditorHub,
         ide: ClaudeIde,
         editors: EditorServer,
-        server: IdeServer,
+        server: BridgeSockets,
         port: int,
     ) -> None:
         self.view = view
@@ -183,13 +183,13 @@ async def running(
     timing: Timing = QUICK,
     share_selection: bool = True,
     port: int = 0,
-    hello_seconds: float = WAIT,
+    hello_seconds: float = BOUND,
 ) -> AsyncIterator[Bridge]:
     view = view or VaultView(folder)
     hub = EditorHub(view.visible, share_selection=share_selection, timing=timing)
     ide = ClaudeIde(view, hub, server, options)
     editors = EditorServer(view, hub, ide, TOKEN, hello_seconds=hello_seconds)
-    sockets = IdeServer(TOKEN, ide.dialect, editors.dialect)
+    sockets = BridgeSockets(TOKEN, ide.dialect, editors.dialect)
     app = web.Application()
     sockets.add_routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)

@@ -13,7 +13,8 @@ from aiohttp import web
 
 from conformance.fixture import FixtureProvider
 from support import schema
-from support.wire import BOUND, MODERN, fixture_server, modern_meta
+from support.waiting import BOUND
+from support.wire import MODERN, fixture_server, modern_meta
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.http.endpoint import add_mcp_routes
 

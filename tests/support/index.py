@@ -9,8 +9,9 @@ from typing import Any
 
 from support.files import write_vault
 from vaultbridge.engine.index_sync import IndexLeader
-from vaultbridge.index.files import dump
+from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.sync import Synchronizer, SyncReport
 from vaultbridge.vault.paths import Root, VaultPath
 
@@ -26,6 +27,56 @@ def another_leader(cache: Path, *, watches: bool = False) -> Iterator[None]:
         yield
     finally:
         leader.release()
+
+
+def dump(index: Index) -> dict[str, Any]:
+    """Returns everything in the index in a form that is equal for two indexes of the same vault: no ids, no
+    times."""
+    db = schema.connect(index.file, writer=True)
+    try:
+        db.execute("BEGIN")
+        names = dict(db.execute("SELECT id, path FROM files"))
+        content: dict[str, Any] = {
+            path: {"kind": kind, "size": size, "hash": hash_, "state": state}
+            for path, kind, size, hash_, state in db.execute(
+                "SELECT path, kind, size, hash, state FROM files"
+            )
+        }
+        for statement, part in _DUMPED:
+            for id_, *values in db.execute(statement):
+                content[names[id_]].setdefault(part, []).append(_make_comparable(part, values, names))
+        dumped = {path: content[path] for path in sorted(content)}
+        # No path begins with a slash.
+        dumped["/totals"] = db.execute("SELECT * FROM totals ORDER BY what, key, name").fetchall()
+        dumped["/marks"] = db.execute("SELECT * FROM marks ORDER BY what, name").fetchall()
+        return dumped
+    finally:
+        db.close()
+
+
+def _make_comparable(part: str, values: list[Any], names: dict[int, str]) -> Any:
+    if part == "note":
+        return decode_note(values[0])
+    if part == "links":
+        return (*values[:-1], None if values[-1] is None else names[values[-1]])
+    return tuple(values)
+
+
+_DUMPED = (
+    ("SELECT id, text FROM texts", "text"),
+    ("SELECT id, note FROM notes", "note"),
+    (
+        "SELECT source, line, flags, raw, target, subpath, key, exact_key, target_id FROM links"
+        " ORDER BY source, seq",
+        "links",
+    ),
+    ("SELECT file, key, name, count FROM tags ORDER BY file, key", "tags"),
+    ("SELECT file, key, name FROM aliases ORDER BY file, key", "aliases"),
+    ("SELECT file, key, seq, name, type, value FROM properties ORDER BY file, key, seq", "properties"),
+    ("SELECT file, line, status, text, description, fields, due FROM tasks ORDER BY file, seq", "tasks"),
+    ("SELECT file, line, code, message FROM problems ORDER BY file, seq", "problems"),
+    ("SELECT doc, col, offset, term FROM occurrences ORDER BY doc, col, offset", "words"),
+)
 
 
 class Vault:

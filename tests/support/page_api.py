@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
 
-BOUND = 60.0
-"""Seconds until an announcement that must come has come, also on a busy machine."""
+from support.waiting import ask_until
 
 
 class PageApi:
@@ -58,7 +56,4 @@ class PageApi:
 
     async def until(self, holds: Callable[[], Awaitable[Any]]) -> Any:
         """Ask again until the answer is true."""
-        async with asyncio.timeout(BOUND):
-            while not (answer := await holds()):
-                pass
-            return answer
+        return await ask_until(holds)

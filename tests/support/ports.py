@@ -12,8 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-ANSWER_SECONDS = 60.0
-"""The bound of the wait for a server that runs."""
+from support.waiting import BOUND
 
 
 @contextmanager
@@ -34,7 +33,7 @@ async def kept_port(port: int) -> AsyncIterator[None]:
     try:
         writer.write(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         # An answer proves that the server has the connection.
-        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), ANSWER_SECONDS)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND)
         yield
     finally:
         writer.close()

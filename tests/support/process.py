@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
-from support.wire import BOUND
+from support.waiting import BOUND
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = [sys.executable, str(ROOT / "tests" / "conformance" / "fixture.py"), "stdio"]
 
-START_BOUND = 60.0
-"""Seconds a process may take to start on a loaded machine; no figure is drawn from it."""
+
+BUSY_TICKS = 10
+"""A tenth of a second of processor time: more than a process takes to start."""
 
 
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "default", **more}
+
+
+def find_busy_child(parent: int) -> int:
+    """The child process that has computed for a while, or 0 if there is none yet. Works on Linux."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # It has ended since.
+            fields = file.read_text("latin-1").rpartition(")")[2].split()
+            if int(fields[1]) == parent and int(fields[11]) >= BUSY_TICKS:
+                return int(file.parent.name)
+    return 0
+
+
+def without_privileges() -> list[str]:
+    """What to write before a command so that file permissions hold for it, even if the tests run as root.
+    Skips the test where there is no such way."""
+    if os.name == "nt":
+        pytest.skip("no such permissions")
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may do everything, and there is no setpriv")
+    less = "-dac_override,-dac_read_search"
+    prefix = ["setpriv", f"--inh-caps={less}", f"--bounding-set={less}"]
+    if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("root cannot give up its privileges here")
+    return prefix
 
 
 async def run_to_end(*command: str, cwd: Path, env: dict[str, str], seconds: float) -> tuple[int, str, str]:
@@ -83,7 +114,7 @@ class Process:
     async def read(self) -> Any:
         """The next message; every line must be one."""
         assert self.inner.stdout is not None
-        line = await asyncio.wait_for(self.inner.stdout.readline(), START_BOUND)
+        line = await asyncio.wait_for(self.inner.stdout.readline(), BOUND)
         assert line.endswith(b"\n"), line
         return msgspec.json.decode(line)
 
@@ -104,12 +135,12 @@ class Process:
     async def end(self) -> tuple[int, bytes, bytes]:
         """Close the input; gives the exit code and what else was written."""
         self.stdin.close()
-        out, err = await asyncio.wait_for(self.inner.communicate(), START_BOUND)
+        out, err = await asyncio.wait_for(self.inner.communicate(), BOUND)
         assert self.inner.returncode is not None
         return self.inner.returncode, out, err
 
     async def wait(self) -> int:
-        return await asyncio.wait_for(self.inner.wait(), START_BOUND)
+        return await asyncio.wait_for(self.inner.wait(), BOUND)
 
 
 __all__ = ["BOUND", "FIXTURE", "ROOT", "Process", "environment"]

@@ -10,8 +10,7 @@ import struct
 import zlib
 from typing import NamedTuple
 
-WAIT = 60.0
-"""The bound of every wait for the server."""
+from support.waiting import BOUND
 
 TEXT, BINARY, CLOSE, PING, PONG, CONTINUATION = 1, 2, 8, 9, 10, 0
 
@@ -74,10 +73,10 @@ class RawClient:
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
-        await asyncio.wait_for(self.writer.drain(), WAIT)
+        await asyncio.wait_for(self.writer.drain(), BOUND)
 
     async def receive(self) -> Frame:
-        return await asyncio.wait_for(self._receive(), WAIT)
+        return await asyncio.wait_for(self._receive(), BOUND)
 
     async def _receive(self) -> Frame:
         first, second = await self.reader.readexactly(2)
@@ -97,18 +96,18 @@ class RawClient:
             if got.opcode == CLOSE:
                 return got.close_code
 
-    async def ended(self) -> None:
-        """Wait until the server has closed its side."""
-        try:
-            while await asyncio.wait_for(self.reader.read(65536), WAIT):
-                pass
-        except ConnectionError:
-            pass
+    async def ended(self) -> bytes:
+        """Wait until the server has closed its side. Returns what it sent before."""
+        sent = b""
+        with contextlib.suppress(ConnectionError):
+            while data := await asyncio.wait_for(self.reader.read(65536), BOUND):
+                sent += data
+        return sent
 
     async def close(self) -> None:
         self.writer.close()
         with contextlib.suppress(ConnectionError):
-            await asyncio.wait_for(self.writer.wait_closed(), WAIT)
+            await asyncio.wait_for(self.writer.wait_closed(), BOUND)
 
 
 async def connect(
@@ -116,11 +115,11 @@ async def connect(
 ) -> RawClient:
     """Open a connection and do the handshake; the status tells whether it worked. Keyword names become header
     names, `_` turned into `-`."""
-    reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), WAIT)
+    reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), BOUND)
     key = base64.b64encode(os.urandom(16)).decode() if key is None else key
     lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
     lines += [f"Sec-WebSocket-Key: {key}", f"Sec-WebSocket-Version: {version}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT)).decode()
+    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND)).decode()
     return RawClient(reader, writer, int(head.split()[1]), head)

@@ -10,8 +10,8 @@ import websockets
 
 from support.dial import dial
 from support.editor import Client as Socket
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running
+from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.vault.cache_folder import vault_cache
 

@@ -15,10 +15,8 @@ import websockets
 
 from support.dial import dial
 from support.editor import Client
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
-
-START = 60.0
-"""The bound of a process's start and of a whole command: the machine may be busy with other things."""
+from support.waiting import BOUND
+from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 
 PROGRAM = [sys.executable, "-m", "vaultbridge"]
 
@@ -60,7 +58,7 @@ class Served:
                 stderr=log,
             )
         assert self._process.stdout is not None
-        line = await asyncio.wait_for(self._process.stdout.readline(), START)
+        line = await asyncio.wait_for(self._process.stdout.readline(), BOUND)
         assert line, self.log.read_text("utf-8")
         self.announced = json.loads(line)
 
@@ -90,20 +88,20 @@ class Served:
         """`kill -9`: it has no chance to tidy up."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
-            await asyncio.wait_for(self._process.wait(), START)
+            await asyncio.wait_for(self._process.wait(), BOUND)
 
     async def end(self) -> int:
         """A polite end; gives the exit code."""
         assert self._process is not None
         self._process.terminate()
-        return await asyncio.wait_for(self._process.wait(), START)
+        return await asyncio.wait_for(self._process.wait(), BOUND)
 
     async def command(
         self, *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
     ) -> tuple[int, str, str]:
         """Run one command to its end: exit code, output, errors."""
         process = await self.open_command(*arguments, cwd=cwd)
-        out, err = await asyncio.wait_for(process.communicate(stdin or b""), START)
+        out, err = await asyncio.wait_for(process.communicate(stdin or b""), BOUND)
         assert process.returncode is not None
         return process.returncode, out.decode(), err.decode()
 

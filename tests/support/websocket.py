@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,13 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from support.raw_websocket import WAIT
-from vaultbridge.protocols.websocket.endpoint import (
-    EndpointRules,
-    Serve,
-    WebSocketEndpoint,
-    refuse_any_origin,
-)
+from support.waiting import until
+from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
+from vaultbridge.protocols.claude_ide.socket import refuse_any_origin
+from vaultbridge.protocols.websocket.endpoint import EndpointRules, Serve, WebSocketEndpoint
 from vaultbridge.protocols.websocket.socket import WebSocket
 
 TOKEN = str(uuid.UUID("b3b8c2f4-6f2e-4c54-9a55-0d3c2a1e7f10"))
@@ -34,15 +30,13 @@ class Served:
 
     async def until_open(self, count: int) -> None:
         """Wait until exactly `count` connections are in the books."""
-        async with asyncio.timeout(WAIT):
-            while len(self.endpoint.sockets) != count:  # noqa: ASYNC110 - the endpoint has no event for it
-                await asyncio.sleep(0)
+        await until(lambda: len(self.endpoint.sockets) == count)
 
 
 @asynccontextmanager
 async def served(serve: Serve = echo, **rules: Any) -> AsyncIterator[Served]:
     rules = {"name": "client", "check_origin": refuse_any_origin, "token": TOKEN, **rules}
-    endpoint = WebSocketEndpoint(EndpointRules(**rules), serve)
+    endpoint = WebSocketEndpoint(EndpointRules(token_header=TOKEN_HEADER, **rules), serve)
     app = web.Application()
     app.router.add_get("/", endpoint.request_handler)
     runner = web.AppRunner(app, shutdown_timeout=1, access_log=None)

@@ -13,6 +13,7 @@ import msgspec
 
 from conformance.fixture import OFFER, FixtureProvider
 from support import schema
+from support.waiting import BOUND
 from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
@@ -20,9 +21,6 @@ from vaultbridge.protocols.dialect import Dialect, Peer
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
-
-BOUND = 60.0
-"""Seconds that a test waits for something that must come, also on a machine busy with other things."""
 
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -26,7 +26,7 @@ class Wanted(Arguments, frozen=True, kw_only=True):
 
 
 @pytest.mark.parametrize(
-    ("given_", "argument", "said"),
+    ("given_", "argument", "message"),
     [
         ({}, "name", "name is missing. It should be text."),
         ({"name": 1.5}, "name", "name is 1.5. It should be text."),
@@ -51,12 +51,12 @@ class Wanted(Arguments, frozen=True, kw_only=True):
     ],
 )
 def test_an_error_names_the_argument_its_value_and_what_is_expected(
-    given_: dict[str, Any], argument: str, said: str
+    given_: dict[str, Any], argument: str, message: str
 ) -> None:
     with pytest.raises(InvalidArgument) as caught:
         convert(given_, Wanted)
     assert caught.value.argument == argument
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_an_error_inside_a_list_names_the_item() -> None:
@@ -118,11 +118,18 @@ JSON = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*Wanted.__struct_fields__, "other"]), JSON))
+OPTIONAL = [name for name in Wanted.__struct_fields__ if name != "name"]
+
+
+@given(
+    st.dictionaries(st.sampled_from([*Wanted.__struct_fields__, "other"]), JSON)
+    | st.fixed_dictionaries({"name": st.text(max_size=5)}, optional=dict.fromkeys(OPTIONAL, JSON))
+)
 def test_any_json_is_converted_or_refused_by_name(given_: dict[str, Any]) -> None:
     try:
         filled = convert(given_, Wanted)
     except InvalidArgument as error:
-        assert error.argument.split("[")[0] in given_ or error.argument == "name"
+        assert error.argument.split("[")[0] in {*given_, "name"}
+        assert "name" not in given_ or error.argument.split("[")[0] in given_
     else:
-        assert isinstance(filled.name, str)
+        assert filled.name == str(given_["name"])

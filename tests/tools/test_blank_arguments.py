@@ -116,12 +116,12 @@ def outcome(small: Small, folder: str, tool: str, arguments: dict[str, Any]) -> 
     """What a call answers and leaves behind in a fresh vault; ids and hashes of new text are not compared."""
     harness = small(FILES, name=folder)
     try:
-        said = harness.call(tool, **arguments).text
+        text = harness.call(tool, **arguments).text
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
     files = {path: re.sub(rb'"id":"[0-9a-f]{16}"', b"", data) for path, data in harness.files().items()}
     harness.engine.close()
-    return re.sub(r'"(hash|id)":"[0-9a-f]{16}"', "", said).replace(folder, "vault"), files
+    return re.sub(r'"(hash|id)":"[0-9a-f]{16}"', "", text).replace(folder, "vault"), files
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call[0]}-{call[1].get('op', '')}")

@@ -35,6 +35,8 @@ def test_cards_of_each_kind_are_added_and_connected(small: Small) -> None:
     made = harness.data("edit_canvas", name="C", action="create")
     assert made["path"] == "C.canvas"
     assert made["created"] is True
+    for name in ("With its ending.canvas", "f/Loud.CANVAS"):
+        assert harness.data("edit_canvas", name=name, action="create")["path"] == name
     text = harness.data(
         "edit_canvas", name="C", action="add", text="hello", color="1", x=10, y=20, width=300, height=90
     )

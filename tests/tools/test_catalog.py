@@ -84,7 +84,7 @@ def test_no_tool_both_reads_and_changes(small: Small) -> None:
     assert {"tags", "tasks", "properties", "history", "canvas", "daily_note", "template"} <= set(reading)
     assert all(whole[name] == tool for name, tool in reading.items())
     for tool in whole.values():
-        assert "readOnlyHint" in tool.annotations or "destructiveHint" in tool.annotations
+        assert ("destructiveHint" in tool.annotations) == (tool.name not in reading)
         if tool.name in reading:
             assert not {"expected", "dry_run", "content", "force", "to"} & set(
                 tool.input_schema["properties"]

@@ -72,7 +72,7 @@ def test_the_journal_knows_who_asked(small: Small) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "argument", "said"),
+    ("arguments", "argument", "message"),
     [
         ({"op": "append"}, "content", "append takes: content, heading, create, block"),
         ({"op": "append", "content": "x", "line": 3}, "line", "does not belong to the op append"),
@@ -90,11 +90,13 @@ def test_the_journal_knows_who_asked(small: Small) -> None:
         ({"op": "append", "content": "x", "contnet": "y"}, "contnet", "Did you mean content?"),
     ],
 )
-def test_wrong_arguments_are_named(small: Small, arguments: dict[str, Any], argument: str, said: str) -> None:
+def test_wrong_arguments_are_named(
+    small: Small, arguments: dict[str, Any], argument: str, message: str
+) -> None:
     harness = small({"A.md": NOTE})
     error = harness.refused(InvalidArgument, "edit_note", name="A", **arguments)
     assert error.argument == argument
-    assert said in str(error)
+    assert message in str(error)
 
 
 def test_an_edit_of_something_the_note_lacks_is_refused(small: Small) -> None:

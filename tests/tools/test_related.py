@@ -100,7 +100,7 @@ def test_an_edit_that_would_repeat_bytes_that_are_not_utf_8_is_not_offered(
         vault.rows("related", name="Log"),
         vault.rows("related", name="Moth"),
     ):
-        assert any("Moth.md" in row or "Log.md" in row for row in rows)
+        assert any("Moth.md" in row for row in rows)
         assert not any(
             "\ufffd" in text for call in calls(rows) for text in call.values() if isinstance(text, str)
         )

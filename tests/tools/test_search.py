@@ -150,7 +150,7 @@ def test_plain_words_name_the_best_section_and_mark_what_matters(small: Small) -
 def test_a_question_that_no_note_answers_whole_says_so_and_is_answered(small: Small) -> None:
     harness = small(ASKED)
     whole = harness.rows("search", query="keep layout zebra")
-    assert whole[0] == "(no note has all the words; these match most of it)"
+    assert whole[0] == "(no note has all the words; these match most of them)"
     assert whole[1].startswith("Desk/Windows.md#")
     assert harness.rows("search", query="keep layout zebra", match="all") == ["(notes: none)"]
     assert not harness.rows("search", query="keep layout zebra", offset=1)[0].startswith("(no note")
@@ -265,6 +265,7 @@ def test_whatever_is_asked_rows_are_lines_of_their_notes_and_fit(small: Small, s
         for budget in (250, 600, 2_000):
             short = harness.text("search", query=query, matches=places, max_chars=budget)
             assert len(short) <= budget
+            # What the budget leaves out is the end of a row, or rows that `offset` asks for.
             assert short == whole or "offset=" in short or "…" in short
 
 

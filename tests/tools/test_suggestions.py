@@ -14,7 +14,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.tools.standard import STANDARD_TOOLS
-from vaultbridge.tools.suggestions import _FOREIGN, CHANGED_BY, find_tool, is_harmless, suggest_tool
+from vaultbridge.tools.suggestions import CHANGED_BY, FOREIGN_TOOLS, find_tool, is_harmless, suggest_tool
 
 TOOLS = {f"obsidian_{tool.name}": tool.effect != "changes" for tool in STANDARD_TOOLS}
 BARE = {tool.name: tool.effect != "changes" for tool in STANDARD_TOOLS}
@@ -70,11 +70,11 @@ def test_a_suggestion_names_the_arguments() -> None:
 
 
 def test_every_foreign_name_leads_to_exactly_one_existing_tool() -> None:
-    names = [name for _, _, listed in _FOREIGN for name in listed.split()]
+    names = [name for _, _, listed in FOREIGN_TOOLS for name in listed.split()]
     assert len(set(names)) == len(names)
-    assert {ours for ours, _, _ in _FOREIGN} <= set(BARE)
+    assert {ours for ours, _, _ in FOREIGN_TOOLS} <= set(BARE)
     reading = ("get", "read", "list", "search", "find", "show", "view", "query", "browse")
-    for ours, _, listed in _FOREIGN:
+    for ours, _, listed in FOREIGN_TOOLS:
         for name in listed.split():
             if name.split("_")[0] in reading and name not in ("search_replace", "search_and_replace"):
                 assert BARE[ours], name
@@ -131,9 +131,9 @@ async def test_a_foreign_name_is_answered_with_ours_over_stdio_and_bridge_v1(tmp
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         call = {"name": "obsidian_get_file_contents", "arguments": {"filepath": "A.md"}}
-        said = (await process.ask("tools/call", call))["error"]["message"]
-        assert "Use obsidian_read_note with" in said
-        assert "delete" not in said
+        message = (await process.ask("tools/call", call))["error"]["message"]
+        assert "Use obsidian_read_note with" in message
+        assert "delete" not in message
     async with vault_wire(tmp_path, vault) as wire:
         with pytest.raises(HttpFailure) as caught:
             await BridgeV1(wire.server).call("obsidian_get_file_contents", b'{"arguments":{}}')

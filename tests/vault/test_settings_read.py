@@ -11,7 +11,7 @@ import pytest
 
 from vaultbridge.vault.obsidian import read_workspace
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.settings import Bookmark, PeriodicNotes, SettingsReader, VaultSettings, read_settings
+from vaultbridge.vault.settings import Bookmark, PeriodicNotes, SettingsReader, VaultSettings
 
 
 def write(folder: Path, name: str, value: Any) -> None:
@@ -21,7 +21,7 @@ def write(folder: Path, name: str, value: Any) -> None:
 
 
 def test_a_vault_without_settings_has_the_defaults(root: Root) -> None:
-    settings = read_settings(root)
+    settings = SettingsReader(root).current()
     assert settings.problems == ()
     assert settings.new_link_format == VaultSettings().new_link_format
     assert settings.periodic_notes("daily") == PeriodicNotes(
@@ -55,7 +55,7 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
     write(folder, "types.json", {"types": {"Due": "date", "tags": "tags"}})
     write(folder, "community-plugins.json", ["dataview", "tasks"])
     write(folder, "core-plugins.json", {"daily-notes": True, "graph": False})
-    settings = read_settings(root)
+    settings = SettingsReader(root).current()
     assert settings.problems == ()
     assert (settings.links.new_link_format, settings.links.use_markdown_links) == ("relative", True)
     assert (settings.always_update_links, settings.show_unsupported_files) == (True, True)
@@ -65,7 +65,7 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
         "Inbox",
     )
     assert settings.trash_option == "local"
-    assert settings.is_ignored("Archive/n.md")
+    assert settings.ignore_filters.match("Archive/n.md")
     assert settings.periodic_notes("daily") == PeriodicNotes(
         enabled=True, folder="Daily", format="YYYY/MM/DD", template="T/Day"
     )
@@ -83,7 +83,7 @@ def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
     write(folder, "daily-notes.json", {"format": "", "folder": ""})
     write(folder, "templates.json", {"dateFormat": ""})
     write(folder, "app.json", "")
-    settings = read_settings(root)
+    settings = SettingsReader(root).current()
     assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
     assert settings.template_date_format == "YYYY-MM-DD"
     assert settings.problems == ()
@@ -91,7 +91,7 @@ def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
 
 def test_an_older_list_of_core_plugins_is_understood(root: Root, folder: Path) -> None:
     write(folder, "core-plugins.json", ["daily-notes", "graph"])
-    assert read_settings(root).core_plugins == {"daily-notes": True, "graph": True}
+    assert SettingsReader(root).current().core_plugins == {"daily-notes": True, "graph": True}
 
 
 PERIODIC = {
@@ -107,7 +107,7 @@ def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
 ) -> None:
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", PERIODIC)
-    settings = read_settings(root)
+    settings = SettingsReader(root).current()
     assert settings.periodic_notes("daily") == PeriodicNotes(
         enabled=True, folder="P", format="DD-MM-YYYY", template="x"
     )
@@ -123,12 +123,12 @@ def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
 def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root, folder: Path) -> None:
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", {"daily": {**PERIODIC["daily"], "enabled": False}})  # type: ignore[dict-item]
-    assert read_settings(root).periodic_notes("daily").folder == "Daily"
+    assert SettingsReader(root).current().periodic_notes("daily").folder == "Daily"
     write(folder, "plugins/periodic-notes/data.json", PERIODIC)
     write(folder, "community-plugins.json", ["dataview"])
-    assert read_settings(root).periodic_notes("daily").folder == "Daily"
+    assert SettingsReader(root).current().periodic_notes("daily").folder == "Daily"
     write(folder, "community-plugins.json", ["periodic-notes"])
-    assert read_settings(root).periodic_notes("daily").folder == "P"
+    assert SettingsReader(root).current().periodic_notes("daily").folder == "P"
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,11 @@ def test_broken_settings_are_reported_and_mean_the_defaults(
     root: Root, folder: Path, name: str, value: Any
 ) -> None:
     write(folder, name, value)
-    settings = read_settings(root)
+    settings = SettingsReader(root).current()
     assert len(settings.problems) == 1
-    assert name in settings.problems[0] or "ignore filter" in settings.problems[0]
+    assert (
+        "the ignore filter '/[/'" if value == {"userIgnoreFilters": ["/[/"]} else name
+    ) in settings.problems[0]
     assert str(folder) not in settings.problems[0]
     assert settings.links == VaultSettings().links
     assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
@@ -174,7 +176,7 @@ def test_bookmarks_are_a_flat_list_with_their_groups(root: Root, folder: Path) -
         "nonsense",
     ]
     write(folder, "bookmarks.json", {"items": items})
-    assert read_settings(root).bookmarks == (
+    assert SettingsReader(root).current().bookmarks == (
         Bookmark("file", "a.md", "A", "#H", ()),
         Bookmark("search", "tag:#x", "", "", ("Work",)),
         Bookmark("folder", "F", "", "", ("Work", "Deep")),
@@ -196,7 +198,7 @@ def test_settings_are_read_again_only_when_a_file_changed(root: Root, folder: Pa
 
 def test_a_byte_order_mark_does_not_break_a_settings_file(root: Root, folder: Path) -> None:
     write(folder, "app.json", "\ufeff" + json.dumps({"trashOption": "none"}))
-    assert read_settings(root).trash_option == "none"
+    assert SettingsReader(root).current().trash_option == "none"
 
 
 def test_settings_are_never_waited_for(root: Root, folder: Path) -> None:
@@ -204,10 +206,10 @@ def test_settings_are_never_waited_for(root: Root, folder: Path) -> None:
     settings = folder / ".obsidian"
     settings.mkdir()
     (settings / "app.json").symlink_to("/dev/zero")
-    assert read_settings(root).problems == ("app.json cannot be read: it is not an ordinary file",)
+    assert SettingsReader(root).current().problems == ("app.json cannot be read: it is not an ordinary file",)
     os.mkfifo(settings / "workspace.json")
     os.mkfifo(settings / "bookmarks.json")
     (settings / "types.json").symlink_to("/dev/stdin")
     (settings / "templates.json").mkdir()
-    assert len(read_settings(root).problems) == 4
+    assert len(SettingsReader(root).current().problems) == 4
     assert read_workspace(root).problem == "workspace.json cannot be read: it is not an ordinary file"

@@ -409,6 +409,25 @@ def test_undoing_a_move_is_refused_when_the_file_is_gone(
         transactor.undo(done.id, actor="test", force=force)
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("new", ["Ñote.md", "ñote.md", "N\u0303ote.md", "n\u0303OTE.md"])
+@pytest.mark.parametrize("step", [MoveFile(P("Ñote.md"), P("m.md")), TrashFile(P("Ñote.md"), "local")])
+def test_undoing_says_which_file_has_taken_the_old_name(
+    transactor: Transactor, folder: Path, snapshot: Snapshot, step: Step, new: str, force: bool
+) -> None:
+    """On a disk that stores both names, undoing is possible. It is refused all the same, like creating such a
+    note: on other systems, and to links, they are one name."""
+    (folder / "Ñote.md").write_bytes(b"x")
+    done = do(transactor, step)
+    (folder / new).write_bytes(b"y")
+    before = snapshot()
+    with pytest.raises(EditRefused) as refused:
+        transactor.undo(done.id, actor="test", force=force)
+    assert f"{new} " in str(refused.value).replace(".md.", ".md ")
+    assert refused.value.hint == f"Rename or move {new} first. Undoing never replaces another file."
+    assert snapshot() == before
+
+
 def test_a_batch_is_undone_completely_or_not_at_all(
     transactor: Transactor, folder: Path, snapshot: Snapshot
 ) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import unicodedata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from support.system_calls import refuse_call
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.file_types import kind_of
 from vaultbridge.vault.paths import Root, VaultPath
@@ -103,20 +104,12 @@ def test_names_that_no_path_can_contain_are_skipped_and_reported(root: Root, fol
 def test_a_folder_that_cannot_be_listed_is_reported_and_the_rest_is_walked(
     root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tests may run as root, whom no mode stops; so the system's refusal is brought about at the call."""
     (folder / "Closed").mkdir()
     (folder / "Closed" / "a.md").write_text("")
     (folder / "b.md").write_text("")
-    opening = os.open
-
-    def refuse(place: str, *arguments: Any, **options: Any) -> int:
-        if str(place).endswith("Closed"):
-            raise PermissionError(13, "Permission denied")
-        return opening(place, *arguments, **options)
-
-    monkeypatch.setattr(os, "open", refuse)
+    refuse_call(monkeypatch, "open", errno.EACCES, where=lambda place: str(place).endswith("Closed"))
     found = list(walk(root))
-    assert Unreadable(VaultPath("Closed"), os.strerror(13)) in found
+    assert Unreadable(VaultPath("Closed"), os.strerror(errno.EACCES)) in found
     assert [item.path for item in found if isinstance(item, FileEntry)] == ["b.md"]
 
 

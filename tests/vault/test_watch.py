@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import shutil
 import signal
@@ -17,9 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.waiting import BOUND
 from vaultbridge.system import find_disk_kind
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.watch import (
+    BAD_NAME,
     STALL_SECONDS,
     PathsChanged,
     Rescan,
@@ -29,9 +32,6 @@ from vaultbridge.vault.watch import (
     WatchEvent,
     WorkspaceChanged,
 )
-
-BOUND = 60.0
-"""Seconds that a test waits for an event before it fails: far more than any needs."""
 
 MARK = "mark "
 """The start of the names of marker files: every change before a marker is reported before it."""
@@ -261,6 +261,20 @@ def test_the_innermost_mount_says_what_kind_a_disk_is(
     above = [(len(place), number) for number, (place, _) in enumerate(mounts) if parts[: len(place)] == place]
     expected = mounts[max(above)[1]][1] if above else ""
     assert find_disk_kind("/" + "/".join(parts) if parts else "", "\n".join(lines)) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_folder_whose_name_is_not_utf_8_ends_the_watch_once_and_says_why(root: Root, folder: Path) -> None:
+    """watchfiles cannot report such a name, and fails as soon as anything opens that folder. A vault with one
+    was watched, compared and given up ten times a second."""
+    bad = folder / os.fsdecode(b"caf\xe9")
+    bad.mkdir()
+    watched = Watched(root)
+    assert list(bad.iterdir()) == []
+    lost = watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
+    assert lost[-1] == VaultLost(BAD_NAME)
+    watched.watcher.stop()
+    assert watched.events_seen.empty()
 
 
 def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:

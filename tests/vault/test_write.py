@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.system_calls import refuse_call
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import Skipped, walk
@@ -75,10 +76,7 @@ def test_publishing_a_new_file_never_replaces_one(folder: Path) -> None:
 
 
 def test_publishing_works_without_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EPERM, "no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
+    refuse_call(monkeypatch, "link", errno.EPERM)
     temporary = folder / temporary_name()
     stage(temporary, b"ours", like=None)
     (folder / "taken.md").write_bytes(b"theirs")
@@ -90,11 +88,8 @@ def test_publishing_works_without_hard_links(folder: Path, monkeypatch: pytest.M
 
 
 def test_a_failed_staging_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(handle: int, data: object) -> int:
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(OSError, match="full"):
+    refuse_call(monkeypatch, "write", errno.ENOSPC)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         stage(folder / temporary_name(), b"data", like=None)
     assert list(folder.iterdir()) == []
 
@@ -107,7 +102,6 @@ def test_a_read_only_file_is_refused(folder: Path) -> None:
 
 
 def test_syncing_a_folder_that_is_gone_is_no_error(folder: Path) -> None:
-    sync_folder(folder)
     sync_folder(folder / "gone")
 
 

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from support.web_app import serve_app
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.web.page import (
     CONTENT_SECURITY_POLICY,
@@ -29,15 +30,8 @@ FILES = load_static_files()
 async def served() -> AsyncIterator[aiohttp.ClientSession]:
     app = web.Application()
     app.router.add_get("/", add_page_routes(app, guard=HostGuard()))
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        base = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        async with aiohttp.ClientSession(base) as session:
-            yield session
-    finally:
-        await runner.cleanup()
+    async with serve_app(app) as url, aiohttp.ClientSession(url) as session:
+        yield session
 
 
 @pytest.mark.parametrize("path", ["/", *(f"/page/{name}" for name in FILES)])
@@ -108,11 +102,10 @@ async def test_a_browser_that_has_the_file_gets_304() -> None:
 async def test_any_other_address_gets_404_and_no_file_is_named(path: str) -> None:
     from yarl import URL
 
-    async with served() as session:
-        url = URL(f"{session._base_url}".rstrip("/") + path, encoded=True)
-        async with session.get(url) as response:
-            assert response.status == 404
-            assert "vaultbridge" not in await response.text()
+    async with served() as session, session.get(URL(path, encoded=True)) as response:
+        assert response.url.raw_path == path
+        assert response.status == 404
+        assert "vaultbridge" not in await response.text()
 
 
 async def test_the_page_accepts_no_posts() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ from aiohttp import web
 
 from server.conftest import make_environ
 from support.files import write_vault
+from support.waiting import BOUND, until
+from support.web_app import serve_app
 from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.web.api.routes import PageCall, PageGrant, render_json
 from vaultbridge.web.api.vault import SEARCHES_AT_ONCE, Searches
-
-BOUND = 30.0
 
 
 class HeldVaults(Mapping[str, Engine]):
@@ -43,10 +44,19 @@ class HeldVaults(Mapping[str, Engine]):
         return 1
 
 
-async def until(holds: Any) -> None:
-    async with asyncio.timeout(BOUND):
-        while not holds():
-            await asyncio.to_thread(lambda: None)
+@asynccontextmanager
+async def serve(routes: list[web.RouteDef]) -> AsyncIterator[str]:
+    """Serves these routes; gives the address before their paths."""
+    app = web.Application()
+    app.add_routes(routes)
+    async with serve_app(app, shutdown_timeout=BOUND) as url:
+        yield url
+
+
+def make_grant(engines: Mapping[str, Engine]) -> PageGrant:
+    """The owner's, of a page without a server: its calls go straight to the engines."""
+    server: Any = None
+    return PageGrant(server=server, engines=engines, principal="", owner=True)
 
 
 async def test_a_search_that_was_given_up_before_its_turn_is_never_run(tmp_path: Path) -> None:
@@ -58,22 +68,13 @@ async def test_a_search_that_was_given_up_before_its_turn_is_never_run(tmp_path:
         calls: dict[str, PageCall] = {}
 
         async def search(request: web.Request) -> web.StreamResponse:
-            grant: Any = PageGrant(server=None, engines=vaults, principal="", owner=True)  # type: ignore[arg-type]
-            call = calls[request.query["q"]] = PageCall(request, grant)
+            call = calls[request.query["q"]] = PageCall(request, make_grant(vaults))
             return render_json(await searches.answer(call))
 
-        app = web.Application()
-        app.router.add_get("/search", search)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/search"
-
-        async with aiohttp.ClientSession() as session:
+        async with serve([web.get("/search", search)]) as url, aiohttp.ClientSession() as session:
 
             async def ask(query: str) -> Any:
-                async with session.get(url, params={"q": query}) as answer:
+                async with session.get(f"{url}/search", params={"q": query}) as answer:
                     return await answer.json()
 
             running = [asyncio.create_task(ask(f"r{number}")) for number in range(SEARCHES_AT_ONCE)]
@@ -95,18 +96,12 @@ async def test_a_search_that_was_given_up_before_its_turn_is_never_run(tmp_path:
             await until(lambda: vaults.asked == SEARCHES_AT_ONCE + 2)
             assert (await ask("roses"))["total"] == 1
             assert vaults.asked == SEARCHES_AT_ONCE + 3
-        await runner.cleanup()
 
 
 async def test_reading_ends_when_the_browser_leaves_and_a_change_cannot_be_cancelled(tmp_path: Path) -> None:
     vault = write_vault(tmp_path / "Garden", {"Plan.md": "water the roses\n"})
     with open_engine(vault, environ=make_environ(tmp_path)) as engine:
-        grant: Any = PageGrant(
-            server=None,  # type: ignore[arg-type]
-            engines={"Garden": engine},
-            principal="",
-            owner=True,
-        )
+        grant = make_grant({"Garden": engine})
         reading, ended, kept = threading.Event(), threading.Event(), threading.Event()
 
         def read(engine: Engine) -> None:
@@ -129,20 +124,12 @@ async def test_reading_ends_when_the_browser_leaves_and_a_change_cannot_be_cance
         async def save(request: web.Request) -> web.StreamResponse:
             return render_json(await PageCall(request, grant).change_vault(change))
 
-        app = web.Application()
-        app.router.add_get("/note", show)
-        app.router.add_put("/note", save)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        url = f"http://127.0.0.1:{runner.addresses[0][1]}/note"
-        async with aiohttp.ClientSession() as session:
-            left = asyncio.ensure_future(session.get(url))
+        routes = [web.get("/note", show), web.put("/note", save)]
+        async with serve(routes) as url, aiohttp.ClientSession() as session:
+            left = asyncio.ensure_future(session.get(f"{url}/note"))
             await until(reading.is_set)
             assert not ended.is_set()
             left.cancel()
             await until(kept.is_set)
-            async with session.put(url) as answer:
+            async with session.put(f"{url}/note") as answer:
                 assert await answer.json() is True
-        await runner.cleanup()

@@ -1,9 +1,9 @@
-// Numbers beside the names of views, such as how many proposals wait. A view's module may not be loaded yet.
+// Counts beside the names of views, such as how many proposals wait. They are here because a view's module may not be loaded.
 
-import { Value } from './lib/value';
+import { Store } from './lib/store';
 import './review/notifications';
-import { waiting } from './review/proposals';
+import { waitingProposals } from './review/proposals';
 
-export const badges = new Value<Record<string, number>>({});
+export const badges = new Store<Record<string, number>>({});
 
-waiting.watch((proposals) => badges.set({ ...badges.get(), review: proposals.length }));
+waitingProposals.subscribe((proposals) => badges.set({ ...badges.get(), review: proposals.length }));

@@ -1,28 +1,29 @@
-// The keys, shown on `?`: those of the view that is open, and those that work everywhere.
+// The keyboard shortcuts, shown on `?`: those of the open view, and those that work everywhere.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Icon, MOD, useKeys } from './lib/ui';
+import { Icon } from './lib/icons';
+import { MOD, useKeys } from './lib/keys';
 
-type Keys = [string, string][];
+type Shortcuts = [string, string][];
 
-const EVERYWHERE: Keys = [
-  [`${MOD} K`, 'Go to a note or view; begin a note'],
+const EVERYWHERE: Shortcuts = [
+  [`${MOD} K`, 'Go to a note or view, or create a note'],
   ['/', 'Search the vault'],
-  ['?', 'Show these keys'],
+  ['?', 'Show these shortcuts'],
 ];
 
-const VIEWS: Record<string, Keys> = {
+const VIEWS: Record<string, Shortcuts> = {
   vault: [
     ['↑ ↓', 'Move between files, and between results'],
     ['← →', 'Close and open a folder'],
     ['Enter', 'Open'],
     ['E', 'Edit the note'],
     ['F2', 'Rename or move it'],
-    ['O', 'Go to the outline and the links'],
+    ['O', 'Go to the outline and links'],
     [`${MOD} S`, 'Save'],
-    ['Esc', 'Leave the search, or the editor when everything is saved'],
-    ['Esc Tab', 'Leave the editor with unsaved text; Tab alone indents'],
+    ['Esc', 'Leave the search, or the editor if everything is saved'],
+    ['Esc Tab', 'Leave the editor with unsaved changes; Tab alone indents'],
   ],
   graph: [
     ['/', 'Find in the graph'],
@@ -35,45 +36,45 @@ const VIEWS: Record<string, Keys> = {
     ['K', 'Previous proposal'],
     ['A', 'Accept'],
     ['R', 'Reject'],
-    ['E', 'Edit first; Escape leaves the editor'],
-    ['U', 'Undo the last one that was accepted'],
+    ['E', 'Edit before accepting; Esc leaves the editor'],
+    ['U', 'Undo the last accepted proposal'],
   ],
 };
 
 const TITLES: Record<string, string> = { vault: 'In the vault', graph: 'In the graph', review: 'In the review' };
 
 export function Help({ view }: { view: string }): JSX.Element {
-  const [isOpen, open] = useState(false);
-  useKeys({ '?': () => open(true) });
+  const [isOpen, setOpen] = useState(false);
+  useKeys({ '?': () => setOpen(true) });
   return (
     <>
-      <button type="button" class="bare help-button" aria-label="Keyboard help" title="Keyboard help (?)" aria-keyshortcuts="?" onClick={() => open(true)}><Icon name="help" /></button>
-      {isOpen && <Shown view={view} close={() => open(false)} />}
+      <button type="button" class="bare help-button" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" aria-keyshortcuts="?" onClick={() => setOpen(true)}><Icon name="help" /></button>
+      {isOpen && <ShortcutDialog view={view} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function Shown({ view, close }: { view: string; close: () => void }): JSX.Element {
+function ShortcutDialog({ view, onClose }: { view: string; onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const own = VIEWS[view];
-  // A key that does something else here is not listed twice.
-  const rest = EVERYWHERE.filter(([key]) => !own?.some(([other]) => other === key));
+  // A key that means something else in this view is listed once.
+  const general = EVERYWHERE.filter(([key]) => !own?.some(([other]) => other === key));
   return (
-    <dialog ref={dialog} class="card dialog keys" aria-labelledby="keys-title" onClose={close} onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
-      <h2 id="keys-title">Keys</h2>
-      {own && <List title={TITLES[view] ?? ''} keys={own} />}
-      <List title="Everywhere" keys={rest} />
+    <dialog ref={dialog} class="card dialog keys" aria-labelledby="keys-title" onClose={onClose} onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
+      <h2 id="keys-title">Keyboard shortcuts</h2>
+      {own && <ShortcutList title={TITLES[view] ?? ''} shortcuts={own} />}
+      <ShortcutList title="Everywhere" shortcuts={general} />
       <p class="buttons"><button type="button" onClick={() => dialog.current?.close()}>Close</button></p>
     </dialog>
   );
 }
 
-function List({ title, keys }: { title: string; keys: Keys }): JSX.Element {
+function ShortcutList({ title, shortcuts }: { title: string; shortcuts: Shortcuts }): JSX.Element {
   return (
     <>
       <h3 class="list-title">{title}</h3>
-      <dl>{keys.map(([key, what]) => <div key={key}><dt>{key.split(' ').map((part) => <kbd key={part}>{part}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+      <dl>{shortcuts.map(([key, description]) => <div key={key}><dt>{key.split(' ').map((part) => <kbd key={part}>{part}</kbd>)}</dt><dd>{description}</dd></div>)}</dl>
     </>
   );
 }

@@ -1,49 +1,49 @@
-// The page: takes the token from its link, connects, and shows the view that the address names.
+// Starts the page: takes the token from the link, connects, and renders the view that the address names.
 
 import { render } from 'preact';
-import { vaultName } from './lib/api';
+import { getVaultName } from './lib/api';
 import { live } from './lib/live';
-import { href, navigate, parse, route } from './lib/router';
+import { href, navigate, parseRoute, route } from './lib/router';
+import { reconnectCount, unreachableCount } from './lib/states';
 import { applyTheme } from './lib/theme';
-import { returns, unreachable } from './lib/ui';
-import { findToken, hasLink, takeToken } from './lib/token';
+import { findToken, hasTokenInLink, takeTokenFromLink } from './lib/token';
 import { Shell } from './shell';
 
 async function start(): Promise<void> {
   applyTheme();
-  const taken = takeToken();
-  route.set(parse(location.hash));
-  // A view asks the server as soon as it is drawn, and needs the token for that.
-  const why = await taken;
-  const found = await findToken();
+  const taking = takeTokenFromLink();
+  route.set(parseRoute(location.hash));
+  // Before anything is rendered: a view sends its first request at once, and needs the token for it.
+  const reason = await taking;
+  const token = await findToken();
   const root = document.getElementById('app');
   if (!root) return;
   root.replaceChildren();
-  if (!found) live.state.set({ word: 'refused', why });
+  if (!token) live.state.set({ status: 'refused', reason });
   render(<Shell />, root);
-  if (found) live.connect();
+  if (token) live.connect();
 }
 
-// A note that the assistant opens is shown, wherever the person is.
+// A note that an assistant opens is shown, whichever view is open.
 live.on('openFile', ({ path, selection }) => {
   navigate(href('note', path, { line: selection ? selection.start.line + 1 : '' }));
   return { done: true };
 });
 
-const tryAgain = (): void => returns.set(returns.get() + 1);
-live.hello.watch((hello) => hello && tryAgain());
+const retryFailures = (): void => reconnectCount.set(reconnectCount.get() + 1);
+live.hello.subscribe((hello) => hello && retryFailures());
 
-// A request can fail while the connection stays, as when the machine has slept.
-const AGAIN_MS = 5000;
-setInterval(() => unreachable.get() && live.isUp() && !document.hidden && tryAgain(), AGAIN_MS);
+// A request can fail although the connection stays, for instance after the machine has slept.
+const RETRY_MS = 5000;
+setInterval(() => unreachableCount.get() && live.isReachable() && !document.hidden && retryFailures(), RETRY_MS);
 
-// Another vault needs another connection.
-let vault = vaultName();
-route.watch(() => {
-  if (vaultName() === vault) return;
-  vault = vaultName();
+// Each vault has its own connection.
+let vault = getVaultName();
+route.subscribe(() => {
+  if (getVaultName() === vault) return;
+  vault = getVaultName();
   live.reconnect();
 });
 
-addEventListener('hashchange', () => hasLink() && location.reload());
+addEventListener('hashchange', () => hasTokenInLink() && location.reload());
 void start();

@@ -1,26 +1,30 @@
-// Around every view: navigation, the state of the connection, notices.
+// The frame around every view: navigation, the state of the connection, notices.
 
 import type { FunctionComponent, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { live, type LiveState } from './lib/live';
-import { href, HOME, navigate, type Route, route } from './lib/router';
-import { copyText, dismiss, Empty, Failure, Icon, type IconName, Loading, notices, said, titled } from './lib/ui';
-import { useValue } from './lib/value';
 import { badges } from './badges';
 import { Help } from './help';
+import { CopyableCode } from './lib/copyable-code';
+import { pageTitle } from './lib/hooks';
+import { Icon, type IconName } from './lib/icons';
+import { live, type LiveState } from './lib/live';
+import { announcement, dismissNotice, notices } from './lib/notices';
+import { href, HOME, navigate, type Route, route } from './lib/router';
+import { EmptyState, Failure, Loading } from './lib/states';
+import { useStore } from './lib/store';
 import { Switcher } from './switcher';
 
 export type View = FunctionComponent<{ route: Route }>;
 
-interface Entry {
+interface ViewEntry {
   name: string;
   title: string;
   icon: IconName;
   load: () => Promise<{ default: View }>;
 }
 
-/** One module a view, loaded when it is first opened. */
-const VIEWS: Entry[] = [
+/** Each view is a module of its own, loaded when it is first opened. */
+const VIEWS: ViewEntry[] = [
   { name: HOME, title: 'Vault', icon: 'vault', load: () => import('./views/vault') },
   { name: 'graph', title: 'Graph', icon: 'graph', load: () => import('./views/graph') },
   { name: 'activity', title: 'Activity', icon: 'activity', load: () => import('./views/activity') },
@@ -28,20 +32,20 @@ const VIEWS: Entry[] = [
   { name: 'settings', title: 'Settings', icon: 'settings', load: () => import('./views/settings') },
 ];
 
-/** Addresses that belong to the Vault view. */
-const WITHIN_VAULT = ['note', 'folder', 'search'];
+/** Addresses that the Vault view shows. */
+const VAULT_ADDRESSES = ['note', 'folder', 'search'];
 
 export function Shell(): JSX.Element {
-  const now = useValue(route);
-  const state = useValue(live.state);
-  const hello = useValue(live.hello);
-  const title = useValue(titled);
-  const counts = useValue(badges);
-  const name = WITHIN_VAULT.includes(now.view) ? HOME : now.view;
+  const current = useStore(route);
+  const state = useStore(live.state);
+  const hello = useStore(live.hello);
+  const title = useStore(pageTitle);
+  const counts = useStore(badges);
+  const name = VAULT_ADDRESSES.includes(current.view) ? HOME : current.view;
   const entry = VIEWS.find((view) => view.name === name);
-  // Remembered, so that the bar does not move while the page connects.
+  // Stored, so that the bar does not jump while the page connects.
   const vault = hello?.vault ?? sessionStorage.getItem('vault') ?? '';
-  const several = (hello?.vaults.length ?? 0) > 1;
+  const hasSeveralVaults = (hello?.vaults.length ?? 0) > 1;
   useEffect(() => sessionStorage.setItem('vault', vault), [vault]);
   useEffect(() => {
     const waiting = counts.review ? `(${counts.review}) ` : '';
@@ -49,19 +53,19 @@ export function Shell(): JSX.Element {
   }, [title, vault, counts]);
   return (
     <>
-      <a class="skip" href="#main" onClick={skip}>Skip to the content</a>
+      <a class="skip" href="#main" onClick={focusMain}>Skip to the content</a>
       <header class="top">
         <a class="brand" href={href(HOME)} aria-label={`${vault || 'vaultbridge'}, home`}>
           <img src="/page/icon.svg" alt="" width="26" height="26" />
-          {!several && <span id="vault">{vault || 'vaultbridge'}</span>}
+          {!hasSeveralVaults && <span id="vault">{vault || 'vaultbridge'}</span>}
         </a>
-        {several && (
-          <select class="vault-choice" aria-label="Vault" value={vault} onChange={(event) => navigate(href(now.path ? HOME : now.view, '', { vault: event.currentTarget.value }))}>
+        {hasSeveralVaults && (
+          <select class="vault-choice" aria-label="Vault" value={vault} onChange={(event) => navigate(href(current.path ? HOME : current.view, '', { vault: event.currentTarget.value }))}>
             {hello?.vaults.map((vault) => <option key={vault} value={vault}>{vault}</option>)}
           </select>
         )}
-        {/* Without access they would all say the same. */}
-        <nav class="views" aria-label="Views" hidden={state.word === 'refused'}>
+        {/* Without access, all views would show the same. */}
+        <nav class="views" aria-label="Views" hidden={state.status === 'refused'}>
           {VIEWS.map((view) => (
             <a key={view.name} href={href(view.name)} aria-current={view.name === name ? 'page' : undefined}>
               <Icon name={view.icon} />
@@ -74,91 +78,89 @@ export function Shell(): JSX.Element {
         <Help view={name} />
       </header>
       <main id="main" tabIndex={-1} data-view={name}>
-        {state.word === 'refused' ? <NoAccess why={state.why} /> : entry ? <Loader key={name} entry={entry} route={now} /> : <NoView />}
+        {state.status === 'refused' ? <NoAccess reason={state.reason} /> : entry ? <ViewLoader key={name} entry={entry} route={current} /> : <UnknownAddress />}
       </main>
-      <Switcher places={VIEWS} />
+      <Switcher views={VIEWS} />
       <Notices />
-      <Said />
+      <Announcement />
     </>
   );
 }
 
-function skip(event: Event): void {
+function focusMain(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
 }
 
 function Badge({ name }: { name: string }): JSX.Element | null {
-  const count = useValue(badges)[name] ?? 0;
+  const count = useStore(badges)[name] ?? 0;
   return count ? <span class="count" aria-label={`${count} waiting`}>{count > 99 ? '99+' : count}</span> : null;
 }
 
 function ConnectionState({ state }: { state: LiveState }): JSX.Element {
-  const words = { starting: 'Connecting…', connected: 'Connected', limited: 'Limited access', lost: 'Not connected.', refused: 'No access' };
-  return <p id="state" class="state" role="status" data-state={state.word}><span>{words[state.word]}{state.word === 'lost' && <span class="state-more"> Trying again in {state.seconds} s.</span>}</span></p>;
+  const labels = { starting: 'Connecting…', connected: 'Connected', limited: 'Limited access', lost: 'Not connected.', refused: 'No access' };
+  return <p id="state" class="state" role="status" data-state={state.status}><span>{labels[state.status]}{state.status === 'lost' && <span class="state-more"> Trying again in {state.seconds} s.</span>}</span></p>;
 }
 
-function NoAccess({ why }: { why: string }): JSX.Element {
+function NoAccess({ reason }: { reason: string }): JSX.Element {
   return (
-    <Empty alone icon="link" title="Open this page with its link">
-      <p role="alert">{why || 'Your notes are private: the page opens with a link that only you have.'}</p>
+    <EmptyState standalone icon="link" title="Open this page with its link">
+      <p role="alert">{reason || 'Your notes are private: the page opens with a link that only you have.'}</p>
       <p>Run this in a terminal, with the folder of your vault. It opens the page:</p>
-      <p class="copied"><code>vaultbridge page VAULT --open</code><button type="button" onClick={() => copyText('vaultbridge page VAULT --open')} aria-label="Copy the command">Copy</button></p>
-    </Empty>
+      <CopyableCode text="vaultbridge page VAULT --open" what="the command" />
+    </EmptyState>
   );
 }
 
-function NoView(): JSX.Element {
+function UnknownAddress(): JSX.Element {
   return (
-    <Empty alone icon="warning" title="There is nothing at this address">
+    <EmptyState standalone icon="warning" title="There is nothing at this address">
       <p><a href={href(HOME)}>Go to the vault</a></p>
-    </Empty>
+    </EmptyState>
   );
 }
 
-function Loader({ entry, route: now }: { entry: Entry; route: Route }): JSX.Element {
-  const [View, set] = useState<View | null>(null);
-  const [error, fail] = useState<Error | null>(null);
+function ViewLoader({ entry, route: current }: { entry: ViewEntry; route: Route }): JSX.Element {
+  const [View, setView] = useState<View | null>(null);
+  const [error, setError] = useState<Error | null>(null);
   useEffect(() => {
-    entry.load().then((module) => set(() => module.default), () => fail(new Error('This view could not be loaded. Is the server still running?')));
+    entry.load().then((module) => setView(() => module.default), () => setError(new Error('This view could not be loaded. Is the server still running?')));
   }, []);
-  const connected = useValue(live.state).word === 'connected';
-  const was = useRef(connected);
+  const isConnected = useStore(live.state).status === 'connected';
+  const wasConnected = useRef(isConnected);
   useEffect(() => {
-    // Browsers remember that a module could not be loaded, so only a reload helps once the server is back.
-    if (error && connected && !was.current && mayReload()) location.reload();
-    was.current = connected;
-  }, [error, connected]);
-  if (error) return <Failure error={error} retry={() => location.reload()} waits />;
-  return View ? <View route={now} /> : <Loading />;
+    // Browsers remember that a module could not be loaded, so only reloading the page helps once the server is back.
+    if (error && isConnected && !wasConnected.current && mayReload()) location.reload();
+    wasConnected.current = isConnected;
+  }, [error, isConnected]);
+  if (error) return <Failure error={error} retry={() => location.reload()} manual />;
+  return View ? <View route={current} /> : <Loading />;
 }
 
-const RELOADED = 'reloaded';
-const RELOAD_MS = 30_000; // a page that cannot be loaded at all must not reload without end
+const RELOADED_KEY = 'reloaded';
+const RELOAD_MS = 30_000; // at least between two reloads, so that a page that cannot be loaded does not reload forever
 
 function mayReload(): boolean {
-  const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  const last = Number(sessionStorage.getItem(RELOADED_KEY) ?? 0);
   if (Date.now() - last < RELOAD_MS) return false;
-  sessionStorage.setItem(RELOADED, String(Date.now()));
+  sessionStorage.setItem(RELOADED_KEY, String(Date.now()));
   return true;
 }
 
 function Notices(): JSX.Element {
-  const shown = useValue(notices);
-  const region = useRef<HTMLDivElement>(null);
   return (
-    <div class="notices" ref={region} role="region" aria-label="Notices" aria-live="polite">
-      {shown.map((notice) => (
+    <div class="notices" role="region" aria-label="Notices" aria-live="polite">
+      {useStore(notices).map((notice) => (
         <div key={notice.id} class={`notice ${notice.kind}`} role={notice.kind === 'bad' ? 'alert' : 'status'}>
           <span>{notice.text}</span>
-          {notice.action && <button type="button" onClick={() => (notice.action?.run(), dismiss(notice.id))}>{notice.action.label}</button>}
-          <button type="button" class="bare" aria-label="Close this notice" onClick={() => dismiss(notice.id)}><Icon name="close" /></button>
+          {notice.action && <button type="button" onClick={() => (notice.action?.run(), dismissNotice(notice.id))}>{notice.action.label}</button>}
+          <button type="button" class="bare" aria-label="Close this notice" onClick={() => dismissNotice(notice.id)}><Icon name="close" /></button>
         </div>
       ))}
     </div>
   );
 }
 
-function Said(): JSX.Element {
-  return <div id="said" class="hidden-text" role="status">{useValue(said)}</div>;
+function Announcement(): JSX.Element {
+  return <div id="announcement" class="hidden-text" role="status">{useStore(announcement)}</div>;
 }

@@ -16,12 +16,10 @@ from vaultbridge.bases.values import (
     MAX_VALUE_DEPTH,
     Date,
     Duration,
-    ErrorValue,
     FormulaError,
     Value,
     milliseconds,
     parse_link,
-    to_text,
 )
 
 _DATE: Final = re.compile(
@@ -209,25 +207,3 @@ def _convert(value: Any, source: str, context: EvaluationContext, *, dates: bool
     if isinstance(value, list | tuple):
         return tuple(_convert(item, source, context, dates=dates, depth=depth + 1) for item in value)
     return str(value)
-
-
-def to_plain_value(value: Value) -> Any:
-    """Convert to what JSON can express: numbers, texts, lists and objects stay; a date, link or file becomes
-    its text; an error becomes `{"error": message}`; a whole number becomes an integer."""
-    match value:
-        case None | bool() | str():
-            return value
-        case Duration():
-            return to_plain_value(milliseconds(value))
-        case float():
-            if not math.isfinite(value):
-                return to_text(value)
-            return int(value) if value == int(value) and abs(value) < 2**53 else value
-        case tuple():
-            return [to_plain_value(item) for item in value]
-        case dict():
-            return {key: to_plain_value(item) for key, item in value.items()}
-        case ErrorValue():
-            return {"error": value.message}
-        case _:
-            return to_text(value)

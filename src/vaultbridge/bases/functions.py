@@ -36,7 +36,7 @@ from vaultbridge.bases.values import (
     LinkValue,
     Value,
     is_empty,
-    make_link,
+    make_link_value,
     milliseconds,
     to_text,
     truthy,
@@ -102,7 +102,7 @@ def find_path(context: EvaluationContext, value: Value, source: str) -> str | No
         case str():
             if context.row_of(value) is not None:
                 return value
-            return context.find_linked_path(make_link(value, source))
+            return context.find_linked_path(make_link_value(value, source))
         case None:
             return None
         case _:
@@ -258,7 +258,7 @@ def _link(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
         case LinkValue() as link:
             return LinkValue(link.target, link.source, display or link.display, link.external)
         case value:
-            made = make_link(to_text(value), _source(target))
+            made = make_link_value(to_text(value), _source(target))
             return LinkValue(made.target, made.source, display or made.display, made.external)
 
 

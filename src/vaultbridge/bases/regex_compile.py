@@ -141,7 +141,6 @@ class _Compiler:
         self._nesting = 0
         self._groups = 0
         self._loops = 0
-        self._size = 0
         self._names: dict[str, int] = {}
         # Loop marks come after the captures, whose number is known only at the end, so we use an upper bound.
         self._capture_slots = 2 * (min(source.count("("), MAX_GROUPS) + 1)

@@ -275,7 +275,7 @@ def parse_link(text: str, source: str) -> LinkValue | None:
     return None
 
 
-def make_link(text: str, source: str) -> LinkValue:
+def make_link_value(text: str, source: str) -> LinkValue:
     """Make the value of `link(text)`: from a written link, a URL, or else a name or path."""
     written = parse_link(text, source)
     if written is not None:

@@ -181,7 +181,7 @@ class _Person:
         if id_ == self._asked:
             # Somebody else decided, or it was withdrawn. The user may be typing an answer already.
             where = " elsewhere" if status in ("accepted", "rejected") else ""
-            say(f"\n{id_} is over: {text}{where}.")
+            say(f"\n{id_} is no longer waiting: {text}{where}.")
             sys.stdout.write("press Enter to continue ")
             self._asked = ""
             self._swallow = True
@@ -204,7 +204,7 @@ class _Person:
         self._ask_again(proposal)
 
     def show_gone(self, id_: str, problem: str) -> None:
-        say(f"{id_} was over already: {problem}")
+        say(f"{id_} was no longer waiting: {problem}")
         self._ask()
 
     def _ask_again(self, proposal: dict[str, Any]) -> None:

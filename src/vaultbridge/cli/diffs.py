@@ -169,7 +169,7 @@ def _diffs(args: argparse.Namespace) -> int:
         return _list_decided(args, proposals)
     waiting = proposals.list_waiting()
     for proposal in waiting:
-        emit(proposal) if args.json else say(render_heading(proposal))
+        emit(proposal) if args.json else say(render_proposal_heading(proposal))
     if not waiting and not args.json:
         say("No change is waiting.")
     return OK
@@ -187,7 +187,9 @@ def _list_decided(args: argparse.Namespace, proposals: Proposals) -> int:
         by = f" ({end['by']})" if end["by"] else ""
         change = f", change {end['change']}{' (undone)' if end['undone'] else ''}" if end["change"] else ""
         reason = f": {end['reason']}" if end["reason"] else ""
-        say(f"{render_heading(proposal)}\n    {STATUS_WORDS[proposal['status']]}{by}{change}{reason}")
+        say(
+            f"{render_proposal_heading(proposal)}\n    {STATUS_WORDS[proposal['status']]}{by}{change}{reason}"
+        )
     if not decided and not args.json:
         say("Nothing has been decided yet.")
     return OK
@@ -274,7 +276,7 @@ def describe_movement(proposal: dict[str, Any]) -> str:
     return ""
 
 
-def render_heading(proposal: dict[str, Any]) -> str:
+def render_proposal_heading(proposal: dict[str, Any]) -> str:
     files = [f"{file['was']} → {file['path']}" if file["was"] else file["path"] for file in proposal["files"]]
     more = len(files) - 3 + proposal["moreFiles"]
     named = ", ".join(files[:3]) + (f" and {more} more" if more > 0 else "")
@@ -283,7 +285,7 @@ def render_heading(proposal: dict[str, Any]) -> str:
 
 def render_proposal(proposal: dict[str, Any]) -> str:
     """Render a change for a person, with numbered hunks."""
-    lines = [render_heading(proposal)]
+    lines = [render_proposal_heading(proposal)]
     for file in proposal["files"]:
         change = f"{file['change']} from {file['was']}" if file["was"] else file["change"]
         lines.append(f"--- {file['path']} ({change})")

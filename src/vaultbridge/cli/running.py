@@ -75,9 +75,9 @@ def _show_bridge(bridge: dict[str, Any]) -> None:
     if not connected:
         say("  no assistant is connected")
     for assistant in bridge["assistants"]:
-        if not assistant["connected"] and assistant["did"]:
+        if not assistant["connected"] and assistant["summary"]:
             left = _show_time(assistant["ended"] or assistant["last"])
-            say(f"  {assistant['name']}, gone since {left}: {assistant['did']}")
+            say(f"  {assistant['name']}, disconnected since {left}: {assistant['summary']}")
 
 
 def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
@@ -93,11 +93,11 @@ def _describe_assistant(assistant: dict[str, Any]) -> list[str]:
     name = " ".join(filter(None, (assistant["name"], assistant["version"])))
     mark = "  PAUSED" if assistant["paused"] else ""
     lines = [f"{assistant['id']}  {name} ({', '.join(facts)}){mark}"]
-    if assistant["did"]:
+    if assistant["summary"]:
         failed = f"; {assistant['failed']} call(s) failed" if assistant["failed"] else ""
-        lines.append(f"    {_show_time(assistant['last'])}  {assistant['did']}{failed}")
+        lines.append(f"    {_show_time(assistant['last'])}  {assistant['summary']}{failed}")
     if assistant["running"]:
-        lines.append(f"    at work: {', '.join(assistant['running'])}")
+        lines.append(f"    running: {', '.join(assistant['running'])}")
     return lines
 
 

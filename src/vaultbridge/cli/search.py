@@ -137,7 +137,7 @@ def _describe(page: RankedPage) -> dict[str, Any]:
 
 
 def _show_note(engine: Engine, note: RankedNote, args: argparse.Namespace) -> None:
-    from vaultbridge.tools.search import choose_lines, read_lines, render_heading
+    from vaultbridge.tools.search import choose_lines, read_lines, render_section_title
 
     terminal: Terminal = args.terminal
     path = _show_path(terminal, note.path, engine.name)
@@ -150,7 +150,9 @@ def _show_note(engine: Engine, note: RankedNote, args: argparse.Namespace) -> No
         for number in around:
             if number < match.line:
                 say(f"{path}-{number}- {terminal.clean(lines[number - 1])}")
-        heading = terminal.style(terminal.clean(render_heading(note.path, section).rstrip(":")), "heading")
+        heading = terminal.style(
+            terminal.clean(render_section_title(note.path, section).rstrip(":")), "heading"
+        )
         line = terminal.style(str(match.line), "line")
         say(f"{path}{heading}:{line}: {terminal.mark(match.text, match.spans)}")
         for number in around:

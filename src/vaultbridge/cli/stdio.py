@@ -41,7 +41,7 @@ _CHOICES: Final = {
     "--tool-errors": ("tool_errors", ("auto", "protocol", "result")),
     "--log-level": ("log_level", ("debug", "info", "warning", "error")),
 }
-_ALL: Final = (*_FLAGS, *_TEXTS, *_LISTS, *_CHOICES, "--timeout", "--help")
+OPTIONS: Final = (*_FLAGS, *_TEXTS, *_LISTS, *_CHOICES, "--timeout", "--help")
 
 LONGEST_SECONDS: Final = 600.0
 """The longest time limit of a call: no client waits longer."""
@@ -82,7 +82,7 @@ def parse_arguments(argv: list[str]) -> dict[str, Any]:
             found[_FLAGS[word]] = True
         else:
             option, equals, value = word.partition("=")
-            if option not in _ALL or option in _FLAGS:
+            if option not in OPTIONS or option in _FLAGS:
                 raise WrongUsage(_explain_unknown(option, word))
             if not equals and (value := next(rest, "")) == "":
                 raise WrongUsage(f"{option} needs a value.")
@@ -123,4 +123,4 @@ def _explain_unknown(option: str, word: str) -> str:
         return f"{option} takes no value, but {word!r} gives one."
     from vaultbridge.cli.parser import suggest_option
 
-    return f"There is no option {option[:60]!r}. {suggest_option(option, _ALL)}".rstrip()
+    return f"There is no option {option[:60]!r}. {suggest_option(option, OPTIONS)}".rstrip()

@@ -124,13 +124,18 @@ class TransportClosed(TransportError):
     reason = "transport-closed"
 
 
+TEXT_CHARS = 2000
+"""How much of a peer's error message is repeated in ours: more than anybody reads."""
+
+
 class RpcError(TransportError):
-    """`rpc_code`, `rpc_message` and `data` as the peer gave them."""
+    """`rpc_code`, `rpc_message` and `data` as the peer gave them; the text of the error is shortened."""
 
     reason = "rpc-error"
 
     def __init__(self, rpc_code: int, rpc_message: str, data: Any = None) -> None:
-        super().__init__(f"{rpc_message} ({rpc_code})", rpc_code=rpc_code)
+        text = rpc_message if len(rpc_message) <= TEXT_CHARS else f"{rpc_message[:TEXT_CHARS]}…"
+        super().__init__(f"{text} ({rpc_code})", rpc_code=rpc_code)
         self.rpc_code = rpc_code
         self.rpc_message = rpc_message
         self.data = data

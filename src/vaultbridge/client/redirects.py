@@ -33,7 +33,8 @@ def make_redirect_guard() -> aiohttp.TraceConfig:
 
 async def _check(_: aiohttp.ClientSession, __: object, redirect: aiohttp.TraceRequestRedirectParams) -> None:
     response = redirect.response
-    wanted = response.headers.get("Location", "")
+    # The same choice as aiohttp's, which follows the obsolete `URI` if there is no `Location`.
+    wanted = response.headers.get("Location") or response.headers.get("URI") or ""
     host = f"{redirect.url.host}:{redirect.url.port}"
     try:
         target = redirect.url.join(type(redirect.url)(wanted))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
@@ -78,6 +78,10 @@ def make_no_common_version(offered: tuple[str, ...], spoken: tuple[str, ...]) ->
 PROBE_SECONDS: Final = 5.0
 """How long `server/discover` may take before we fall back to the handshake: some old servers do not answer
 methods they do not know."""
+
+ANSWERING: Final = 64
+"""How many requests of the server are being refused at once. After that nothing more is read: a server that
+asks without reading our answers must not fill our memory."""
 
 COURTESY_SECONDS: Final = 1.0
 """How long sending a cancellation may delay the caller whose request has timed out."""
@@ -276,9 +280,13 @@ class Session:
                 await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        await self.transport.send(
-            {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
-        )
+        """Send a notification. Raises TimedOut when the server does not take it, and what `send` raises."""
+        message = {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
+        try:
+            async with asyncio.timeout(None if self._timeout == FOREVER else self._timeout):
+                await self.transport.send(message)
+        except TimeoutError:
+            raise TimedOut(f"The server did not accept {method!r} within {self._timeout:g} s.") from None
 
     async def list_tools(self, *, cursor: str | None = None) -> dict[str, Any]:
         return await self._request_page("tools/list", cursor)
@@ -343,7 +351,7 @@ class Session:
         }
         return {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: Message) -> Awaitable[None] | None:
         match classify(message):
             case MessageKind.NOTIFICATION:
                 if self.on_notification is not None:
@@ -352,10 +360,16 @@ class Session:
                 task = asyncio.create_task(self._answer(message))
                 self._answering.add(task)
                 task.add_done_callback(self._answering.discard)
+                if len(self._answering) >= ANSWERING:
+                    return self._wait_for_an_answer()
             case _:
                 waiter = self._waiting.get(message["id"]) if message["id"] is not None else None
                 if waiter is not None and not waiter.done():
                     waiter.set_result(message)
+        return None
+
+    async def _wait_for_an_answer(self) -> None:
+        await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
 
     async def _answer(self, request: Message) -> None:
         if request["method"] == "ping":

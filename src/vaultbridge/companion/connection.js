@@ -1,41 +1,41 @@
 // The connection.
 
-/** The bridge refused; the message is its own. */
+/** The bridge refused; the message is the bridge's. */
 class Refusal extends Error {}
 
-const LOST = new Error('The connection to the bridge was lost.');
+const CONNECTION_LOST = new Error('The connection to the bridge was lost.');
 
 /** The connection to a bridge: finds it, says hello, and reconnects by itself after a loss. */
 class Connection {
   /** @type {WebSocket | null} */ #socket = null;
-  /** @type {Map<number, Asked>} */ #asked = new Map();
+  /** @type {Map<number, PendingRequest>} */ #pending = new Map();
   /** @type {number | undefined} */ #timer;
-  #next = 1;
-  #tries = 0;
+  #nextId = 1;
+  #attempts = 0;
   /** The number of the current attempt; an older one that resumes late stops. */
-  #round = 0;
+  #current = 0;
   /** @type {ConnectionState} */ state = 'off';
-  why = '';
+  reason = '';
 
-  /** @param {() => Endpoint[]} find @param {() => object} greeting @param {Listener} on */
-  constructor(find, greeting, on) {
-    this.find = find;
-    this.greeting = greeting;
-    this.on = on;
+  /** @param {() => Endpoint[]} findEndpoints @param {() => object} makeHello @param {Handlers} handlers */
+  constructor(findEndpoints, makeHello, handlers) {
+    this.findEndpoints = findEndpoints;
+    this.makeHello = makeHello;
+    this.handlers = handlers;
   }
 
-  /** Connect, or reconnect at once. */
+  /** Connects, or reconnects at once. */
   connect() {
     this.#disconnect();
-    this.#tries = 0;
+    this.#attempts = 0;
     this.#setState('connecting', '');
-    void this.#try();
+    void this.#attempt();
   }
 
-  /** The app is visible or online again: stop waiting, and check whether the connection still works. */
-  hurry() {
+  /** Stops waiting, and checks whether the connection still works: the app is visible or online again. */
+  retryNow() {
     if (this.#timer !== undefined) this.connect();
-    else if (this.state === 'connected') void this.ask('ping').catch(() => null);
+    else if (this.state === 'connected') void this.request('ping').catch(() => null);
   }
 
   stop() {
@@ -44,60 +44,60 @@ class Connection {
   }
 
   #disconnect() {
-    this.#round++;
+    this.#current++;
     window.clearTimeout(this.#timer);
     this.#timer = undefined;
     const socket = this.#socket;
     this.#socket = null;
     if (socket) this.#discard(socket);
-    this.#failAll();
+    this.#rejectAll();
   }
 
-  /** Close it and ignore what it still sends. @param {WebSocket} socket */
+  /** Closes a socket and ignores what it still sends. @param {WebSocket} socket */
   #discard(socket) {
     socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null;
     socket.close();
   }
 
-  /** @param {ConnectionState} state @param {string} why */
-  #setState(state, why) {
+  /** @param {ConnectionState} state @param {string} reason */
+  #setState(state, reason) {
     this.state = state;
-    this.why = why;
-    this.on.state(state, why);
+    this.reason = reason;
+    this.handlers.onState(state, reason);
   }
 
-  async #try() {
-    const round = ++this.#round;
+  async #attempt() {
+    const attempt = ++this.#current;
     this.#timer = undefined;
     let endpoints;
     try {
-      endpoints = this.find();
+      endpoints = this.findEndpoints();
     } catch (error) {
-      // The settings are wrong, and only a person can change that: no further attempt.
+      // The settings are wrong, and only a person can correct them: there is no further attempt.
       this.#setState('refused', /** @type {Error} */ (error).message);
       return;
     }
-    let why = 'No bridge is running for this vault. “vaultbridge serve” starts one.';
-    let refused = false;
+    let reason = 'No bridge is running for this vault. “vaultbridge serve” starts one.';
+    let isRefused = false;
     for (const endpoint of endpoints) {
-      const problem = await this.#greet(endpoint, round);
-      if (round !== this.#round || problem === null) return;
-      refused = problem instanceof Refusal;
-      why = problem.message;
+      const problem = await this.#open(endpoint, attempt);
+      if (attempt !== this.#current || problem === null) return;
+      isRefused = problem instanceof Refusal;
+      reason = problem.message;
     }
-    this.#wait(refused ? 'refused' : 'waiting', why);
+    this.#retryLater(isRefused ? 'refused' : 'waiting', reason);
   }
 
-  /** @param {ConnectionState} state @param {string} why */
-  #wait(state, why) {
-    const seconds = WAITS[Math.min(this.#tries++, WAITS.length - 1)];
-    // The random part keeps editors from reconnecting all at the same moment.
-    this.#timer = window.setTimeout(() => void this.#try(), seconds * 1000 * (0.8 + Math.random() * 0.4));
-    this.#setState(state, why);
+  /** @param {ConnectionState} state @param {string} reason */
+  #retryLater(state, reason) {
+    const seconds = RETRY_SECONDS[Math.min(this.#attempts++, RETRY_SECONDS.length - 1)];
+    // The random part prevents editors from all reconnecting at the same moment.
+    this.#timer = window.setTimeout(() => void this.#attempt(), seconds * 1000 * (0.8 + Math.random() * 0.4));
+    this.#setState(state, reason);
   }
 
-  /** Null on success. @param {Endpoint} endpoint @param {number} round @returns {Promise<Error | null>} */
-  async #greet(endpoint, round) {
+  /** Opens a connection and says hello. Null on success. @param {Endpoint} endpoint @param {number} attempt @returns {Promise<Error | null>} */
+  async #open(endpoint, attempt) {
     let socket;
     try {
       socket = new WebSocket(endpoint.url, SUBPROTOCOL);
@@ -105,20 +105,20 @@ class Connection {
       return new Error('The app does not allow a connection to this address.');
     }
     this.#socket = socket;
-    socket.onmessage = (event) => this.#receive(socket, event.data);
+    socket.onmessage = (event) => this.#handleMessage(socket, event.data);
     try {
-      await this.#expect((id) => {
-        socket.onopen = () => this.#asked.get(id)?.done(null);
-        socket.onerror = socket.onclose = () => this.#failAll(new Error('The bridge cannot be reached at its address.'));
+      await this.#waitForAnswer((id) => {
+        socket.onopen = () => this.#pending.get(id)?.resolve(null);
+        socket.onerror = socket.onclose = () => this.#rejectAll(new Error('The bridge cannot be reached at its address.'));
       });
       socket.onerror = null;
-      socket.onclose = (event) => this.#failAll(event.code === 1008 ? new Refusal('The token is missing or wrong.') : LOST);
-      const hello = await this.ask('hello', { protocol: 1, token: endpoint.token, vault: endpoint.vault, ...this.greeting() });
-      if (round !== this.#round) return null;
-      this.#tries = 0;
-      socket.onclose = () => this.#lost(socket);
+      socket.onclose = (event) => this.#rejectAll(event.code === 1008 ? new Refusal('The token is missing or wrong.') : CONNECTION_LOST);
+      const hello = await this.request('hello', { protocol: 1, token: endpoint.token, vault: endpoint.vault, ...this.makeHello() });
+      if (attempt !== this.#current) return null;
+      this.#attempts = 0;
+      socket.onclose = () => this.#handleClose(socket);
       this.#setState('connected', '');
-      this.on.greeted(hello);
+      this.handlers.onHello(hello);
       return null;
     } catch (error) {
       if (this.#socket === socket) this.#socket = null;
@@ -128,31 +128,31 @@ class Connection {
   }
 
   /** @param {WebSocket} socket */
-  #lost(socket) {
+  #handleClose(socket) {
     if (socket !== this.#socket) return;
     this.#socket = null;
-    this.#failAll();
-    this.#wait('waiting', LOST.message);
+    this.#rejectAll();
+    this.#retryLater('waiting', CONNECTION_LOST.message);
   }
 
   /** @param {Error} [error] */
-  #failAll(error = LOST) {
-    for (const asked of [...this.#asked.values()]) asked.fail(error);
+  #rejectAll(error = CONNECTION_LOST) {
+    for (const { reject } of [...this.#pending.values()]) reject(error);
   }
 
   /** @param {WebSocket} socket @param {string} data */
-  async #receive(socket, data) {
+  async #handleMessage(socket, data) {
     if (socket !== this.#socket) return;
     const message = JSON.parse(data);
     if (message.method === undefined) {
-      const asked = this.#asked.get(message.id);
-      if (message.error) asked?.fail(new Refusal(message.error.message));
-      else asked?.done(message.result);
-    } else if (message.id === undefined) this.on.notified(message.method, message.params ?? {});
+      const pending = this.#pending.get(message.id);
+      if (message.error) pending?.reject(new Refusal(message.error.message));
+      else pending?.resolve(message.result);
+    } else if (message.id === undefined) this.handlers.onNotification(message.method, message.params ?? {});
     else {
       let done = false;
       try {
-        done = await this.on.requested(message.method, message.params ?? {});
+        done = await this.handlers.onRequest(message.method, message.params ?? {});
       } catch (error) {
         console.error('vaultbridge: %s failed', message.method, error);
       }
@@ -166,42 +166,42 @@ class Connection {
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
-  /** Send what nobody waits for, which is lost with the connection; a socket may be closing before we notice.
+  /** Sends what nobody waits for, so that it may be lost with the connection.
    * @param {object} message */
   #sendIfOpen(message) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#send(message);
   }
 
-  /** @param {string} method @param {object} params */
-  tell(method, params) {
+  /** Sends a notification. It is dropped while the bridge is away. @param {string} method @param {object} params */
+  notify(method, params) {
     if (this.state === 'connected') this.#sendIfOpen({ method, params });
   }
 
-  /** The bridge's answer. Fails with a Refusal in its words, or an Error when it is gone.
+  /** Sends a request and waits for the answer. Throws a Refusal with the bridge's message, or an Error if it is gone.
    * @param {string} method @param {object} [params] @returns {Promise<any>} */
-  ask(method, params = {}) {
-    return this.#expect((id) => this.#send({ id, method, params }));
+  request(method, params = {}) {
+    return this.#waitForAnswer((id) => this.#send({ id, method, params }));
   }
 
-  /** Waits for an answer that comes soon, or fails. @param {(id: number) => void} begin @returns {Promise<any>} */
-  #expect(begin) {
-    const id = this.#next++;
+  /** Starts something, and waits for its answer for a limited time. @param {(id: number) => void} start @returns {Promise<any>} */
+  #waitForAnswer(start) {
+    const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      const end = (/** @type {() => void} */ how) => {
-        window.clearTimeout(late);
-        this.#asked.delete(id);
-        how();
+      const finish = (/** @type {() => void} */ settle) => {
+        window.clearTimeout(timer);
+        this.#pending.delete(id);
+        settle();
       };
-      const late = window.setTimeout(() => {
-        end(() => reject(new Error('The bridge did not answer in time.')));
-        // A connection that was cut silently looks fine from here.
+      const timer = window.setTimeout(() => {
+        finish(() => reject(new Error('The bridge did not answer in time.')));
+        // A connection that was lost silently still looks open.
         if (this.state === 'connected') this.connect();
-      }, ASK_MS);
-      this.#asked.set(id, { done: (value) => end(() => resolve(value)), fail: (error) => end(() => reject(error)) });
+      }, ANSWER_MS);
+      this.#pending.set(id, { resolve: (value) => finish(() => resolve(value)), reject: (error) => finish(() => reject(error)) });
       try {
-        begin(id);
+        start(id);
       } catch (error) {
-        end(() => reject(error));
+        finish(() => reject(error));
       }
     });
   }

@@ -1,11 +1,11 @@
-// Requests: what the bridge asks the app to do.
+// What the bridge can request of the app.
 
-/** Show a note, and select the requested range. @param {import('obsidian').App} app
- * @param {{path: string, selection?: Range, preview?: boolean, front?: boolean}} wanted */
+/** Opens a note, and selects the requested range. @param {import('obsidian').App} app
+ * @param {{path: string, selection?: Range, preview?: boolean, front?: boolean}} options */
 async function openNote(app, { path, selection, preview = false, front = true }) {
   const file = app.vault.getFileByPath(path);
   if (!file) return false;
-  let leaf = mainLeaves(app).find((open) => pathIn(open) === path);
+  let leaf = listMainLeaves(app).find((candidate) => pathOf(candidate) === path);
   if (leaf) await leaf.loadIfDeferred();
   else {
     // In a new tab, so that it does not replace what the person is looking at.
@@ -19,7 +19,7 @@ async function openNote(app, { path, selection, preview = false, front = true })
   if (selection && leaf.view instanceof obsidian.MarkdownView) {
     const { editor } = leaf.view;
     const [from, to] = [selection.start, selection.end].map(({ line, character }) => {
-      // The bridge counts in the file; the editor's text may differ.
+      // The bridge's positions are those of the file; the text in the editor may differ.
       const row = Math.min(line, editor.lastLine());
       const end = editor.getLine(row).length;
       return { line: row, ch: row < line ? end : Math.min(character, end) };
@@ -30,10 +30,10 @@ async function openNote(app, { path, selection, preview = false, front = true })
   return true;
 }
 
-/** Write the unsaved text of an open note to its file, as the app itself would in a moment.
+/** Saves the unsaved text of an open note, as the app itself would in a moment.
  * @param {import('obsidian').App} app @param {string} path */
 async function saveNote(app, path) {
-  const view = textViewOf(app, path);
+  const view = findTextView(app, path);
   if (!view) return false;
   await view.save();
   return !(await isUnsaved(app, path));

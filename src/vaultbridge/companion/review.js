@@ -1,161 +1,133 @@
-// The review, where a person decides.
+// The review: where a person decides.
 
-/** Control, direction and zero-width characters: they change what a line means and cannot be seen. */
-const UNSEEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
-
-/** Creates elements in one document (the app has one for each window). Text never becomes markup.
- * @param {Document} page */
-const maker = (page) => {
-  /** @param {string} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} children */
-  const el = (tag, attributes = {}, ...children) => {
-    const node = page.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  };
-  /** @param {string} text @param {() => void} act @param {Record<string, string>} [attributes] */
-  const button = (text, act, attributes = {}) => {
-    const node = /** @type {HTMLButtonElement} */ (el('button', { type: 'button', ...attributes }, text));
-    node.addEventListener('click', act);
-    return node;
-  };
-  /** @param {string} text */
-  const quiet = (text) => el('p', { class: 'vaultbridge-quiet' }, text);
-  return { el, button, quiet };
-};
-
-/** @typedef {ReturnType<typeof maker>} Maker */
-
-/** Draws one proposal. Draws again on request, and knows nothing of other proposals. */
-class Card {
-  /** @param {Maker} make @param {Companion} companion @param {Proposal} proposal @param {() => void} again */
-  constructor(make, companion, proposal, again) {
-    this.make = make;
+/** Draws a proposal. */
+class ProposalCard {
+  /** @param {Dom} dom @param {Companion} companion @param {Proposal} proposal @param {() => void} redraw */
+  constructor(dom, companion, proposal, redraw) {
+    this.dom = dom;
     this.companion = companion;
     this.proposal = proposal;
-    this.again = again;
-    this.room = proposal.linesDrawn;
+    this.redraw = redraw;
+    this.linesLeft = proposal.lineLimit;
   }
 
-  /** May the person decide now? */
-  get #isOpen() {
-    return !this.proposal.deciding && this.companion.connection.state === 'connected';
+  get #canDecide() {
+    return !this.proposal.isDeciding && this.companion.connection.state === 'connected';
   }
 
   draw() {
-    const { el } = this.make;
+    const { el } = this.dom;
     const { proposal } = this;
     const title = `vaultbridge-title-${proposal.id}`;
     return el('article', { class: 'vaultbridge-change', 'aria-labelledby': title, 'data-id': proposal.id },
       el('h3', { id: title, tabindex: '-1' }, proposal.subject),
-      this.make.quiet(this.#summary()),
-      ...this.#warnings(),
-      ...(hasTexts(proposal.now) ? this.#files() : [this.make.quiet('The texts are too long to be shown here.')]),
-      this.#footer(title));
+      this.dom.quiet(this.#describe()),
+      ...this.#drawWarnings(),
+      ...(hasTexts(proposal.data) ? this.#drawFiles() : [this.dom.quiet('The texts are too long to show here.')]),
+      this.#drawFooter(title));
   }
 
-  #summary() {
+  #describe() {
     const { proposal } = this;
     const lines = proposal.files.flatMap(({ hunks = [] }) => hunks.flatMap((hunk) => hunk.lines));
     const [plus, minus] = ['+', '-'].map((sign) => lines.filter((line) => line.startsWith(sign)).length);
-    const parts = proposal.files.reduce((sum, { hunks = [] }) => sum + hunks.length, 0);
-    const { assistant, token, tool, label, at, files } = proposal.now;
+    const hunkCount = proposal.files.reduce((sum, { hunks = [] }) => sum + hunks.length, 0);
+    const { assistant, token, tool, label, at, files } = proposal.data;
     const [first] = files;
-    proposal.name = this.companion.nameOf(assistant);
-    const words = [proposal.name, token && `token “${token}”`, label && label !== tool ? `${tool}, ${label}` : tool,
+    proposal.shownName = this.companion.assistantNameOf(assistant);
+    const facts = [proposal.shownName, token && `token “${token}”`, label && label !== tool ? `${tool}, ${label}` : tool,
       files.length === 1 && first.change !== 'changed' ? (first.change === 'created' ? 'a new note' : VERBS[first.change]) : '',
-      counted(parts, 'change'), `+${plus} −${minus}`, clock(at), proposal.isEdited ? 'edited by you' : ''];
-    return words.filter(Boolean).join(' · ');
+      pluralize(hunkCount, 'change'), `+${plus} −${minus}`, formatTime(at), proposal.isEdited ? 'edited by you' : ''];
+    return facts.filter(Boolean).join(' · ');
   }
 
-  #warnings() {
-    const { el } = this.make;
-    const { now, isEdited, warning } = this.proposal;
+  #drawWarnings() {
+    const { el } = this.dom;
+    const { data, isEdited, warning } = this.proposal;
     const texts = [];
-    if (now.conflict) texts.push(`${now.conflict} ${isEdited ? 'Your text replaces what is there.' : 'Edit it to keep what you want, or reject it.'}`);
-    else if (now.rebased) texts.push('The note has changed since this was proposed. What was written in the meantime is kept: look again before you accept.');
+    if (data.conflict) texts.push(`${data.conflict} ${isEdited ? 'Your text replaces what is there.' : 'Edit it to keep what you want, or reject it.'}`);
+    else if (data.rebased) texts.push('The note has changed since this was proposed. What was written in the meantime is kept: look again before you accept.');
     else if (warning) texts.push(warning);
-    const elsewhere = now.elsewhere.slice(-3).map(({ path, at, by }) => `${path} was changed by ${by}, ${clock(at)}.`);
+    const elsewhere = data.elsewhere.slice(-3).map(({ path, at, by }) => `${path} was changed by ${by}, ${formatTime(at)}.`);
     return [...texts.map((text) => el('p', { class: 'vaultbridge-warning', role: 'alert' }, text)),
-      ...[...elsewhere, ...now.notices].map((text) => this.make.quiet(text))];
+      ...[...elsewhere, ...data.notices].map((text) => this.dom.quiet(text))];
   }
 
   /** @param {string} title */
-  #footer(title) {
-    const { el, button } = this.make;
+  #drawFooter(title) {
+    const { el, button } = this.dom;
     const { proposal, companion } = this;
-    const about = (/** @type {string} */ part) => ({ 'aria-describedby': title, 'data-part': part });
-    const { taken, all } = proposal.taken;
-    const label = proposal.isEdited ? 'Accept your text' : taken < all ? `Accept ${taken} of ${counted(all, 'change')}` : 'Accept';
-    const accept = button(label, () => void companion.accept(proposal), { class: 'mod-cta', ...about('accept') });
-    accept.disabled = !this.#isOpen || proposal.isEmpty || proposal.isStuck || !hasTexts(proposal.now);
-    const reject = button('Reject', () => void companion.reject(proposal), { class: 'mod-warning', ...about('reject') });
-    const reason = /** @type {HTMLInputElement} */ (el('input', { type: 'text', 'aria-label': 'Why you reject it', placeholder: 'Why, if you reject it',
-      maxlength: String(REASON_CHARS), ...about('reason') }));
+    const attributesOf = (/** @type {string} */ part) => ({ 'aria-describedby': title, 'data-part': part });
+    const { accepted, all } = proposal.hunkCounts;
+    const label = proposal.isEdited ? 'Accept my version' : accepted < all ? `Accept ${accepted} of ${pluralize(all, 'change')}` : 'Accept';
+    const accept = button(label, () => void companion.accept(proposal), { class: 'mod-cta', ...attributesOf('accept') });
+    accept.disabled = !this.#canDecide || proposal.isEmpty || proposal.hasConflict || !hasTexts(proposal.data);
+    const reject = button('Reject', () => void companion.reject(proposal), { class: 'mod-warning', ...attributesOf('reject') });
+    const reason = /** @type {HTMLInputElement} */ (el('input', { type: 'text', 'aria-label': 'Reason for rejecting it', placeholder: 'Reason for rejecting it (optional)',
+      maxlength: String(MAX_REASON_CHARS), ...attributesOf('reason') }));
     reason.value = proposal.reason;
     reason.addEventListener('input', () => {
       proposal.reason = reason.value;
     });
-    for (const control of [reject, reason]) control.disabled = !this.#isOpen;
+    for (const control of [reject, reason]) control.disabled = !this.#canDecide;
     const buttons = [accept, reject, reason];
-    const editable = proposal.now.files.filter(isEditable);
-    if (proposal.editing === null && editable.length === 1 && proposal.now.files.length === 1) buttons.push(this.#editButton(editable[0]));
-    if (proposal.editing !== null) buttons.push(button('Show the changes', () => void companion.endEditing(proposal), about('show')));
-    if (proposal.isEdited) buttons.push(button('Back to the proposal', () => {
-      proposal.backToTheProposal();
-      this.again();
-    }, about('back')));
-    const [first] = proposal.now.files;
-    if (first && proposal.now.files.length === 1 && first.change !== 'created')
-      buttons.push(button('Open the note', () => void openNote(companion.app, { path: first.was || first.path }), about('open')));
+    const editable = proposal.data.files.filter(isEditable);
+    if (proposal.editedPath === null && editable.length === 1 && proposal.data.files.length === 1) buttons.push(this.#makeEditButton(editable[0]));
+    if (proposal.editedPath !== null) buttons.push(button('Show the changes', () => void companion.finishEditing(proposal), attributesOf('show')));
+    if (proposal.isEdited) buttons.push(button('Discard my edit', () => {
+      proposal.discardEdits();
+      this.redraw();
+    }, attributesOf('discard')));
+    const [first] = proposal.data.files;
+    if (first && proposal.data.files.length === 1 && first.change !== 'created')
+      buttons.push(button('Open the note', () => void openNote(companion.app, { path: first.was || first.path }), attributesOf('open')));
     return el('footer', {}, ...buttons);
   }
 
   /** @param {ProposedFile} file */
-  #editButton(file) {
-    const node = this.make.button('Edit', () => void this.companion.beginEditing(this.proposal, file.path), { 'data-part': `edit ${file.path}` });
-    node.disabled = !this.#isOpen || !hasTexts(this.proposal.now);
+  #makeEditButton(file) {
+    const node = this.dom.button('Edit', () => void this.companion.startEditing(this.proposal, file.path), { 'data-part': `edit ${file.path}` });
+    node.disabled = !this.#canDecide || !hasTexts(this.proposal.data);
     return node;
   }
 
-  #files() {
-    const { el, button } = this.make;
+  #drawFiles() {
+    const { el, button } = this.dom;
     const { proposal } = this;
-    const drawn = proposal.files.map((file) => this.#file(file));
-    if (!proposal.files.length) drawn.push(this.make.quiet('This leaves the notes as they are.'));
-    if (proposal.now.moreFiles) drawn.push(this.make.quiet(`And ${counted(proposal.now.moreFiles, 'more file')}, not shown.`));
-    if (this.room < 0)
-      drawn.push(button('Show more', () => {
-        proposal.linesDrawn += LINES_DRAWN;
-        this.again();
+    const sections = proposal.files.map((file) => this.#drawFile(file));
+    if (!proposal.files.length) sections.push(this.dom.quiet('This leaves the notes as they are.'));
+    if (proposal.data.moreFiles) sections.push(this.dom.quiet(`And ${pluralize(proposal.data.moreFiles, 'more file')}, not shown.`));
+    if (this.linesLeft < 0)
+      sections.push(button('Show more', () => {
+        proposal.lineLimit += MAX_LINES;
+        this.redraw();
       }, { 'data-part': 'more' }));
-    return [el('div', {}, ...drawn)];
+    return [el('div', {}, ...sections)];
   }
 
   /** @param {ProposedFile} file */
-  #file(file) {
-    const { el, quiet } = this.make;
+  #drawFile(file) {
+    const { el, quiet } = this.dom;
     const { proposal } = this;
-    const many = proposal.files.length + proposal.now.moreFiles > 1;
-    const deed = file.change === 'moved' ? `moved from ${file.was}` : file.change === 'created' ? 'a new file' : file.change;
-    const head = many ? [el('h4', {}, `${file.path} (${deed})`), ...(file.conflict ? [quiet(file.conflict)] : [])] : [];
-    if (proposal.editing === file.path) return el('section', { class: 'vaultbridge-file' }, ...head, this.#form(file));
-    const own = proposal.texts.has(file.path);
+    const many = proposal.files.length + proposal.data.moreFiles > 1;
+    const label = file.change === 'moved' ? `moved from ${file.was}` : file.change === 'created' ? 'a new file' : file.change;
+    const head = many ? [el('h4', {}, `${file.path} (${label})`), ...(file.conflict ? [quiet(file.conflict)] : [])] : [];
+    if (proposal.editedPath === file.path) return el('section', { class: 'vaultbridge-file' }, ...head, this.#drawEditor(file));
+    const isOwnText = proposal.texts.has(file.path);
     const hunks = file.hunks ?? [];
-    const parts = hunks.map((hunk, index) => this.#hunk(file, hunk, index, own || !isEditable(file)));
-    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${counted(file.size, 'byte')}.`));
+    const parts = hunks.map((hunk, index) => this.#drawHunk(file, hunk, index, isOwnText || !isEditable(file)));
+    if (!file.text) parts.push(quiet(file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`));
     else if (!hunks.length) parts.push(quiet(file.change === 'moved' ? 'Its text stays the same.' : 'This leaves the note as it is.'));
-    if (many && isEditable(file) && proposal.editing === null) parts.push(this.#editButton(file));
+    if (many && isEditable(file) && proposal.editedPath === null) parts.push(this.#makeEditButton(file));
     return el('section', { class: 'vaultbridge-file' }, ...head, ...parts);
   }
 
   /** @param {ProposedFile} file */
-  #form(file) {
+  #drawEditor(file) {
     const { proposal } = this;
     const text = proposal.texts.get(file.path) ?? '';
-    const area = /** @type {HTMLTextAreaElement} */ (this.make.el('textarea', {
-      'aria-label': `The text that ${file.path} will have`,
+    const area = /** @type {HTMLTextAreaElement} */ (this.dom.el('textarea', {
+      'aria-label': `The new text of ${file.path}`,
       'data-part': 'text',
       spellcheck: 'false',
       rows: String(Math.min(30, countLines(text) + 2)),
@@ -169,47 +141,47 @@ class Card {
   }
 
   /** @param {ProposedFile} file @param {Hunk} hunk @param {number} index @param {boolean} isFixed */
-  #hunk(file, hunk, index, isFixed) {
-    const { el, button } = this.make;
+  #drawHunk(file, hunk, index, isFixed) {
+    const { el, button } = this.dom;
     const { proposal } = this;
     const name = `Change ${index + 1} of ${file.hunks.length}`;
     const first = hunk.oldStart + Math.max(0, hunk.lines.findIndex((line) => !line.startsWith(' ')));
-    const where = `line ${Math.max(1, first)}`;
+    const position = `line ${Math.max(1, first)}`;
     const section = el('section', { class: 'vaultbridge-hunk', 'aria-label': name });
-    const taken = !proposal.left.get(file.path)?.has(index);
-    section.classList.toggle('vaultbridge-left', !taken && !isFixed);
+    const isAccepted = !proposal.leftOut.get(file.path)?.has(index);
+    section.classList.toggle('vaultbridge-leftout', !isAccepted && !isFixed);
     if (!isFixed) {
-      const box = /** @type {HTMLInputElement} */ (el('input', { type: 'checkbox', 'data-part': `take ${index} ${file.path}` }));
-      box.checked = taken;
-      box.disabled = proposal.deciding;
-      box.addEventListener('change', () => {
-        proposal.choose(file.path, index, box.checked);
-        this.again();
+      const checkbox = /** @type {HTMLInputElement} */ (el('input', { type: 'checkbox', 'data-part': `take ${index} ${file.path}` }));
+      checkbox.checked = isAccepted;
+      checkbox.disabled = proposal.isDeciding;
+      checkbox.addEventListener('change', () => {
+        proposal.setHunk(file.path, index, checkbox.checked);
+        this.redraw();
       });
-      section.append(el('label', {}, box, ` ${name}, ${where}`));
-      if (proposal.taken.all > 1) section.append(button('Only this', () => {
-        proposal.chooseOnly(file.path, index);
-        this.again();
+      section.append(el('label', {}, checkbox, ` ${name}, ${position}`));
+      if (proposal.hunkCounts.all > 1) section.append(button('Only this', () => {
+        proposal.acceptOnly(file.path, index);
+        this.redraw();
       }, { 'data-part': `only ${index} ${file.path}`, 'aria-label': `Only this: change ${index + 1}` }));
     }
-    const rows = el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `${name}, ${where}` });
-    rows.append(...this.#rows(file, hunk));
+    const rows = el('div', { class: 'vaultbridge-lines', tabindex: '0', role: 'region', 'aria-label': `${name}, ${position}` });
+    rows.append(...this.#drawLines(file, hunk));
     section.append(rows);
     return section;
   }
 
   /** @param {ProposedFile} file @param {Hunk} hunk */
-  #rows(file, hunk) {
+  #drawLines(file, hunk) {
     const lastOf = (/** @type {string | null} */ text) => (text && !text.endsWith('\n') ? countLines(text) : 0);
-    const open = { '-': lastOf(file.oldText), '+': lastOf(file.newText) };
+    const unended = { '-': lastOf(file.oldText), '+': lastOf(file.newText) };
     const at = { '-': hunk.oldStart, '+': hunk.newStart };
     const rows = [];
-    const marks = markPairs(hunk.lines);
+    const compared = compareHunkLines(hunk.lines);
     for (const [index, line] of hunk.lines.entries()) {
-      if (this.room-- <= 0) break;
+      if (this.linesLeft-- <= 0) break;
       const [sign, text] = [line[0], line.slice(1)];
-      if (sign === '-' || sign === '+') rows.push(drawLine(this.make, sign, marks.get(index) ?? [[text, false]], at[sign] === open[sign]));
-      else rows.push(drawLine(this.make, ' ', [[text, false]]));
+      if (sign === '-' || sign === '+') rows.push(drawLine(this.dom, sign, compared.get(index) ?? [[text, false]], at[sign] === unended[sign]));
+      else rows.push(drawLine(this.dom, ' ', [[text, false]]));
       if (sign !== '+') at['-']++;
       if (sign !== '-') at['+']++;
     }
@@ -217,50 +189,7 @@ class Card {
   }
 }
 
-/** @param {Maker} make @param {' ' | '-' | '+'} sign @param {Piece[]} pieces @param {boolean} [isOpen] whether the line has no end */
-function drawLine(make, sign, pieces, isOpen = false) {
-  const { el } = make;
-  const [kind, heard, tag] = { ' ': ['same', '', 'span'], '-': ['minus', 'removed: ', 'del'], '+': ['plus', 'added: ', 'ins'] }[sign];
-  const content = pieces.map(([text, changed]) => el(changed ? tag : 'span', {}, ...showUnseen(make, text)));
-  if (isOpen) content.push(el('span', { class: 'vaultbridge-unseen' }, 'no line end'));
-  return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
-    el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign === '-' ? '−' : sign),
-    el('span', { class: 'vaultbridge-text' },
-      ...(heard ? [el('span', { class: 'vaultbridge-heard' }, heard)] : []), ...content));
-}
-
-/** A text with names for what cannot be seen in it. @param {Maker} make @param {string} text */
-function showUnseen({ el }, text) {
-  /** @type {(Node | string)[]} */
-  const parts = [];
-  let at = 0;
-  for (const match of text.matchAll(UNSEEN)) {
-    const code = /** @type {number} */ (match[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0');
-    parts.push(text.slice(at, match.index), el('span', { class: 'vaultbridge-unseen' }, `U+${code}`));
-    at = match.index + match[0].length;
-  }
-  return [...parts, text.slice(at)];
-}
-
-/** What differs within lines, by their place among the hunk's lines: each removed line of a run and the added line at
- * the same place after it. @param {string[]} lines */
-function markPairs(lines) {
-  /** @type {Map<number, Piece[]>} */
-  const marks = new Map();
-  for (let start = 0; start < lines.length; ) {
-    let [middle, end] = [start, start];
-    while (lines[middle]?.startsWith('-')) middle++;
-    for (end = middle; lines[end]?.startsWith('+'); ) end++;
-    for (let i = 0; start + i < middle && middle + i < end; i++) {
-      const [before, after] = markDifference(lines[start + i].slice(1), lines[middle + i].slice(1));
-      marks.set(start + i, before).set(middle + i, after);
-    }
-    start = Math.max(end, start + 1);
-  }
-  return marks;
-}
-
-/** The tab where a person decides, and sees what was decided and done. It stores no proposal itself. */
+/** The tab where a person decides on proposals, and sees what was decided and done. The companion stores the proposals. */
 class ReviewView extends obsidian.ItemView {
   /** @type {Map<string, HTMLElement>} */ #cards = new Map();
   /** @type {PanelName} */ panel = 'waiting';
@@ -284,28 +213,28 @@ class ReviewView extends obsidian.ItemView {
   }
 
   async onOpen() {
-    const make = maker(this.contentEl.ownerDocument);
-    this.make = make;
+    const dom = createDom(this.contentEl.ownerDocument);
+    this.dom = dom;
     this.contentEl.classList.add('vaultbridge-review');
-    this.said = make.el('p', { class: 'vaultbridge-said', role: 'status', 'aria-live': 'polite' });
+    this.announcement = dom.el('p', { class: 'vaultbridge-announcement', role: 'status', 'aria-live': 'polite' });
     this.tabs = new Map([
-      ['waiting', make.button('Waiting', () => this.showPanel('waiting'))],
-      ['decided', make.button('Decided', () => this.showPanel('decided'))],
-      ['activity', make.button('Activity', () => this.showPanel('activity'))],
+      ['waiting', dom.button('Waiting', () => this.showPanel('waiting'))],
+      ['decided', dom.button('Decided', () => this.showPanel('decided'))],
+      ['activity', dom.button('Activity', () => this.showPanel('activity'))],
     ]);
-    this.empty = make.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
-    this.all = make.el('div', { class: 'vaultbridge-buttons' });
-    this.list = make.el('div');
-    this.decided = new DecidedPanel(make, this.companion);
-    this.activity = new ActivityPanel(make, this.companion);
+    this.empty = dom.el('p', { class: 'vaultbridge-quiet', tabindex: '-1' });
+    this.acceptAll = dom.el('div', { class: 'vaultbridge-buttons' });
+    this.list = dom.el('div');
+    this.decided = new DecidedPanel(dom, this.companion);
+    this.activity = new ActivityPanel(dom, this.companion);
     this.panels = new Map([
-      ['waiting', make.el('div', {}, this.empty, this.all, this.list)],
+      ['waiting', dom.el('div', {}, this.empty, this.acceptAll, this.list)],
       ['decided', this.decided.element],
       ['activity', this.activity.element],
     ]);
-    this.contentEl.append(this.said, make.el('nav', { class: 'vaultbridge-buttons', 'aria-label': 'Views' }, ...this.tabs.values()),
+    this.contentEl.append(this.announcement, dom.el('nav', { class: 'vaultbridge-buttons', 'aria-label': 'Views' }, ...this.tabs.values()),
       ...this.panels.values());
-    this.companion.proposals.forEach((proposal) => this.show(proposal));
+    this.companion.proposals.forEach((proposal) => this.showProposal(proposal));
     this.showPanel(this.panel);
   }
 
@@ -322,74 +251,74 @@ class ReviewView extends obsidian.ItemView {
       element.hidden = panel !== name;
     });
     this.tabs?.forEach((button, panel) => button.setAttribute('aria-pressed', String(panel === name)));
-    this.count();
+    this.updateCount();
     this.refresh();
   }
 
-  /** What was decided or done has changed. */
+  /** Loads the open panel again. */
   refresh() {
     if (!this.panels) return;
     if (this.panel === 'decided') void this.decided?.load();
-    if (this.panel === 'activity') void this.activity?.draw();
+    if (this.panel === 'activity') void this.activity?.load();
   }
 
-  /** The bridge came or went. */
-  connectionChanged() {
-    this.companion.proposals.forEach((proposal) => this.show(proposal));
-    this.count();
+  /** To be called when the state of the connection has changed. */
+  handleConnection() {
+    this.companion.proposals.forEach((proposal) => this.showProposal(proposal));
+    this.updateCount();
     this.refresh();
   }
 
-  /** Announce something to screen readers. @param {string} text */
-  say(text) {
-    if (this.said) this.said.textContent = text;
+  /** Tells screen readers something. @param {string} text */
+  announce(text) {
+    if (this.announcement) this.announcement.textContent = text;
   }
 
-  count() {
+  updateCount() {
     if (!this.empty) return;
     const { size } = this.companion.proposals;
-    const connected = this.companion.connection.state === 'connected';
-    this.empty.textContent = connected ? 'No change is waiting.' : 'No change is waiting. The bridge is not connected.';
+    const isConnected = this.companion.connection.state === 'connected';
+    this.empty.textContent = isConnected ? 'No change is waiting.' : 'No change is waiting. The bridge is not connected.';
     this.empty.hidden = size > 0;
     const tab = this.tabs?.get('waiting');
     if (tab) tab.textContent = size ? `Waiting (${size})` : 'Waiting';
-    this.#drawAll(connected);
+    this.#drawAcceptAll(isConnected);
   }
 
-  /** For each assistant that proposes several changes, a button that takes all of them after a second press.
-   * @param {boolean} connected @param {string} [asked] the assistant whose button was pressed */
-  #drawAll(connected, asked = '') {
-    if (!this.make || !this.all) return;
-    const { button } = this.make;
+  /** For each assistant with several proposals, draws a button that accepts all of them after a second press.
+   * @param {boolean} isConnected @param {string} [confirming] the assistant whose button was pressed */
+  #drawAcceptAll(isConnected, confirming = '') {
+    if (!this.dom || !this.acceptAll) return;
+    const { button } = this.dom;
     const { companion } = this;
-    const by = new Map();
-    for (const { now } of companion.proposals.values()) by.set(now.assistant, (by.get(now.assistant) ?? 0) + 1);
-    const buttons = [...by].filter(([, count]) => count > 1 && connected).flatMap(([assistant, count]) => {
-      const name = companion.nameOf(assistant);
-      if (assistant !== asked) return [button(`Accept all ${count} of ${name}`, () => this.#drawAll(connected, assistant))];
+    const counts = new Map();
+    for (const { data } of companion.proposals.values()) counts.set(data.assistant, (counts.get(data.assistant) ?? 0) + 1);
+    const buttons = [...counts].filter(([, count]) => count > 1 && isConnected).flatMap(([assistant, count]) => {
+      const name = companion.assistantNameOf(assistant);
+      if (assistant !== confirming) return [button(`Accept all ${count} by ${name}`, () => this.#drawAcceptAll(isConnected, assistant))];
       return [button(`Accept ${count} without looking at each`, () => void companion.acceptAll(assistant), { class: 'mod-cta' }),
-        button('Cancel', () => this.#drawAll(connected))];
+        button('Cancel', () => this.#drawAcceptAll(isConnected))];
     });
-    this.all.replaceChildren(...buttons);
-    this.all.hidden = !buttons.length;
-    if (asked) buttons[0]?.focus();
+    this.acceptAll.replaceChildren(...buttons);
+    this.acceptAll.hidden = !buttons.length;
+    if (confirming) buttons[0]?.focus();
   }
 
-  /** Draw a proposal, for the first time or again. @param {Proposal} proposal */
-  show(proposal) {
-    if (!this.make || !this.panels) return;
-    const card = new Card(this.make, this.companion, proposal, () => this.show(proposal)).draw();
-    const known = this.#cards.get(proposal.id);
-    const active = known?.ownerDocument.activeElement;
-    const part = active && known?.contains(active) ? (active.getAttribute('data-part') ?? '') : null;
+  /** Draws a proposal, for the first time or again. @param {Proposal} proposal */
+  showProposal(proposal) {
+    if (!this.dom || !this.panels) return;
+    const card = new ProposalCard(this.dom, this.companion, proposal, () => this.showProposal(proposal)).draw();
+    const last = this.#cards.get(proposal.id);
+    const active = last?.ownerDocument.activeElement;
+    const part = active && last?.contains(active) ? (active.getAttribute('data-part') ?? '') : null;
     const { selectionStart, selectionEnd, scrollTop } = /** @type {Partial<HTMLTextAreaElement>} */ (active ?? {});
-    if (known) known.replaceWith(card);
+    if (last) last.replaceWith(card);
     else this.list?.append(card);
     this.#cards.set(proposal.id, card);
-    this.count();
+    this.updateCount();
     if (part === null) return;
     this.#focusOn(card, part);
-    // A person who is typing continues where they were.
+    // So that a person who is typing can continue.
     const field = /** @type {HTMLTextAreaElement | null} */ (part === 'text' || part === 'reason' ? card.ownerDocument.activeElement : null);
     if (!field || typeof selectionStart !== 'number') return;
     field.setSelectionRange(selectionStart, selectionEnd ?? selectionStart);
@@ -397,16 +326,16 @@ class ReviewView extends obsidian.ItemView {
   }
 
   /** @param {string} id */
-  drop(id) {
+  removeProposal(id) {
     const card = this.#cards.get(id);
     if (!card) return;
-    const focused = card.contains(card.ownerDocument.activeElement);
+    const hadFocus = card.contains(card.ownerDocument.activeElement);
     const next = card.nextElementSibling ?? card.previousElementSibling;
     card.remove();
     this.#cards.delete(id);
-    this.count();
-    if (focused && next) this.#focusOn(next);
-    else if (focused) this.empty?.focus();
+    this.updateCount();
+    if (hadFocus && next) this.#focusOn(next);
+    else if (hadFocus) this.empty?.focus();
     this.refresh();
   }
 
@@ -422,7 +351,7 @@ class ReviewView extends obsidian.ItemView {
     else this.empty?.focus();
   }
 
-  /** The same control as before, or else the heading. @param {Element} card @param {string} [part] */
+  /** Focuses the control with this `data-part`, or else the heading. @param {Element} card @param {string} [part] */
   #focusOn(card, part = '') {
     const controls = ['button', 'input', 'textarea'].flatMap((tag) => [...card.querySelectorAll(tag)]);
     const same = part && controls.find((control) => control.getAttribute('data-part') === part && !(/** @type {HTMLButtonElement} */ (control).disabled));

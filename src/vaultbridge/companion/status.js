@@ -1,6 +1,6 @@
 // Status and settings.
 
-const STATE_WORDS = {
+const STATE_LABELS = {
   off: 'switched off',
   connecting: 'connecting…',
   connected: 'connected',
@@ -9,10 +9,10 @@ const STATE_WORDS = {
 };
 
 /** As a sentence, with the reason. @param {Connection} connection */
-const describeState = ({ state, why }) => `${STATE_WORDS[state][0].toUpperCase()}${STATE_WORDS[state].slice(1)}. ${why}`.replace(/\. $/, '');
+const describeState = ({ state, reason }) => `${STATE_LABELS[state][0].toUpperCase()}${STATE_LABELS[state].slice(1)}. ${reason}`.replace(/\. $/, '');
 
 /** Which changes wait for a person. @type {Record<string, string>} */
-const REVIEWS = { off: 'Never', destructive: 'Deleting, overwriting and large changes', all: 'Every change' };
+const POLICY_LABELS = { off: 'Never', destructive: 'Deleting, overwriting and large changes', all: 'Every change' };
 
 class StatusModal extends obsidian.Modal {
   /** @param {Companion} companion */
@@ -23,12 +23,12 @@ class StatusModal extends obsidian.Modal {
 
   async onOpen() {
     this.setTitle('Bridge status');
-    const { el, button } = maker(this.contentEl.ownerDocument);
+    const { el, button } = createDom(this.contentEl.ownerDocument);
     const { companion } = this;
     const rows = el('dl', { class: 'vaultbridge-status' });
-    const row = (/** @type {string} */ name, /** @type {string} */ value) => rows.append(el('dt', {}, name), el('dd', {}, value));
-    row('Bridge', describeState(companion.connection));
-    const again = button('Reconnect', () => {
+    const addRow = (/** @type {string} */ name, /** @type {string} */ value) => rows.append(el('dt', {}, name), el('dd', {}, value));
+    addRow('Bridge', describeState(companion.connection));
+    const reconnect = button('Reconnect', () => {
       companion.connection.connect();
       this.close();
     });
@@ -36,18 +36,18 @@ class StatusModal extends obsidian.Modal {
       this.close();
       void companion.showReview();
     });
-    this.contentEl.append(rows, el('footer', { class: 'vaultbridge-buttons' }, again, review));
+    this.contentEl.append(rows, el('footer', { class: 'vaultbridge-buttons' }, reconnect, review));
     if (companion.connection.state !== 'connected') return;
-    const status = await companion.connection.ask('status').catch(() => null);
+    const status = await companion.connection.request('status').catch(() => null);
     if (status === null) return;
-    row('Vault', status.vault);
-    const other = status.version === companion.manifest.version ? ''
+    addRow('Vault', status.vault);
+    const advice = status.version === companion.manifest.version ? ''
       : ` (the companion is ${companion.manifest.version}: “vaultbridge companion install” brings it up to date)`;
-    row('Version', `${status.version}${other}`);
+    addRow('Version', `${status.version}${advice}`);
     const connected = status.assistants.filter((/** @type {Assistant} */ assistant) => assistant.connected);
-    row('Assistants', connected.map((/** @type {Assistant} */ assistant) => `${assistant.name}${assistant.did ? `: ${assistant.did}` : ''}`).join('; ') || 'none connected');
-    row('They see', status.shareSelection ? (status.focus ?? 'no note is active') : 'nothing: sharing is switched off');
-    row('Changes waiting', String(companion.proposals.size));
+    addRow('Assistants', connected.map((/** @type {Assistant} */ assistant) => `${assistant.name}${assistant.summary ? `: ${assistant.summary}` : ''}`).join('; ') || 'none connected');
+    addRow('They see', status.shareSelection ? (status.focus ?? 'no note is active') : 'nothing: sharing is switched off');
+    addRow('Changes waiting', String(companion.proposals.size));
   }
 
   onClose() {
@@ -56,7 +56,7 @@ class StatusModal extends obsidian.Modal {
 }
 
 class SettingsTab extends obsidian.PluginSettingTab {
-  #changed = false;
+  #needsReconnect = false;
 
   /** @param {Companion} companion */
   constructor(companion) {
@@ -65,14 +65,14 @@ class SettingsTab extends obsidian.PluginSettingTab {
   }
 
   /** @param {Partial<Settings>} change */
-  #set(change) {
-    this.companion.keep(change);
-    this.#changed = true;
+  #change(change) {
+    this.companion.saveSettings(change);
+    this.#needsReconnect = true;
   }
 
   hide() {
-    if (this.#changed) this.companion.connection.connect();
-    this.#changed = false;
+    if (this.#needsReconnect) this.companion.connection.connect();
+    this.#needsReconnect = false;
   }
 
   display() {
@@ -83,47 +83,47 @@ class SettingsTab extends obsidian.PluginSettingTab {
       .setName('Bridge')
       .setDesc(describeState(connection))
       .addButton((button) => button.setButtonText('Reconnect').onClick(() => {
-        this.#changed = false;
+        this.#needsReconnect = false;
         connection.connect();
       }));
     if (Platform.isDesktop)
       new obsidian.Setting(containerEl)
         .setName('Find the bridge on this computer')
-        .setDesc('Reads the address and token from the files of “vaultbridge serve”. Switch this off to type them.')
+        .setDesc('Reads the address and token from the files of “vaultbridge serve”. Switch this off to enter them yourself.')
         .addToggle((toggle) => toggle.setValue(settings.automatic).onChange((automatic) => {
-          this.#set({ automatic });
+          this.#change({ automatic });
           this.display();
         }));
-    if (!companion.automatic) this.#byHand(containerEl);
+    if (!companion.isAutomatic) this.#displayManual(containerEl);
     new obsidian.Setting(containerEl)
       .setName('Open the review when a change is proposed')
       .setDesc('While you type in a note, a notice appears instead.')
-      .addToggle((toggle) => toggle.setValue(settings.openReview).onChange((openReview) => companion.keep({ openReview })));
-    const { review } = companion;
+      .addToggle((toggle) => toggle.setValue(settings.openReview).onChange((openReview) => companion.saveSettings({ openReview })));
+    const { reviewState } = companion;
     new obsidian.Setting(containerEl)
       .setName('Ask me before an assistant changes something')
       .setDesc('This is the bridge’s switch for this vault, as on its page. Claude Code’s own proposals always ask.'
-        + (review && review.least !== 'off' ? ` The bridge asks at least for: ${REVIEWS[review.least].toLowerCase()}.` : ''))
-      .addDropdown((dropdown) => dropdown.addOptions(REVIEWS).setValue(review?.review ?? 'off')
-        .setDisabled(connection.state !== 'connected' || !review)
-        .onChange((chosen) => void companion.setReview(chosen)));
+        + (reviewState && reviewState.least !== 'off' ? ` The bridge asks at least for: ${POLICY_LABELS[reviewState.least].toLowerCase()}.` : ''))
+      .addDropdown((dropdown) => dropdown.addOptions(POLICY_LABELS).setValue(reviewState?.review ?? 'off')
+        .setDisabled(connection.state !== 'connected' || !reviewState)
+        .onChange((policy) => void companion.setReviewPolicy(policy)));
     new obsidian.Setting(containerEl)
       .setName('Share what I have open')
       .setDesc('Assistants see the active note, the selection and the open notes. Mentions are always sent. '
         + 'This is the bridge’s switch: it applies to all editors, until the bridge is restarted.')
-      .addToggle((toggle) => toggle.setValue(companion.shares).setDisabled(connection.state !== 'connected')
-        .onChange((share) => void companion.share(share)));
+      .addToggle((toggle) => toggle.setValue(companion.sharesSelection).setDisabled(connection.state !== 'connected')
+        .onChange((share) => void companion.setSharing(share)));
   }
 
   /** @param {HTMLElement} containerEl */
-  #byHand(containerEl) {
+  #displayManual(containerEl) {
     const { settings } = this.companion;
     new obsidian.Setting(containerEl)
       .setName('Address')
       .setDesc('For example https://computer:3000, or the link that “vaultbridge page” prints.')
       .addText((text) => text.setPlaceholder('https://computer:3000').setValue(settings.address).onChange((typed) => {
         const [address, token] = typed.trim().split(/#token=/);
-        this.#set(token ? { address, token } : { address });
+        this.#change(token ? { address, token } : { address });
         if (token) this.display();
       }));
     new obsidian.Setting(containerEl)
@@ -132,12 +132,12 @@ class SettingsTab extends obsidian.PluginSettingTab {
       .addText((text) => {
         text.inputEl.type = 'password';
         text.inputEl.autocomplete = 'off';
-        text.setValue(settings.token).onChange((token) => this.#set({ token: token.trim() }));
+        text.setValue(settings.token).onChange((token) => this.#change({ token: token.trim() }));
       });
     new obsidian.Setting(containerEl)
       .setName('Vault')
       .setDesc('Its name on that computer, if it differs from the name here.')
       .addText((text) => text.setPlaceholder(this.app.vault.getName()).setValue(settings.vault)
-        .onChange((vault) => this.#set({ vault: vault.trim() })));
+        .onChange((vault) => this.#change({ vault: vault.trim() })));
   }
 }

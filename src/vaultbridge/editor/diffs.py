@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.markdown.edits.merge import merge_texts
+from vaultbridge.review.model import ELSEWHERE_KEPT
 from vaultbridge.vault.paths import VaultPath
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
@@ -27,10 +28,6 @@ OUTCOMES: Final[dict[CloseReason, str]] = {
     "note-changed": "accepted but not written: the note has changed, and the assistant has to read it again",
 }
 """The outcomes in words for people."""
-
-ELSEWHERE_KEPT: Final = 20
-"""The most changes by others that a diff lists; the newest are kept."""
-
 
 OWN_TAB: Final = "✻ [Claude Code] "
 """How Claude Code's own tabs begin. The file's name and a number follow, which say nothing to a person."""

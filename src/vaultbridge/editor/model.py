@@ -11,7 +11,7 @@ Every answer of a `VaultView` is already limited to what assistants may see: a p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -117,9 +117,12 @@ class VaultView(Protocol):
         """Raises NoteNotFound, PermissionDenied, InvalidPath."""
         ...
 
-    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
-        """Create or replace a whole file, through the journal; returns its path as stored. Raises
-        PermissionDenied, EditRefused, …, and ChangePending when a person has not decided on it yet."""
+    async def write_text(
+        self, path: VaultPath, text: str, *, actor: str, on_wait: Callable[[], object] = ...
+    ) -> VaultPath:
+        """Create or replace a whole file, through the journal; returns its path as stored. `on_wait` is
+        called when the file has to wait for a person. Raises PermissionDenied, EditRefused, …, and
+        ChangePending when nobody has decided on it yet."""
         ...
 
     async def snapshot(self, path: VaultPath) -> bytes | None:

@@ -142,10 +142,7 @@ class EngineView:
 
     def __init__(self, engine: Engine, find_rules: Callable[[Engine], ReviewRules] | None = None) -> None:
         self._engine = engine
-        self._writer = engine
-        if find_rules is not None:
-            gate = ReviewGate(find_rules, "writeFile", UnaskedCaller(longest=WRITE_SECONDS), lambda *_: None)
-            self._writer = engine.with_gate(gate)
+        self._find_rules = find_rules
         self._waiting: ThreadPoolExecutor | None = None
 
     @property
@@ -191,17 +188,23 @@ class EngineView:
             )
         return replace_surrogates(decode(data).text)
 
-    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
-        if self._writer is self._engine:
-            return await asyncio.to_thread(self._write, path, text, actor)
+    async def write_text(
+        self, path: VaultPath, text: str, *, actor: str, on_wait: Callable[[], object] = lambda: None
+    ) -> VaultPath:
+        if self._find_rules is None:
+            return await asyncio.to_thread(self._write, self._engine, path, text, actor)
         if self._waiting is None:
             # Separate threads: they may wait for a person, whose decision needs a thread too.
             self._waiting = ThreadPoolExecutor(WAITING_CALLS, "reviewed-write")
         loop = asyncio.get_running_loop()
+        caller = UnaskedCaller(WRITE_SECONDS, on_wait=lambda: loop.call_soon_threadsafe(on_wait))
+        writer = self._engine.with_gate(ReviewGate(self._find_rules, "writeFile", caller, lambda *_: None))
         # In a copy of this context, as `to_thread` does: what is written counts as the caller's call.
-        return await loop.run_in_executor(self._waiting, copy_context().run, self._write, path, text, actor)
+        return await loop.run_in_executor(
+            self._waiting, copy_context().run, self._write, writer, path, text, actor
+        )
 
-    def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
+    def _write(self, writer: Engine, path: VaultPath, text: str, actor: str) -> VaultPath:
         if visible := self._engine.scope.visible(path):
             # The path as spelled on disk, or in the existing folders above a new file: another spelling is
             # not the path that the file gets, and may be the whole name of a note without `.md`.
@@ -218,7 +221,7 @@ class EngineView:
             operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())
-        self._writer.apply([operation], actor=actor, label="written by an editor client")
+        writer.apply([operation], actor=actor, label="written by an editor client")
         return path
 
     async def snapshot(self, path: VaultPath) -> bytes | None:

@@ -109,7 +109,7 @@ def explain_bad_url(url: str, *, allow_http: bool) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        return "the url is not an address; such as http://localhost:11434/v1"
+        return "the url is not an address such as http://localhost:11434/v1"
     if parts.scheme not in ("http", "https") or not host or port == 0:
         return "the url should begin with http:// or https://, such as http://localhost:11434/v1"
     if parts.username is not None or parts.password is not None:
@@ -117,7 +117,9 @@ def explain_bad_url(url: str, *, allow_http: bool) -> str:
     if parts.query or parts.fragment:
         return "the url should end with its path, such as http://localhost:11434/v1"
     if parts.scheme == "http" and not allow_http and not is_loopback(host):
-        return "plain http would send notes readably through the network; use https, or set allow_http = true"
+        return (
+            "plain http would send notes unencrypted through the network; use https, or set allow_http = true"
+        )
     return ""
 
 

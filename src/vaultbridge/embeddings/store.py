@@ -24,6 +24,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from vaultbridge.vault.wal_index import WalIndex
+
 FILE_NAME: Final = "embeddings.sqlite3"
 
 APPLICATION_ID: Final = 0x56424556
@@ -88,6 +90,7 @@ class VectorStore:
         self.file = folder / FILE_NAME
         self._guard = threading.RLock()
         self._db: sqlite3.Connection | None = None
+        self._wal_index = WalIndex(self.file)
         self._identity: tuple[int, int] | None = None
         self._closed = False
 
@@ -99,7 +102,10 @@ class VectorStore:
     def _disconnect(self) -> None:
         db, self._db = self._db, None
         if db is not None:
+            # Closing a connection reads the mapped -shm file.
+            self._wal_index.repair()
             db.close()
+            self._wal_index.forget()
 
     @contextlib.contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
@@ -113,7 +119,7 @@ class VectorStore:
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 if not isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
-                    log.warning("The file of embeddings is damaged and is made again: %s.", error)
+                    log.warning("The file of embeddings is damaged and is being made again: %s.", error)
                     self._remove()
                 raise
             except BaseException:
@@ -122,6 +128,7 @@ class VectorStore:
                 raise
 
     def _open(self) -> sqlite3.Connection:
+        self._wal_index.repair()
         if self._db is not None and self._identity == self._stat_identity():
             return self._db
         if self._closed:
@@ -132,9 +139,10 @@ class VectorStore:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            log.warning("The file of embeddings cannot be used and is made again: %s.", error)
+            log.warning("The file of embeddings cannot be used and is being made again: %s.", error)
             self._remove()
             self._db = self._connect()
+        self._wal_index.record()
         self._identity = self._stat_identity()
         return self._db
 

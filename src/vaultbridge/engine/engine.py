@@ -50,10 +50,10 @@ from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder
 from vaultbridge.vault.read import content_hash, read_place, read_start, retry_while_busy
 from vaultbridge.vault.read_cache import ReadCache
-from vaultbridge.vault.scope import LinkedScope, Scope, redact
+from vaultbridge.vault.scope import HiddenNoteInUse, LinkedScope, Scope, redact
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.write.steps import affected_paths
-from vaultbridge.vault.write.transaction import Overtaken, Recovered, Transactor, ignore_checkpoint
+from vaultbridge.vault.write.transaction import Applied, Overtaken, Recovered, Transactor, ignore_checkpoint
 from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ log = logging.getLogger(__name__)
 class _DraftOutdated(Exception):
     """Another writer changed the vault first; nothing was written."""
 
-    def __init__(self, error: StaleWrite | Overtaken) -> None:
+    def __init__(self, error: StaleWrite | Overtaken | HiddenNoteInUse) -> None:
         super().__init__(str(error))
         self.error = error
 
@@ -132,7 +132,9 @@ class Engine:
                 find=self.find,
                 make_vault_relative=self.make_vault_relative,
             )
-            self.index_sync = IndexSync(self.root, self.cache, clock=clock, checkpoint=checkpoint)
+            self.index_sync = IndexSync(
+                self.root, self.cache, self.transactor.journal, clock=clock, checkpoint=checkpoint
+            )
         except BaseException:
             self.transactor.close()
             raise
@@ -367,15 +369,21 @@ class Engine:
                     label=label or label_operations(operations),
                     drafted_after=drafted_after,
                 )
-        except (StaleWrite, Overtaken) as error:
+        except (StaleWrite, Overtaken, HiddenNoteInUse) as error:
+            if isinstance(error, HiddenNoteInUse) and error.busy:
+                raise
             raise _DraftOutdated(error) from error
-        self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
+        self._index_written(applied)
         record_change(self.root.folder, applied.id, outcome.files)
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
             notices=(*outcome.notices, *applied.notices),
         )
+
+    def _index_written(self, applied: Applied) -> None:
+        written = {path for act in applied.acts for path in affected_paths(act)}
+        self.index_sync.index_written(written, applied.id)
 
     def _describe_plan(self, draft: Draft, steps: Sequence[Step], outcome: Outcome) -> Planned:
         from vaultbridge.engine.outcome import describe_plan
@@ -452,7 +460,7 @@ class Engine:
             if dry_run:
                 diff = self.history.diff(change_id, backwards=True)
                 return Outcome(files=files, dry_run=True, diff=diff, notices=(*applied.notices, *newer))
-            self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
+            self._index_written(applied)
             files = list_changed_files(applied.acts, self.scope.visible)
             record_change(self.root.folder, applied.id, files)
             return Outcome(

@@ -58,7 +58,7 @@ def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
     raise EditRefused(f"{path} already exists, and so do {NAMES_TRIED} numbered names after it.")
 
 
-def make_link(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
+def render_embed(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
     """Writes the embed of the file as the app would, for `note` or for a note at the top of the vault."""
     # Of visible files only: a link longer than they need would reveal a hidden file of the same name.
     table = engine.queries.visible_table()

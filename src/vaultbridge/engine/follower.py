@@ -1,7 +1,9 @@
-"""Indexes what this process wrote, in a separate thread: an edit is answered as soon as it is on disk, and
-the next query of this process waits until it is in the index too.
+"""Indexes what was written, before the next query.
 
-Edits in quick succession are indexed together, in one transaction.
+`Follower` indexes what one engine wrote, in a separate thread: an edit is answered as soon as it is on disk,
+and the engine's next query waits until it is in the index too. Edits in quick succession are indexed
+together, in one transaction. `OthersChanges` asks the journal what other engines and processes have written
+meanwhile, so that a query includes every change that was answered before it, whoever made it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from vaultbridge.errors import EngineFailure
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.write.journal import HISTORY_LIMIT, Journal
+from vaultbridge.vault.write.steps import affected_paths
 
 ANSWER_SECONDS: Final = 0.002
 """Indexing begins when nothing has been edited for this long, or a query is waiting for it: it would compete
@@ -118,3 +123,48 @@ class Follower:
                     self._busy = False
                     self._state.notify_all()
             self._tidy(len(written))
+
+
+FIRST_CHECKED: Final = 16
+"""How many changes from before the first query are checked: the last ones may not be in the index yet."""
+
+
+class OthersChanges:
+    """The changes that other engines have recorded in the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._known: int | None = None
+        """The last change that is in the index, as are all before it."""
+        self._guard = threading.Lock()
+
+    def skip(self, number: int) -> None:
+        """Called with a change of our own, which the follower indexes."""
+        # If a query holds the lock, it checks this change too, which costs less than waiting here.
+        if self._guard.acquire(blocking=False):
+            if self._known == number - 1:
+                self._known = number
+            self._guard.release()
+
+    def index_new(self, index: Callable[[frozenset[VaultPath]], None]) -> bool:
+        """Calls `index` with the files of the changes that are not known yet. False if there are too many."""
+        try:
+            # Usually there are none, and that needs no lock.
+            last = self._journal.last_finished()
+            if last == self._known:
+                return True
+            with self._guard:
+                return self._index_up_to(last, index)
+        except EngineFailure:
+            # Without a journal, nobody can have changed the vault.
+            return True
+
+    def _index_up_to(self, last: int, index: Callable[[frozenset[VaultPath]], None]) -> bool:
+        known = last - FIRST_CHECKED if self._known is None else min(self._known, last)
+        if last - known <= HISTORY_LIMIT:
+            entries = self._journal.history(limit=last - known) if last > known else ()
+            acts = (act for entry in entries if entry.id > known for act in entry.acts)
+            if paths := frozenset(path for act in acts for path in affected_paths(act)):
+                index(paths)
+        self._known = last
+        return last - known <= HISTORY_LIMIT

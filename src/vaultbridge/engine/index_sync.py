@@ -18,10 +18,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from vaultbridge.engine.follower import Follower
+from vaultbridge.engine.follower import Follower, OthersChanges
 from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.write.journal import Journal
 from vaultbridge.vault.write.replace import remove_leftover
 from vaultbridge.vault.write.transaction import WRITER_LOCK, ignore_checkpoint
 
@@ -142,6 +143,7 @@ class IndexSync:
         self,
         root: Root,
         folder: Path,
+        journal: Journal,
         *,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = ignore_checkpoint,
@@ -175,7 +177,8 @@ class IndexSync:
         """When the last comparison ended, and when it began."""
         self._left_out = 0
         """How many files left out have been logged: each number is logged once."""
-        self._follower = Follower(self._index_own_writes, self._tidy)
+        self._follower = Follower(self._index_written, self._tidy)
+        self._others = OthersChanges(journal)
         self._listeners: list[ChangeListener] = []
         self.problem = ""
         """Why the vault cannot be watched now, for people; empty when all is well."""
@@ -248,11 +251,14 @@ class IndexSync:
         return True
 
     def ensure_fresh(self) -> None:
-        """Called before a query: waits for changes that are being indexed, and compares with the disk if
-        nobody is watching it. Does not wait for a first build: then the answer says that it is partial."""
+        """Called before a query: indexes what any engine has changed, and compares with the disk if nobody is
+        watching it. Does not wait for a first build: then the answer says that it is partial."""
         self._checkpoint("query")
         self._follower.wait(WAIT_SECONDS)
         complete = self.index.status().complete
+        # A first build reads the files as they are now.
+        if complete and not self._others.index_new(self._index_written):
+            self._fall_behind()
         if self._thread is not None and not complete:
             self._incomplete.set()
             return
@@ -270,11 +276,13 @@ class IndexSync:
         """Held while this process carries out an edit: what it wrote before is indexed a little later."""
         return self._follower.during_edit()
 
-    def index_written(self, paths: Iterable[VaultPath]) -> None:
-        """Called after this process has changed these files: they are indexed before its next query."""
+    def index_written(self, paths: Iterable[VaultPath], change: int = 0) -> None:
+        """Called after this engine has changed these files: they are indexed before its next query. `change`
+        is the number of the change in the journal, if it has one."""
         self._follower.add(paths)
+        self._others.skip(change)
 
-    def _index_own_writes(self, changed: frozenset[VaultPath]) -> None:
+    def _index_written(self, changed: frozenset[VaultPath]) -> None:
         from vaultbridge.index.sync import Synchronizer
 
         try:

@@ -28,7 +28,7 @@ from vaultbridge.links.graph import (
 from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
 from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import Scope, hidden_links
-from vaultbridge.vault.settings import VaultSettings
+from vaultbridge.vault.settings import IgnoreFilters, VaultSettings
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,12 +56,20 @@ ALL: Final = -1
 """As a limit: every row."""
 
 
-class _Links(Struct, frozen=True):
-    """`files` are all files of one generation of the index, `hidden` those that are links to hidden files."""
+class _ExistenceFilter(Struct, frozen=True):
+    """Says whether a file exists for the caller. `files` were all files of the vault when it was made, and
+    `visible` those that the `parts` of the scope show; a later one is looked at when it is asked for."""
 
-    generation: int
+    root: Root
+    scope: Scope
+    parts: tuple[Scope, ...]
     files: frozenset[str]
-    hidden: frozenset[str]
+    visible: frozenset[str]
+
+    def __call__(self, path: str) -> bool:
+        if path in self.files:
+            return path in self.visible
+        return self.scope.visible(path) and not hidden_links(self.root, (path,), self.scope.visible)
 
 
 class Queries:
@@ -78,7 +86,8 @@ class Queries:
         self._scope = scope
         self._settings = settings
         self._lookup: NameLookup | None = None
-        self._links: _Links | None = None
+        self._existing: tuple[int, _ExistenceFilter] | None = None
+        self._view: tuple[Visible | None, IgnoreFilters, Visible] | None = None
         self._extra_views = extra_views
 
     def index(self) -> Index:
@@ -91,38 +100,42 @@ class Queries:
         return None if self._scope.unrestricted else self.existence_filter()
 
     def view_filter(self) -> Visible | None:
-        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one
-        query."""
-        settings = self._settings()
-        if not settings.ignore_filters.filters:
-            return self._existence_filter_or_none()
-        exists = self.existence_filter()
-        return lambda path: exists(path) and not settings.is_ignored(path)
+        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one query;
+        the same function again while nothing has changed, so that the index need not ask for each file."""
+        ignored = self._settings().ignore_filters
+        exists = self._existence_filter_or_none()
+        if not ignored.filters:
+            return exists
+        if self._view is None or self._view[0] is not exists or self._view[1] != ignored:
+
+            def shown(path: str) -> bool:
+                return (exists is None or exists(path)) and not ignored.match(path)
+
+            self._view = (exists, ignored, shown)
+        return self._view[2]
 
     def existence_filter(self) -> Visible:
         """Says whether a file of the vault exists for the caller, indexed or not: its path is visible, and so
-        is its target when it is a link. Valid for one query."""
-        visible = self._scope.visible
+        is its target when it is a link. Valid for one query, like `view_filter`."""
         if self._scope.unrestricted:
-            return visible
-        links = self._find_links()
-
-        def exists(path: str) -> bool:
-            if not visible(path) or path in links.hidden:
-                return False
-            # A file that was added since may be a link.
-            return path in links.files or not hidden_links(self._root, (path,), visible)
-
-        return exists
-
-    def _find_links(self) -> _Links:
-        """Finds the links again only when the index has changed."""
-        index = self.index()
+            return self._scope.visible
+        index, parts = self.index(), self._scope.parts
         generation = index.status().generation
-        if self._links is None or self._links.generation != generation:
-            files = frozenset(index.table())
-            self._links = _Links(generation, files, hidden_links(self._root, files, self._scope.visible))
-        return self._links
+        known = self._existing
+        if known is not None and known[0] == generation and known[1].parts == parts:
+            return known[1]
+        files = frozenset(index.table())
+        named = frozenset(filter(self._scope.visible, files))
+        visible = named - hidden_links(self._root, named, self._scope.visible)
+        exists = _ExistenceFilter(self._root, self._scope, parts, files, visible)
+        if known is not None and (known[1].parts, known[1].files, known[1].visible) == (
+            parts,
+            files,
+            visible,
+        ):
+            exists = known[1]
+        self._existing = (generation, exists)
+        return exists
 
     @property
     def status(self) -> IndexStatus:

@@ -22,17 +22,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from typing import BinaryIO, Final
 
 import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
-from vaultbridge.index.store.relink import Known, relink
+from vaultbridge.index.store.relink import Known, Relinked, relink
 from vaultbridge.index.store.rows import Rows, build_rows, make_body, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
@@ -62,13 +62,20 @@ class Chunk(Struct, array_like=True, frozen=True):
 
 
 class FileResult(Struct, array_like=True):
-    """`rows` is None when the content is already in the index, or when the file is gone."""
+    """`rows` is None when the content is already in the index, when the file is gone, and when only links
+    have new targets: then `relinked` says which."""
 
     id: int
     path: str
     rows: Rows | None
     signature: FileStat | None
     gone: bool = False
+    relinked: Relinked | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the content is already in the index."""
+        return self.rows is None and self.relinked is None and not self.gone
 
 
 ChunkResult = list[FileResult]
@@ -158,12 +165,19 @@ def _read_job(reader: _FileReader, job: FileJob) -> FileContent | FileResult:
 
 
 def _parse_job(job: FileJob, content: FileContent, known: Known | None) -> FileResult:
-    derive = partial(relink, known) if known is not None else None
-    rows = parse_rows(job.kind, content.data, content.hash, derive)
+    relinked = _relink_job(content, known) if known is not None and job.kind == "note" else None
+    if relinked is not None:
+        return FileResult(job.id, job.path, None, content.signature, relinked=relinked)
+    rows = parse_rows(job.kind, content.data, content.hash)
     if not job.known_hash and rows.text is not None and not rows.text.isascii():
         # For a changed file, the writer of the rows makes it together with that of the old text.
         rows.body = make_body(rows.text)
     return FileResult(job.id, job.path, rows, content.signature)
+
+
+def _relink_job(content: FileContent, known: Known) -> Relinked | None:
+    decoded = decode(content.data)
+    return None if decoded.problems else relink(known, replace_surrogates(decoded.text), content.hash)
 
 
 def _report_unread(job: FileJob, code: str, message: str) -> FileResult:

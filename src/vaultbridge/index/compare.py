@@ -11,7 +11,6 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
@@ -42,9 +41,10 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     state: int
     hash: str
 
-    def same_stat(self, entry: FileEntry) -> bool:
-        return self.mtime_ns == entry.mtime_ns and self.size == entry.size and self.ino == entry.ino
 
+FileRow = tuple[int, str, str, int, int, int, int, int, str]
+"""The columns of a `StoredFile` as SQLite returns them. Nothing has changed in nearly all files, so no object
+is made of their rows."""
 
 STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash"
 
@@ -110,33 +110,36 @@ def _make_job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
     return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
 
 
-def read_rows(db: sqlite3.Connection) -> Iterator[StoredFile]:
-    return (StoredFile(*row) for row in db.execute(f"SELECT {STORED_COLUMNS} FROM files"))
+def read_rows(db: sqlite3.Connection) -> Iterator[FileRow]:
+    return db.execute(f"SELECT {STORED_COLUMNS} FROM files")
 
 
-def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]:
+def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[FileRow]:
     """Reads the row of a file, or the rows of all files in a folder."""
-    rows = db.execute(
+    return db.execute(
         f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
         (path, path + "/", path + "0"),
     )
-    return (StoredFile(*row) for row in rows)
 
 
-def compare(rows: Iterable[StoredFile], snapshot: DiskSnapshot) -> Difference:
+def compare(rows: Iterable[FileRow], snapshot: DiskSnapshot) -> Difference:
     """Compares the stored rows with a scan of the same part of the vault. Consumes `snapshot.entries`."""
     difference = Difference()
     entries = snapshot.entries
-    for row in rows:
-        entry = entries.pop(row.path, None)
+    for values in rows:
+        _, path, _, size, mtime_ns, ino, trusted, state, _ = values
+        entry = entries.pop(path, None)
         if entry is None:
-            if not snapshot.unreadable or not snapshot.may_hold(row.path):
-                difference.gone.append(row)
-        elif is_searched(entry.kind):
-            if not row.trusted or row.state == PENDING or not row.same_stat(entry):
-                difference.changed.append((row, entry))
-        elif not row.same_stat(entry):
-            difference.restamped.append((row, entry))
+            if not snapshot.unreadable or not snapshot.may_hold(path):
+                difference.gone.append(StoredFile(*values))
+            continue
+        same_stat = mtime_ns == entry.mtime_ns and size == entry.size and ino == entry.ino
+        if same_stat and trusted and state != PENDING:
+            continue
+        if is_searched(entry.kind):
+            difference.changed.append((StoredFile(*values), entry))
+        elif not same_stat:
+            difference.restamped.append((StoredFile(*values), entry))
     difference.added = sorted(entries.values(), key=lambda entry: entry.path)
     return difference
 
@@ -155,13 +158,13 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
     try:
         # The usual, cheaper case: no link on the way.
         status = root.plain_status(path)
+        place = f"{root.folder}{os.sep}{path}"
         if status is None:
-            place = root.locate(path)
-            if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
+            located = root.locate(path)
+            if root.path_of(located) != path or _behind_loop(root, str(located.parent)):
                 return snapshot
-            status = beneath.status(root.real_place(place, path))
-        else:
-            place = Path(root.folder, path)
+            status = beneath.status(root.real_place(located, path))
+            place = str(located)
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             snapshot.unreadable.append(Unreadable(VaultPath(""), why))
@@ -172,12 +175,12 @@ def scan_path(root: Root, path: VaultPath) -> DiskSnapshot:
         snapshot.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
         return snapshot
     if stat.S_ISDIR(status.st_mode):
-        if not place.is_symlink() or not root.contains(real_path(place)):
+        if not os.path.islink(place) or not root.contains(real_path(place)):  # noqa: PTH114 - text
             snapshot.add(walk(root, path))
     elif stat.S_ISREG(status.st_mode):
-        placeholder = is_placeholder(status, str(place))
+        placeholder = is_placeholder(status, place)
         found = FileStat.of(status)
-        kind = kind_of(place.name)
+        kind = kind_of(path)
         snapshot.entries[path] = FileEntry(path, found.size, found.mtime_ns, found.ino, kind, placeholder)
     return snapshot
 

@@ -1,8 +1,7 @@
 """Lists what a vault contains, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
 Files that `visible` hides are left out before anything is counted. For a caller who may see everything, the
-stored totals and an SQL index give a page without reading the rest; for others all paths are read. `dump`
-returns the whole index, to compare two of them.
+stored totals and an SQL index give a page without reading the rest; for others all paths are read.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from msgspec import Struct
 
 from vaultbridge.index import totals
 from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, join_files, read_counts, take_page
-from vaultbridge.index.store import schema
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
@@ -67,56 +65,6 @@ def iterate_notes(index: Index) -> Iterator[IndexedNote]:
 def file_from_row(row: tuple[Any, ...]) -> IndexedFile:
     path, kind, size, modified, hash_ = row
     return IndexedFile(VaultPath(path), kind, size, modified, hash_)
-
-
-def dump(index: Index) -> dict[str, Any]:
-    """Returns everything in the index in a form that is equal for two indexes of the same vault: no ids, no
-    times. It is for tests and for the check against a rebuilt index, and keeps everything in memory."""
-    db = schema.connect(index.file, writer=True)
-    try:
-        db.execute("BEGIN")
-        names = dict(db.execute("SELECT id, path FROM files"))
-        content: dict[str, Any] = {
-            path: {"kind": kind, "size": size, "hash": hash_, "state": state}
-            for path, kind, size, hash_, state in db.execute(
-                "SELECT path, kind, size, hash, state FROM files"
-            )
-        }
-        for statement, part in _DUMPED:
-            for id_, *values in db.execute(statement):
-                content[names[id_]].setdefault(part, []).append(_make_comparable(part, values, names))
-        dumped = {path: content[path] for path in sorted(content)}
-        # No path begins with a slash.
-        dumped["/totals"] = db.execute("SELECT * FROM totals ORDER BY what, key, name").fetchall()
-        dumped["/marks"] = db.execute("SELECT * FROM marks ORDER BY what, name").fetchall()
-        return dumped
-    finally:
-        db.close()
-
-
-def _make_comparable(part: str, values: list[Any], names: dict[int, str]) -> Any:
-    if part == "note":
-        return decode_note(values[0])
-    if part == "links":
-        return (*values[:-1], None if values[-1] is None else names[values[-1]])
-    return tuple(values)
-
-
-_DUMPED = (
-    ("SELECT id, text FROM texts", "text"),
-    ("SELECT id, note FROM notes", "note"),
-    (
-        "SELECT source, line, flags, raw, target, subpath, key, exact_key, target_id FROM links"
-        " ORDER BY source, seq",
-        "links",
-    ),
-    ("SELECT file, key, name, count FROM tags ORDER BY file, key", "tags"),
-    ("SELECT file, key, name FROM aliases ORDER BY file, key", "aliases"),
-    ("SELECT file, key, seq, name, type, value FROM properties ORDER BY file, key, seq", "properties"),
-    ("SELECT file, line, status, text, description, fields, due FROM tasks ORDER BY file, seq", "tasks"),
-    ("SELECT file, line, code, message FROM problems ORDER BY file, seq", "problems"),
-    ("SELECT doc, col, offset, term FROM occurrences ORDER BY doc, col, offset", "words"),
-)
 
 
 class FoundProblem(Struct, frozen=True):

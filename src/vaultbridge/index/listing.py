@@ -413,7 +413,7 @@ def read_counts(
 
 
 def hidden_ids(index: Index, db: sqlite3.Connection, visible: Visible | None) -> set[int]:
-    return set() if visible is None else {id_ for id_, path in index.paths(db).items() if not visible(path)}
+    return set() if visible is None else index.paths(db).keys() - index.visible_files(db, visible)[0].keys()
 
 
 def _take_frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:

@@ -14,6 +14,7 @@ import sqlite3
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
+from heapq import nsmallest
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -97,9 +98,9 @@ class NameLookup:
         (version,) = db.execute("SELECT value FROM meta WHERE name = 'files_version'").fetchone()
         (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
         similar = self._similar
-        if similar is None or similar.version != (version, generation):
-            similar = self._similar = _SimilarNames(db, (version, generation))
-        return similar.find_closest(wanted[:NAME_CHARS], visible)
+        if similar is None or similar.version != (version, generation) or similar.visible is not visible:
+            similar = self._similar = _SimilarNames(db, (version, generation), visible)
+        return similar.find_closest(wanted[:NAME_CHARS])
 
 
 def _strip_wrapping(name: str) -> str:
@@ -174,17 +175,21 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 class _SimilarNames:
-    """All names and aliases as one folded text, so that shared letter groups are counted without a loop over
-    the names."""
+    """All visible names and aliases as one folded text, so that shared letter groups are counted without a
+    loop over the names. Hidden ones are left out from the start: they must not use up a limit."""
 
-    def __init__(self, db: sqlite3.Connection, version: tuple[int, int]) -> None:
+    def __init__(self, db: sqlite3.Connection, version: tuple[int, int], visible: Visible | None) -> None:
         self.version = version
-        rows = db.execute("SELECT path FROM files ORDER BY path").fetchall()
+        self.visible = visible
+        files = [path for (path,) in db.execute("SELECT path FROM files ORDER BY path")]
         aliases = db.execute(
-            "SELECT name, path FROM aliases JOIN files ON files.id = aliases.file"
+            "SELECT name, path FROM aliases JOIN files ON files.id = aliases.file ORDER BY name, path"
         ).fetchall()
-        self._paths = [path for (path,) in rows] + [path for _, path in aliases]
-        names = [path.rpartition(".")[0] or path for (path,) in rows] + [
+        if visible is not None:
+            files = list(filter(visible, files))
+            aliases = [(name, path) for name, path in aliases if visible(path)]
+        self._paths = files + [path for _, path in aliases]
+        names = [path.rpartition(".")[0] or path for path in files] + [
             name.replace("\n", " ") for name, _ in aliases
         ]
         self._folded = fold_text("\n".join(names))
@@ -192,7 +197,7 @@ class _SimilarNames:
         for line in self._folded.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def find_closest(self, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
+    def find_closest(self, wanted: str) -> tuple[VaultPath, ...]:
         import difflib
 
         folded = fold_text(wanted).removesuffix(".md")
@@ -200,14 +205,8 @@ class _SimilarNames:
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2(folded)
         best: dict[str, float] = {}
-        compared = 0
-        for line, _ in counts.most_common():
+        for line in nsmallest(CANDIDATES, counts, key=lambda line: (-counts[line], line)):
             path = self._paths[line]
-            if visible is not None and not visible(path):
-                continue
-            compared += 1
-            if compared > CANDIDATES:
-                break
             name = self._folded[self._starts[line] : self._starts[line + 1] - 1]
             forms = {name, name.rpartition("/")[2]}
             similarity = 0.0

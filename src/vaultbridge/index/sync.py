@@ -25,7 +25,13 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.index import compare
 from vaultbridge.index.build import ChunkResult, FileJob, FileResult, parse_files
 from vaultbridge.index.store import write
-from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
+from vaultbridge.index.store.database import (
+    Index,
+    add_meta,
+    read_meta,
+    read_status,
+    write_meta,
+)
 from vaultbridge.index.store.relink import Known
 from vaultbridge.index.store.rows import collect_terms
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
@@ -47,8 +53,9 @@ SyncProgress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
-LEFT_OUT_STORED: Final = 100
-"""The most files and folders left out that the index lists: more than any answer shows."""
+LEFT_OUT_STORED: Final = 10_000
+"""The most files and folders left out that the index lists. An answer shows a few, but those of them that its
+caller may see, and hidden ones must not use up the list."""
 
 
 class SyncReport(Struct, frozen=True):
@@ -99,13 +106,14 @@ class Synchronizer:
                 raise EngineFailure(f"The vault's folder could not be read: {place.why}.")
         with self.index.reading() as db:
             status = read_status(db)
+            (left_out,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
             difference = compare.compare(compare.read_rows(db), seen)
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
-            if status.state == "ready":
-                self._store_time(started, seen)
-            else:
-                self._finish(started, seen)
+            if status.state != "ready":
+                self._finish(seen)
+            elif left_out != _encode_left_out(seen):
+                self._store_left_out(seen)
         return report
 
     def sync_paths(self, changed: Iterable[VaultPath]) -> SyncReport:
@@ -114,41 +122,34 @@ class Synchronizer:
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
         entries: dict[str, FileEntry] = {}
-        rows: dict[str, compare.StoredFile] = {}
+        rows: dict[str, compare.FileRow] = {}
         with self.index.reading() as db:
             for path in dict.fromkeys(changed):
                 seen = compare.scan_path(self.root, path)
                 unreadable += seen.unreadable
                 entries |= seen.entries
                 beneath = compare.read_rows_beneath(db, path) if path else compare.read_rows(db)
-                rows |= {row.path: row for row in beneath}
+                rows |= {row[1]: row for row in beneath}
         everything = compare.DiskSnapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # The leader builds an index that was never built, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
-    def _store_time(self, started: int, seen: compare.DiskSnapshot) -> None:
+    def _store_left_out(self, seen: compare.DiskSnapshot) -> None:
         try:
             with self.index.writing(silently=True) as db:
-                write_meta(db, checked_ns=started, left_out=_encode_left_out(seen))
+                write_meta(db, left_out=_encode_left_out(seen))
         except EngineFailure as error:
             if error.details.get("index_rebuilt"):
                 raise
-            # The disk is full. The comparison is still right; only its time is not stored.
-            log.warning("The time of a comparison could not be stored: %s", error)
+            # The disk is full. The comparison is still right; only this list is not stored.
+            log.warning("What is left out could not be stored: %s", error)
 
-    def _finish(self, started: int, seen: compare.DiskSnapshot) -> None:
+    def _finish(self, seen: compare.DiskSnapshot) -> None:
         with self.index.writing() as db:
             write.end_bulk(db)
             (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
-            write_meta(
-                db,
-                state="ready",
-                done=total,
-                total=total,
-                checked_ns=started,
-                left_out=_encode_left_out(seen),
-            )
+            write_meta(db, state="ready", done=total, total=total, left_out=_encode_left_out(seen))
         self.index.compact()
 
     def _apply(
@@ -225,7 +226,9 @@ class Synchronizer:
 
     def _recall(self, ids: list[int]) -> dict[int, Known]:
         with self.index.reading() as db:
-            select = "SELECT note, text FROM notes JOIN texts USING (id) WHERE id = ?"
+            select = (
+                "SELECT note, text, hash FROM notes JOIN texts USING (id) JOIN files USING (id) WHERE id = ?"
+            )
             rows = ((id_, db.execute(select, (id_,)).fetchone()) for id_ in ids)
             return {id_: Known(*row) for id_, row in rows if row is not None}
 
@@ -291,10 +294,10 @@ class _Change:
 
     def _is_stored(self, result: FileResult) -> bool:
         row, signature = self.compared[result.path], result.signature
-        if signature is None or result.rows is not None or row.trusted or row.state == PENDING:
+        if signature is None or not result.is_known or row.trusted or row.state == PENDING:
             return False
         same = FileStat(row.mtime_ns, row.size, row.ino) == signature
-        return same and row.kind == self.entries[result.path].kind and not self.may_trust(row.mtime_ns)
+        return same and not self.may_trust(row.mtime_ns)
 
     def write_files(self, db: sqlite3.Connection, totals: Totals) -> None:
         """Write the added and removed files. The caller must then call `resolve_links`."""
@@ -413,18 +416,25 @@ class _Change:
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(mtime_ns) and not unread
-        if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):
-            write.update_stat(db, row.id, entry, trusted=trusted)
-            return
         target = write.FileWrite(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
-        if row.state == INDEXED:
-            self.terms.add(db, write.replace_content(target, result.rows))
+        rows, relinked = result.rows, result.relinked
+        if relinked is not None:
+            if row.state == INDEXED and row.hash == relinked.known.hash:
+                self.terms.add(db, write.replace_targets(target, relinked))
+                self.changed += 1
+                return
+            # Another process has indexed the file in the meantime.
+            rows = relinked.all_rows()
+        if rows is None or write.has_same_problem(db, row.id, row.hash, rows):
+            write.update_stat(db, row.id, entry, trusted=trusted)
+        elif row.state == INDEXED:
+            self.terms.add(db, write.replace_content(target, rows))
             self.changed += 1
         else:
-            write.insert_content(target, result.rows)
+            write.insert_content(target, rows)
             # A first build collects them from the full-text table at its end.
             if not self.fresh:
-                self.terms.add(db, collect_terms(result.rows, entry.path))
+                self.terms.add(db, collect_terms(rows, entry.path))
 
 
 def _read_row(db: sqlite3.Connection, path: str) -> compare.StoredFile | None:

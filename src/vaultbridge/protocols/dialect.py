@@ -51,14 +51,14 @@ CLIENT_NAME_CHARS: Final = 60
 """The most characters of a client's name for itself that are logged, and that the history keeps."""
 
 
-def describe_call(method: str, params: Params) -> str:
+def label_call(method: str, params: Params) -> str:
     """`tools/call obsidian_read_note`, `resources/list`."""
     if method != "tools/call":
         return _make_loggable(method)
     return f"{_make_loggable(method)} {_make_loggable(params.get('name'))}"
 
 
-def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
+def label_outcome(outcome: ErrorObject | HandlerResult) -> str:
     """`answered`, `failed (isError)`, `failed (-32602)`, `failed (-32001 NOTE_NOT_FOUND)`."""
     if isinstance(outcome, ErrorObject):
         word = outcome.data.get("errorCode") if isinstance(outcome.data, dict) else None
@@ -81,7 +81,7 @@ def find_error_code(error: Exception) -> str:
             return "INTERNAL"
 
 
-def describe_client(info: Any) -> str:
+def label_client(info: Any) -> str:
     """A client's own name and version, printable and short."""
     parts = [info.get("name"), info.get("version")] if isinstance(info, dict) else []
     return _make_plain(" ".join(part for part in parts if isinstance(part, str))) or "without a name"
@@ -145,6 +145,10 @@ class Peer(Protocol):
         nothing where a connection has only one stream."""
         ...
 
+    def pass_turn(self, id_: RequestId) -> None:
+        """Let the next change begin although this one has not ended, because it waits for a person."""
+        ...
+
 
 class Call:
     """One request being answered."""
@@ -184,8 +188,10 @@ class Call:
         return await self.peer.request(method, params, related=self.id)
 
     def lift_time_limit(self) -> None:
-        """For a handler that streams or waits for a person: from now on only cancellation ends it."""
+        """For a handler that streams or waits for a person: from now on only cancellation ends it, and later
+        changes of the same client do not wait for it."""
         self.expires = None
+        self.peer.pass_turn(self.id)
 
 
 Handler = Callable[[Call], Awaitable[Any]]
@@ -270,6 +276,10 @@ class Dialect(Protocol):
         """The handler of this request. Raises RpcError when there is none."""
         ...
 
+    def is_change(self, request: Request) -> bool:
+        """Whether this request may change something, and so must not overtake an earlier one that may."""
+        ...
+
     def handle_notification(self, notification: Notification) -> None:
         """Called in order of arrival; must not block. What it raises is only logged."""
         ...
@@ -316,6 +326,9 @@ class MethodTable:
         if handler is None:
             raise make_method_not_found(request.method)
         return handler
+
+    def is_change(self, request: Request) -> bool:
+        return False
 
     def handle_notification(self, notification: Notification) -> None:
         handler = self._notifications.get(notification.method)

@@ -37,7 +37,7 @@ from vaultbridge.review.model import (
     raw_texts_of,
     texts_of,
 )
-from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, is_plain
+from vaultbridge.review.rebase import Rebaser, Reopen, decode_operations, only_writes
 from vaultbridge.review.store import ReviewStore
 from vaultbridge.vault.paths import TEXT_SUFFIXES
 
@@ -164,7 +164,9 @@ class Decider:
         InvalidArgument as `accept` does."""
         proposal = self.show(number)
         if proposal.body is None:
-            raise InvalidArgument(f"{proposal.id} is over: {describe_decision(proposal)}.", argument="id")
+            raise InvalidArgument(
+                f"{proposal.id} is no longer waiting: {describe_decision(proposal)}.", argument="id"
+            )
         shown = proposal.body.seen(seen)
         if shown is None:
             raise Differs
@@ -176,7 +178,8 @@ class Decider:
             raise InvalidArgument(f"There is no proposal p{number}.", argument="id")
         if not self._store.claim(number):
             now = self._store.get(number)
-            state = "being decided by somebody else" if now.waits else f"over: {describe_decision(now)}"
+            ended = f"no longer waiting: {describe_decision(now)}"
+            state = "being decided by somebody else" if now.waits else ended
             raise InvalidArgument(f"{proposal.id} is {state}.", argument="id")
 
     def _show_again(self, number: int) -> DecisionResult:
@@ -187,7 +190,7 @@ class Decider:
         return DecisionResult("shown-again", f"Nothing was written. {text} Look again.", proposal)
 
     def _write(self, proposal: Proposal, body: ProposalBody, wanted: tuple[PlannedFile, ...]) -> Outcome:
-        if not wanted and is_plain(body.version.files):
+        if not wanted and only_writes(body.version.files):
             return Outcome(files=())
 
         def check(planned: Planned) -> None:
@@ -195,7 +198,7 @@ class Decider:
                 raise Differs
 
         try:
-            if is_plain(wanted):
+            if only_writes(wanted):
                 operations = _write_files(wanted)
                 outcome = self._engine.apply(
                     operations, label=proposal.label, actor=proposal.actor, check=check
@@ -285,7 +288,7 @@ def _check_decision(decision: FileDecision, seen: PlannedFile | None, version: P
             f"{decision.path} is {seen.change}, or is not text: accept or reject it as a whole.",
             argument=where,
         )
-    if decision.skip and not is_plain(version.files):
+    if decision.skip and not only_writes(version.files):
         raise InvalidArgument(
             "This change moves or deletes files: none of its files can be left out.", argument=where
         )

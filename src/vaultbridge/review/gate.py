@@ -1,7 +1,7 @@
 """Lets a tool's change through, or makes it a proposal and waits for a person: the one place that decides.
 
-A gated engine (`Engine.gated`) passes every change to a `ReviewGate`, whichever protocol, tool or plugin asks
-for it. The call waits a bounded time while an editor is open anywhere on this machine; without one, the
+A gated engine (`Engine.with_gate`) passes every change to a `ReviewGate`, whichever protocol, tool or plugin
+asks for it. The call waits a bounded time while an editor is open anywhere on this machine; without one, the
 client asks its user, if it can; and if there is nobody to ask, the answer is immediate. A proposal that is
 not decided by then stays, and the call ends with `ChangePending`.
 """
@@ -82,19 +82,22 @@ class Caller(Protocol):
 
 
 class UnaskedCaller:
-    """A client that cannot ask its user. A call waits at most `longest` seconds for a decision elsewhere."""
+    """A client that cannot ask its user. A call waits at most `longest` seconds for a decision elsewhere.
+    `on_wait` is called, in the call's thread, before it waits."""
 
     can_ask = False
     can_show = False
     asked = ""
 
-    def __init__(self, longest: float) -> None:
+    def __init__(self, longest: float, on_wait: Callable[[], object] = lambda: None) -> None:
         self._longest = longest
+        self._on_wait = on_wait
 
     def ask(self, proposal: str, message: str, seconds: float) -> Choice:
         return "cancel"
 
     def begin_waiting(self, seconds: float) -> float:
+        self._on_wait()
         return min(seconds, self._longest)
 
 

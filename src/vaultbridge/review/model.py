@@ -32,7 +32,7 @@ VERSIONS_KEPT: Final = 4
 """How many older versions a proposal keeps: a person may decide on what was shown a moment ago."""
 
 ELSEWHERE_KEPT: Final = 20
-"""The most changes by others that a proposal lists; the newest are kept."""
+"""The most changes by others that a proposal or a diff lists; the newest are kept."""
 
 
 class ScopePart(Struct, frozen=True):

@@ -78,7 +78,7 @@ def describe_scope(scope: Scope) -> tuple[ScopePart, ...]:
     return tuple(ScopePart(part.allow, part.deny, part.max_note_bytes) for part in scope.parts)
 
 
-def is_plain(files: Sequence[PlannedFile]) -> bool:
+def only_writes(files: Sequence[PlannedFile]) -> bool:
     """Whether a change writes files and does nothing else."""
     return all(file.change in ("changed", "created") and file.content for file in files)
 
@@ -124,7 +124,7 @@ class Rebaser:
         if body is None:
             return proposal
         changed = self._find_changed(body.version)
-        if not changed and is_plain(body.version.files):
+        if not changed and only_writes(body.version.files):
             return proposal
         version = self._rebase(proposal, body)
         if version.hash == body.version.hash:
@@ -165,7 +165,7 @@ class Rebaser:
             yield Elsewhere(path, self._engine.now().timestamp(), by)
 
     def _rebase(self, proposal: Proposal, body: ProposalBody) -> ProposalVersion:
-        if not is_plain(body.original.files):
+        if not only_writes(body.original.files):
             return self._draft_again(proposal, body)
         merged = self._merge(body.original)
         if not merged.conflict:
@@ -173,7 +173,7 @@ class Rebaser:
         operations = decode_operations(body.operations)
         if not any(map(replaces_whole, operations)):
             again = self._draft_again(proposal, body)
-            if not again.conflict and is_plain(again.files):
+            if not again.conflict and only_writes(again.files):
                 return again
         return merged
 
@@ -240,11 +240,11 @@ def _merge_file(file: PlannedFile, now: bytes | None) -> tuple[PlannedFile, str]
     if now == file.after and now is not None:
         return replace(file, before=now), ""
     if now is None:
-        return file, f"{file.path} was deleted or moved away since this was proposed."
+        return file, f"{file.path} has been deleted or moved away since this was proposed."
     if file.before is None:
         return (
             replace(file, change="changed", before=now),
-            f"{file.path} was created by somebody else since this was proposed.",
+            f"{file.path} has been created by somebody else since this was proposed.",
         )
     if not has_text(file) or not is_text(now):
         return replace(file, before=now), f"{file.path} has changed since, and it is not text."

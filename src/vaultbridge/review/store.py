@@ -25,6 +25,7 @@ from vaultbridge.limits import MIB
 from vaultbridge.review.model import Decided, Proposal, ProposalBody, ProposalStatus, ProposedFile
 from vaultbridge.review.policy import REVIEWS, Reason, Review
 from vaultbridge.system import is_process_alive
+from vaultbridge.vault.wal_index import WalIndex
 
 if TYPE_CHECKING:
     import sqlite3
@@ -84,15 +85,22 @@ class ReviewStore:
         self._clock = clock
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
+        self._wal_index = WalIndex(self._file)
         self._inode = 0
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
 
     def close(self) -> None:
         with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._db is not None:
+            # Closing a connection reads the mapped -shm file.
+            self._wal_index.repair()
+            self._db.close()
+            self._db = None
+            self._wal_index.forget()
 
     @property
     def exists(self) -> bool:
@@ -374,15 +382,16 @@ class ReviewStore:
 
     def _connection(self) -> sqlite3.Connection:
         """The connection to the file that has the name now: a cache folder may be deleted at any time."""
+        self._wal_index.repair()
         if self._db is not None:
             try:
                 if self._file.stat().st_ino == self._inode:
                     return self._db
             except OSError:
                 pass
-            self._db.close()
-            self._db = None
+            self._disconnect()
         self._db = _open(self._file)
+        self._wal_index.record()
         self._inode = self._file.stat().st_ino
         return self._db
 

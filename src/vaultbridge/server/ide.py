@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -23,13 +23,16 @@ from vaultbridge.editor.state import OBSIDIAN
 from vaultbridge.editor.vault_view import EngineView
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut, VaultbridgeError
+from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
-from vaultbridge.protocols.claude_ide.server import IdeServer, PageHandler
+from vaultbridge.protocols.claude_ide.socket import MakeDialect, make_ide_endpoint
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.editor.server import ActivitySource, EditorServer
+from vaultbridge.protocols.editor.socket import MakeEditorDialect, make_editor_endpoint
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.protocols.websocket.endpoint import PING_SECONDS, is_upgrade
 from vaultbridge.review.policy import ReviewRules
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
@@ -47,6 +50,56 @@ HUB_SECONDS: Final = 2.0
 log = logging.getLogger("vaultbridge.review")
 
 T = TypeVar("T")
+
+PageHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class BridgeSockets:
+    """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors. Call `start`
+    when the application runs, and `stop` before it ends."""
+
+    def __init__(
+        self,
+        token: str,
+        ide: MakeDialect,
+        editor: MakeEditorDialect,
+        *,
+        guard: HostGuard | None = None,
+        ping_seconds: float = PING_SECONDS,
+        call_seconds: float = CALL_SECONDS,
+        activity: Activity | None = None,
+    ) -> None:
+        guard = guard or HostGuard()
+        self.ide = make_ide_endpoint(
+            token, ide, guard, ping_seconds=ping_seconds, call_seconds=call_seconds, activity=activity
+        )
+        self.editor = make_editor_endpoint(
+            token, editor, guard, ping_seconds=ping_seconds, call_seconds=call_seconds
+        )
+        self._health: list[asyncio.Task[None]] = []
+
+    def add_routes(self, app: web.Application, *, page: PageHandler | None = None) -> None:
+        """`/` upgrades to the IDE socket; `page`, if there is one, answers any other GET of it."""
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            if page is not None and not is_upgrade(request):
+                return await page(request)
+            return await self.ide.request_handler(request)
+
+        app.router.add_get("/", answer)
+        app.router.add_get("/editor", self.editor.request_handler)
+
+    def start(self) -> None:
+        self._health = [
+            asyncio.create_task(endpoint.run_health_checks()) for endpoint in (self.ide, self.editor)
+        ]
+
+    async def stop(self) -> None:
+        """Close every connection (1001) and stop the health checks."""
+        for task in self._health:
+            await cancel_and_wait(task)
+        self._health = []
+        await asyncio.gather(self.ide.shut_down(), self.editor.shut_down())
 
 
 class _VaultEditor:
@@ -138,7 +191,7 @@ class IdeService:
             vault.ide.others = tuple(other.ide for other in others)
             vault.editors.others = tuple(other.editors for other in others)
         first = self._vaults[0]
-        self.sockets = IdeServer(
+        self.sockets = BridgeSockets(
             token,
             first.ide.dialect,
             first.editors.dialect,

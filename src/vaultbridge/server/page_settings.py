@@ -282,13 +282,9 @@ def _describe_connection(
     assistant: Assistant, environ: Mapping[str, str], here: Path, vaults: Mapping[str, str]
 ) -> dict[str, Any]:
     """Whether an assistant starts us, for which of the served vaults, and how to change that."""
-    from vaultbridge.server.assistants.catalog import (
-        find_config_file,
-        is_installed,
-        parse_entry,
-        starts_vaultbridge,
-    )
+    from vaultbridge.server.assistants.catalog import find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.entry import parse_entry, starts_vaultbridge
 
     file = find_config_file(assistant, environ, here=here)
     state, detail = "not connected" if is_installed(assistant, file) else "not installed", ""

@@ -33,7 +33,6 @@ from vaultbridge.engine import Engine
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
-from vaultbridge.protocols.claude_ide.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.editor.client import connect
 from vaultbridge.protocols.editor.endpoint_file import find_running
@@ -46,6 +45,7 @@ from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
 from vaultbridge.server.page_settings import ServedFacts, add_settings_routes
+from vaultbridge.server.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.vault_choice import list_obsidian_vaults

@@ -17,9 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from vaultbridge.errors import VaultNotFound
-
-VAULTS: Final = 32
-"""The most vaults of one server: each costs a watch and an index, and people have a handful."""
+from vaultbridge.limits import VAULTS
 
 UNNAMED: Final = "vault"
 """The name of the vault while none could be chosen."""

@@ -85,14 +85,14 @@ def _read_text(context: VaultContext, path: VaultPath, arguments: AttachmentArgu
 
 
 def run_add(context: VaultContext, arguments: AddAttachmentArguments) -> Answer:
-    from vaultbridge.engine.files import choose_attachment_path, make_link
+    from vaultbridge.engine.files import choose_attachment_path, render_embed
     from vaultbridge.engine.operations import AddFile
 
     data = _decode_base64(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
     path = choose_attachment_path(context.engine, arguments.name, note)
     outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
-    link = make_link(context.engine, path, note)
+    link = render_embed(context.engine, path, note)
     described = describe_outcome(outcome, path)
     return answer_data({"path": path, "link": link, "bytes": len(data), **described})
 

@@ -65,13 +65,13 @@ def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNoteArgumen
 
 
 def run_write(context: VaultContext, arguments: WriteDailyNoteArguments) -> Answer:
-    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
 
     note = find_periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:
         raise InvalidArgument("content is missing.", argument="content", hint="Give the text to add.")
-    operations, notices = plan_addition(
+    operations, notices = plan_note_addition(
         context.engine,
         note,
         arguments.content,

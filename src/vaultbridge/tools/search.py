@@ -41,7 +41,7 @@ EXACT: Final = 20
 """How many notes an answer has by default: what is ranked lower hardly ever helps, but every exact match is
 wanted."""
 
-NOT_ALL: Final = "(no note has all the words; these match most of it)"
+NOT_ALL: Final = "(no note has all the words; these match most of them)"
 
 SECTIONS: Final = 50
 """The most sections of one note, which is what ranking gives."""
@@ -149,7 +149,7 @@ def _draw_ranked(context: VaultContext, found: RankedPage, arguments: SearchArgu
             "path": replace_surrogates(note.path),
             "places": [
                 {
-                    "heading": replace_surrogates(render_heading(note.path, section)[1:-1]),
+                    "heading": replace_surrogates(render_section_title(note.path, section)[1:-1]),
                     "line": match.line,
                     "parts": split_marked(match.text.strip(), _shift(match)),
                 }
@@ -253,7 +253,7 @@ def render_ranked(
         after = range(match.line + 1, min(len(lines), match.line + around) + 1)
         text = mark_words(match.text.strip(), _shift(match), mark)
         rows += [f"{number}- {shorten(lines[number - 1])}" for number in before if number <= len(lines)]
-        rows.append(f"{render_heading(note.path, section)}{match.line}: {text}")
+        rows.append(f"{render_section_title(note.path, section)}{match.line}: {text}")
         rows += [f"{number}- {shorten(lines[number - 1])}" for number in after]
     return "\n".join(group_rows((note.path, row) for row in rows)) if rows else note.path
 
@@ -273,7 +273,7 @@ def choose_lines(engine: Engine, note: RankedNote, places: int) -> list[tuple[Ra
     return sorted(chosen, key=lambda pair: (order[pair[0].line], pair[1].line))
 
 
-def render_heading(path: str, section: RankedSection) -> str:
+def render_section_title(path: str, section: RankedSection) -> str:
     """`#Heading:`, or nothing for the part before the first one and for a title that repeats the name."""
     title = section.heading.rpartition(" > ")[2]
     stem = path.rpartition("/")[2].removesuffix(".md")

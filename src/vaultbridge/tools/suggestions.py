@@ -26,7 +26,7 @@ _DESTRUCTIVE: Final = ("delete", "remove", "trash", "write", "edit", "move", "ba
 """If the name of a tool without hints contains one of these words, it is not suggested to a caller that may
 want to read."""
 
-_FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
+FOREIGN_TOOLS: Final[tuple[tuple[str, str, str], ...]] = (
     (
         "read_note",
         "with the file's path as name",
@@ -184,7 +184,7 @@ def find_tool(name: str, tools: Mapping[str, bool]) -> tuple[str, str]:
         if wanted.endswith(key) or (len(wanted) >= NEAR_CHARS and key == _OURS + wanted):
             return tool, ""
     bare = wanted.rpartition(_OURS)[2] or wanted
-    for ours, how, names in _FOREIGN:
+    for ours, how, names in FOREIGN_TOOLS:
         if any(_normalize(foreign) == bare for foreign in names.split()):
             return next((tool for tool in (f"{_OURS}_{ours}", ours) if tool in tools), ""), how
     return _find_nearest(bare, tools), ""

@@ -129,7 +129,7 @@ def _list_left_out(engine: Engine) -> Iterator[str]:
             shown = ", ".join(paths[:NAMES_SHOWN]) + (", …" if len(paths) > NAMES_SHOWN else "")
             yield f"Left out, because {reason}: {len(paths)} ({shown})"
     if more:
-        yield f"Left out for such reasons: {more} more"
+        yield f"Left out for the same reasons: {more} more"
 
 
 def _list_settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:

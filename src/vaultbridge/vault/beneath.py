@@ -191,8 +191,12 @@ def rename_new(source: Path | str, target: Path | str) -> None:
     """Renames a file. Raises `FileExistsError` when the new name is taken. Where the system has no such call,
     there is a gap between check and rename in which a new file of another program would be replaced."""
     with _parents(source, target) as (here, name, there, new):
-        if not _PLAIN and _renameat2(here, name, there, new, _NOREPLACE):
-            return
+        try:
+            if not _PLAIN and _renameat2(here, name, there, new, _NOREPLACE):
+                return
+        except FileExistsError:
+            if not _is_respelling(Path(source), Path(target)):
+                raise
         if _PLAIN:
             Path(name).rename(new)
             return
@@ -201,6 +205,16 @@ def rename_new(source: Path | str, target: Path | str) -> None:
             if not os.path.samestat(found, os.stat(name, dir_fd=here, follow_symlinks=False)):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         os.rename(name, new, src_dir_fd=here, dst_dir_fd=there)
+
+
+def _is_respelling(source: Path, target: Path) -> bool:
+    """Whether both names find one file only because the disk ignores case or the Unicode form. Two hard links
+    are one file as well, but the folder lists both."""
+    return (
+        source.parent == target.parent
+        and os.path.samestat(status(source), status(target))
+        and not any(item.name == target.name for item in target.parent.iterdir())
+    )
 
 
 def exchange(first: Path | str, second: Path | str) -> bool:

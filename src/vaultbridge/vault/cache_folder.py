@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
 _ABOUT: Final = "vault.json"
 
+ROOM_BYTES: Final = 1 << 20
+"""The least free space for a vault's first cache: an empty index and journal take half of it."""
+
 log = logging.getLogger(__name__)
 
 
@@ -64,6 +67,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
         folder.chmod(0o700)
         about = folder / _ABOUT
         if not about.exists():
+            _check_room(folder)
             _describe(about, real)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "")
@@ -73,6 +77,16 @@ def vault_cache(vault: Path, base: Path) -> Path:
             hint=f"Set {CACHE_VARIABLE} to a writable folder.",
         ) from error
     return folder
+
+
+def _check_room(folder: Path) -> None:
+    """Raises OSError where an index could not even be begun. One that exists answers what it knows when its
+    disk is full."""
+    if hasattr(os, "statvfs"):
+        disk = os.statvfs(folder)
+        # Some network disks do not say how large they are.
+        if disk.f_blocks and disk.f_bavail * disk.f_frsize < ROOM_BYTES:
+            raise OSError(errno.ENOSPC, "")
 
 
 class CacheFolder:

@@ -47,7 +47,7 @@ class KnownVault(Struct, frozen=True):
     def is_there(self) -> bool:
         """Whether its folder exists. Unlike Path.is_dir, this raises for no entry of the list, however long
         or closed to us its path is: one bad entry must not keep the others from being used."""
-        return os.path.isdir(self.folder)  # noqa: PTH112
+        return os.path.isdir(self.folder)  # noqa: PTH112 - text
 
 
 def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:

@@ -20,10 +20,10 @@ from typing import Final, NewType
 
 from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
-from vaultbridge.links.resolve import name_key
 from vaultbridge.system import expand_home, read_ordinary
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.beneath import status as exact_status
+from vaultbridge.vault.stored_names import StoredNames, find_other_spelling, ignores_case
 
 VaultPath = NewType("VaultPath", str)
 
@@ -140,7 +140,7 @@ class Root:
     `beneath`, which follows none, opens what they return.
     """
 
-    __slots__ = ("_identity", "_prefix", "allow_outside_links", "folder")
+    __slots__ = ("_identity", "_ignores_case", "_prefix", "_stored_names", "allow_outside_links", "folder")
 
     def __init__(self, folder: Path | str, *, allow_outside_links: bool = False) -> None:
         try:
@@ -153,11 +153,21 @@ class Root:
         self._identity = file_identity(real.stat())
         self.allow_outside_links = allow_outside_links
         self._prefix = str(real).rstrip(os.sep) + os.sep
+        self._ignores_case: bool | None = None
+        self._stored_names = StoredNames()
 
     @property
     def name(self) -> str:
         """The vault's name: its folder's, as in Obsidian."""
         return unicodedata.normalize("NFC", self.folder.name)
+
+    @property
+    def ignores_case(self) -> bool:
+        """Whether the vault's disk finds a file by any spelling of its name, so that a file that is found may
+        be stored under another one."""
+        if self._ignores_case is None:
+            self._ignores_case = ignores_case(self.folder)
+        return bool(self._ignores_case)
 
     def absence(self) -> str:
         """Return why the vault is missing now, or "" if it is there. Another folder in its place counts as
@@ -261,6 +271,8 @@ class Root:
                 return None
             if stat.S_ISLNK(about.st_mode):
                 return None
+        if self.ignores_case and not self._stored_names.is_stored_as(str(self.folder), path):
+            return None
         return about
 
     def place(self, path: VaultPath) -> Path:
@@ -276,7 +288,8 @@ class Root:
 
     def is_stored_as(self, path: VaultPath) -> bool:
         """Whether something is stored in exactly this spelling."""
-        return os.path.lexists(self._prefix + path)
+        exact = self._prefix + path
+        return os.path.lexists(exact) and (not self.ignores_case or str(self._descend(path)[0]) == exact)
 
     def exists(self, path: VaultPath) -> bool:
         return not self._descend(path)[1]
@@ -312,19 +325,25 @@ class Root:
         if not path:
             return self.folder, []
         exact = self._prefix + path
-        if os.path.lexists(exact) and (os.name != "nt" or not path.endswith((".", " "))):
+        windows_alias = os.name == "nt" and path.endswith((".", " "))
+        if not self.ignores_case and not windows_alias and os.path.lexists(exact):
             return Path(exact), []
         here = self.folder
         parts = path.split("/")
         for at, part in enumerate(parts):
             nearer = here / part
-            if not os.path.lexists(nearer):
-                stored = _find_stored_name(here, part)
+            if (self.ignores_case and not part.startswith(".")) or not os.path.lexists(nearer):
+                stored = self._find_stored_name(here, part)
                 if stored is None:
                     return here, parts[at:]
                 nearer = here / stored
             here = nearer
         return here, []
+
+    def _find_stored_name(self, folder: Path, name: str) -> str | None:
+        if self.ignores_case:
+            return self._stored_names.find(folder, name)
+        return find_other_spelling(folder, name)
 
     def match_spelling(self, path: VaultPath) -> VaultPath:
         """The path of something that will be created, with each existing folder spelled as on disk. Its own
@@ -332,8 +351,8 @@ class Root:
         here = self.folder
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
-            exact = os.path.lexists(here / part)
-            stored = part if exact and not _folds_case(here / part) else _find_stored_name(here, part)
+            exact = not self.ignores_case and os.path.lexists(here / part)
+            stored = part if exact else self._find_stored_name(here, part)
             if stored is None:
                 break
             parts[at] = unicodedata.normalize("NFC", stored)
@@ -360,12 +379,18 @@ class Root:
     def leave_out_links(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """Return the paths without links to another file of the vault: that file is in the list itself, and a
         text must not be written twice."""
-        return [
-            path
-            for path in paths
-            # Unlike a Path's method, raises no error for a file that may not be looked at; reading it does.
-            if not os.path.islink(self._prefix + path) or self.real_path(self.folder / path) is None  # noqa: PTH114
-        ]
+        return [path for path in paths if not self._leads_elsewhere(path)]
+
+    def _leads_elsewhere(self, path: VaultPath) -> bool:
+        place = self._prefix + path
+        try:
+            if not stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+        except (OSError, ValueError):
+            # Another system may have stored the name in another form. A file that may not be looked at is no
+            # error here, but it is when it is read.
+            place = str(self._descend(path)[0])
+        return os.path.islink(place) and self.real_path(Path(place)) is not None  # noqa: PTH114 - text
 
     def _require_inside(self, place: Path, path: str) -> str:
         real = real_path(place)
@@ -400,31 +425,3 @@ def _holds_anything(folder: Path) -> bool:
     hidden."""
     with os.scandir(folder) as listing:
         return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
-
-
-def _folds_case(place: Path) -> bool:
-    """Whether the disk ignores case here, so that the file or folder may be stored in another case."""
-    other = place.with_name(place.name.swapcase())
-    try:
-        return other != place and other.lstat().st_ino == place.lstat().st_ino
-    except OSError:
-        return False
-
-
-def _find_stored_name(folder: Path, wanted: str) -> str | None:
-    """The spelling of a name in a folder, when it is not stored exactly as given."""
-    try:
-        with os.scandir(folder) as listing:
-            names = sorted(item.name for item in listing)
-    except OSError:
-        return None
-    key = name_key(wanted)
-    other_case: str | None = None
-    for name in names:
-        if name.startswith("."):
-            continue
-        if unicodedata.normalize("NFC", name) == wanted:
-            return name
-        if other_case is None and name_key(name) == key:
-            other_case = name
-    return other_case

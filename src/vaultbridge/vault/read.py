@@ -25,7 +25,7 @@ from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.scope import HiddenNoteInUse
 
 _Result = TypeVar("_Result")
 
@@ -70,20 +70,22 @@ def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
     writing = is_open_for_writing(handle)
     if writing:
         raise NoteBusy(path)
-    age = time.time() - status.st_mtime
-    if 0 <= age < (EMPTY_SECONDS if status.st_size == 0 else RECENT_SECONDS if writing is None else 0):
+    # The clock of a network disk may be ahead of ours.
+    age = abs(time.time() - status.st_mtime)
+    if age < (EMPTY_SECONDS if status.st_size == 0 else RECENT_SECONDS if writing is None else 0):
         raise NoteBusy(path, certain=False)
 
 
 def retry_while_busy(change: Callable[[], _Result]) -> _Result:
-    """Calls `change` again while it raises `NoteBusy`, for `BUSY_SECONDS` at most. When it raises, it must
-    have changed nothing and hold no lock."""
+    """Calls `change` again while a note, hidden or not, is busy, for `BUSY_SECONDS` at most. When it raises,
+    it must have changed nothing and hold no lock."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             return change()
-        except NoteBusy:
-            if time.monotonic() >= deadline:
+        except (NoteBusy, HiddenNoteInUse) as error:
+            busy = isinstance(error, NoteBusy) or error.busy
+            if not busy or time.monotonic() >= deadline:
                 raise
         time.sleep(BUSY_POLL_SECONDS)
 
@@ -110,20 +112,15 @@ class FileContent(Struct, frozen=True):
         return content_hash(self.data)
 
 
-def read_file(root: Root, path: VaultPath, *, limit: int = NOTE_READ_BYTES) -> FileContent:
-    """Reads the whole file as it was at one moment.
-
-    Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than
-    `limit`, or one that its cloud service has not downloaded.
-    """
-    return read_place(root.resolve(path), path, limit=limit)
-
-
 def read_place(
     place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES, not_busy: bool = False
 ) -> FileContent:
-    """Like `read_file`, for a place from `Root.resolve`, with no link in it; `path` is for messages. With
-    `not_busy`, raises `NoteBusy` for a file that another program may be saving."""
+    """Read a whole file as it was at one moment. `place` is from `Root.resolve` and has no link in it; `path`
+    is for messages.
+
+    Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than `limit`, or
+    one that its cloud service has not downloaded. With `not_busy`, raises `NoteBusy` for a file that another
+    program may be saving."""
     try:
         return _read(str(place), path, limit, not_busy=not_busy)
     except FileNotFoundError:

@@ -34,11 +34,20 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import (
+    EditRefused,
+    InvalidArgument,
+    NoteBusy,
+    NoteNotFound,
+    PermissionDenied,
+    StaleWrite,
+    VaultbridgeError,
+)
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.beneath import real_path
@@ -323,17 +332,33 @@ class LinkedScope(Scope):
         return real is None or not real or self.names.visible(real)
 
 
+class HiddenNoteInUse(EditRefused):
+    """A hidden note prevents a change for the moment: another program is saving it (`busy`), has changed it
+    since the change was drafted, or has deleted it (`gone`). The same change may succeed later. No note is
+    named."""
+
+    def __init__(self, *, busy: bool = False, gone: bool = False) -> None:
+        super().__init__(_BEYOND, paths=())
+        self.busy = busy
+        self.gone = gone
+
+
+_BEYOND: Final = "This cannot be done from here: it affects folders that may not be used."
+
+
 @contextmanager
 def redact(hidden: Collection[str]) -> Iterator[None]:
     """Replace an error from within that names one of the hidden files, or a folder around one, by one that
-    names none. An error whose `paths` do not say which files it names is replaced too."""
+    names none: `HiddenNoteInUse` if the change may be tried again, as for a visible note. An error whose
+    `paths` do not say which files it names is replaced too."""
     try:
         yield
     except VaultbridgeError as error:
         if hidden and (error.paths is None or any(_names(path, hidden) for path in error.paths)):
-            raise EditRefused(
-                "This cannot be done from here: it affects folders that may not be used.", paths=()
-            ) from None
+            if isinstance(error, NoteBusy | StaleWrite | NoteNotFound):
+                busy, gone = isinstance(error, NoteBusy), isinstance(error, NoteNotFound)
+                raise HiddenNoteInUse(busy=busy, gone=gone) from None
+            raise EditRefused(_BEYOND, paths=()) from None
         raise
 
 
@@ -348,10 +373,13 @@ def hidden_links(root: Root, paths: Iterable[str], visible: Visible) -> frozense
     found: set[str] = set()
     for path in paths:
         place = prefix + path
-        if not os.path.lexists(place):
+        try:
+            mode = os.lstat(place).st_mode
+        except OSError:
             # Stored in another spelling.
             place = str(root.place(VaultPath(path)))
-        if os.path.islink(place):  # noqa: PTH114 - once a file of the vault: a Path costs ten times as much
+            mode = stat.S_IFLNK if os.path.islink(place) else 0  # noqa: PTH114 - text
+        if stat.S_ISLNK(mode):
             real = root.path_of(real_path(place))
             if real is not None and not visible(real):
                 found.add(path)

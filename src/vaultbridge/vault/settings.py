@@ -142,10 +142,6 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
         """How new links are written."""
         return LinkSettings(self.new_link_format, self.use_markdown_links)
 
-    def is_ignored(self, path: str) -> bool:
-        """Whether the ignore filters hide a file from search, graph and tags (never from link resolution)."""
-        return self.ignore_filters.match(path)
-
     def periodic_notes(self, period: Period) -> PeriodicNotes:
         """Where periodic notes of this kind go; Obsidian's defaults when nothing is set."""
         return self.periodic.get(period) or PeriodicNotes(
@@ -222,11 +218,6 @@ class SettingsReader:
 
     def _read(self) -> VaultSettings:
         return _Reading(self._root).settings()
-
-
-def read_settings(root: Root) -> VaultSettings:
-    """Reads the settings once; use `SettingsReader` to read them repeatedly."""
-    return SettingsReader(root).current()
 
 
 class _Reading:

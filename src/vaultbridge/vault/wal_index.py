@@ -4,7 +4,7 @@ memory.
 A process that touches a mapped page beyond the end of the file is killed by SIGBUS, which cannot be caught.
 Some tools truncate files that they take for rubbish, so the size is checked before each use of a connection.
 The content is derived from the `-wal` file: SQLite rebuilds it under its own locks when its header is
-cleared.
+cleared. A file that is truncated at the very moment when SQLite uses it still ends the process.
 
 A file that SQLite enlarges in another thread or process looks truncated for an instant. It must not be
 touched, because opening and closing it here would release the locks that SQLite holds on it in this process.
@@ -85,6 +85,11 @@ class WalIndex:
             time.sleep(GROWING_POLL_SECONDS)
             size = os.stat(self._place).st_size  # noqa: PTH116 - likewise
         return size
+
+    def record(self) -> None:
+        """Call it after the first use of a connection: from then on a file that was emptied is repaired."""
+        if not self._seen:
+            self.repair()
 
     def forget(self) -> None:
         """Call it when every connection of this process is closed: nothing is mapped now."""

@@ -59,9 +59,9 @@ RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 CROWDED_SECONDS: Final = 60.0
-"""The same if the system allows no more watches, or the disk reports no changes. An attempt uses up all
-watches that are left, if only for a moment, and other programs need them too; a disk seldom changes its
-kind."""
+"""The same if the system allows no more watches, the disk reports no changes, or the watch itself failed. An
+attempt uses up all watches that are left, if only for a moment, and other programs need them too; a disk
+seldom changes its kind, and a folder its name."""
 
 SILENT_DISKS: Final = frozenset(
     {
@@ -124,6 +124,8 @@ class VaultWatcher:
         self._thread: threading.Thread | None = None
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
         self._has_new_folders = False
+        self._failed = False
+        """Whether the last watch failed by itself, and not because of the vault's folder."""
 
     def start(self) -> None:
         thread = threading.Thread(target=self._run, name="vault-watch", daemon=True)
@@ -151,14 +153,15 @@ class VaultWatcher:
                 except (OSError, RuntimeError) as error:
                     lost = _describe_error(error)
                 else:
-                    if lost := self._find_limit():
+                    if lost := self._find_limit() or self._try_again(notices):
                         notices.close()
             if lost:
                 if not reported_lost:
                     self._deliver(VaultLost(lost))
                     reported_lost = True
                 pause = RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)]
-                self._stopping.wait(CROWDED_SECONDS if lost in (NO_MORE_WATCHES, silent) else pause)
+                slow = self._failed or lost in (NO_MORE_WATCHES, silent)
+                self._stopping.wait(CROWDED_SECONDS if slow else pause)
                 attempt += 1
                 continue
             attempt, reported_lost = 0, False
@@ -171,6 +174,7 @@ class VaultWatcher:
             if lost:
                 self._deliver(VaultLost(lost))
                 reported_lost = True
+                self._stopping.wait(CROWDED_SECONDS if self._failed else 0)
             why = "vault-returned"
 
     def _open(self) -> RustNotify:
@@ -198,6 +202,17 @@ class VaultWatcher:
         self._has_new_folders = False
         return "" if _may_watch_one_more(self._root.folder) else NO_MORE_WATCHES
 
+    def _try_again(self, notices: RustNotify) -> str:
+        """Why a watch that failed fails again; empty if it works now. Opening it looked into every folder, so
+        what it cannot report shows at once."""
+        if self._failed:
+            try:
+                notices.watch(BATCH_MS, DEBOUNCE_MS, CHECK_MS, self._stopping)
+            except (OSError, RuntimeError) as error:
+                return _describe_error(error)
+            self._failed = False
+        return ""
+
     def _follow(self, notices: RustNotify, identity: tuple[int, int], looked: float) -> str:
         """Reports batches until the vault is lost, and returns why; empty when asked to stop. `looked` is
         when it was last certain that no event had been lost."""
@@ -205,6 +220,7 @@ class VaultWatcher:
             try:
                 batch = notices.watch(BATCH_MS, DEBOUNCE_MS, CHECK_MS, self._stopping)
             except (OSError, RuntimeError) as error:
+                self._failed = True
                 return _describe_error(error)
             if self._stopping.is_set() or batch == "signal":
                 return ""
@@ -285,6 +301,10 @@ def _to_vault_path(relative: str) -> VaultPath | None:
 _INSTEAD: Final = "Searches compare the vault with the disk instead, which takes longer."
 NO_MORE_WATCHES: Final = f"you may watch no more folders (fs.inotify.max_user_watches). {_INSTEAD}"
 NO_MORE_WATCHERS: Final = f"you may have no more watchers (fs.inotify.max_user_instances). {_INSTEAD}"
+BAD_NAME: Final = f"it contains a file or folder whose name is not UTF-8. {_INSTEAD}"
+
+_NOT_DECODED: Final = "Unable to decode path"
+"""How the message of watchfiles begins when it cannot report a name."""
 
 _TOO_MANY_FILES: Final = f"(os error {errno.EMFILE})"
 """How the message of watchfiles ends when it gets no inotify instance."""
@@ -314,6 +334,6 @@ def _describe_error(error: BaseException) -> str:
         return "its folder is gone"
     if sys.platform == "linux" and str(error).endswith(_TOO_MANY_FILES):
         return NO_MORE_WATCHERS
-    return (
-        os.strerror(error.errno) if isinstance(error, OSError) and error.errno else ""
-    ) or "it cannot be watched"
+    if str(error).startswith(_NOT_DECODED):
+        return BAD_NAME
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "unknown error"

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from support.bridge import running
+from support.web_app import serve_app
 from vaultbridge.errors import (
     EngineFailure,
     InvalidArgument,
@@ -26,13 +27,8 @@ async def other_server(handle: Callable[[web.Request], Awaitable[web.StreamRespo
     """A server that is not ours."""
     app = web.Application()
     app.router.add_route("*", "/{rest:.*}", handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with serve_app(app) as url:
+        yield url
 
 
 def answer(status: int, body: Any) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

@@ -19,7 +19,7 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
 from vaultbridge.protocols.http.failures import HttpFailure
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.values import TextContent, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.values import InputRequest, TextContent, ToolInfo, ToolResult
 
 
 async def called(bridge: BridgeV1, name: str, **arguments: Any) -> Any:
@@ -190,7 +190,7 @@ async def test_a_tool_that_must_ask_a_person_says_that_it_cannot_here() -> None:
             context.log("info", "x")
             context.release_stream()
             assert context.state == {}
-            await context.elicit("sure?", {"type": "object"})
+            await context.ask({"sure": InputRequest("elicitation/create", {"message": "sure?"})})
             return ToolResult((TextContent(text="never"),))
 
     answer = await called(BridgeV1(server_of(Asking())), "ask")

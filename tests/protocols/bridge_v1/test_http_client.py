@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.ports import held_port
+from support.waiting import BOUND
+from support.web_app import make_certificate
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.protocols.bridge_v1.http_client import ANSWER_BYTES, parse_address, send_request
-
-BOUND = 60.0
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -230,16 +229,9 @@ async def test_an_answer_sent_before_the_body_was_read_is_received() -> None:
 
 
 async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
-    done = await asyncio.to_thread(
-        subprocess.run,
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost", "-keyout", tmp_path / "key", "-out", tmp_path / "cert"],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        pytest.skip("openssl cannot make a certificate here")
+    files = await asyncio.to_thread(make_certificate, tmp_path, "localhost", alternative="DNS:localhost")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    context.load_cert_chain(*files)
     async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n"), context) as port:
         with pytest.raises(EngineFailure, match="certificate is not trusted") as refused:
             await send_request(

@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
-from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
+from support.editor import TOKEN, Bridge, Client, Failed, running
 from support.vault_view import VaultView
+from support.waiting import BOUND, until
 from vaultbridge.editor.hub import EditorHub, Timing
 from vaultbridge.editor.model import Mention, OpenTab, Point, Selection
+from vaultbridge.errors import PermissionDenied
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer
 from vaultbridge.protocols.mcp.server import McpServer
@@ -92,13 +94,13 @@ async def test_the_id_zero_is_an_id(bridge: Bridge) -> None:
     """Claude Code's first request has it."""
     async with bridge.client(greet=False) as client:
         await client.send(id=0, method="ping")
-        assert await asyncio.wait_for(client.came.get(), WAIT) == {"jsonrpc": "2.0", "id": 0, "result": {}}
+        assert await asyncio.wait_for(client.came.get(), BOUND) == {"jsonrpc": "2.0", "id": 0, "result": {}}
 
 
 async def test_string_ids_are_echoed(client: Client) -> None:
     """Seed 000, Message Format."""
     await client.send(id="request_id", method="ping")
-    assert (await asyncio.wait_for(client.came.get(), WAIT))["id"] == "request_id"
+    assert (await asyncio.wait_for(client.came.get(), BOUND))["id"] == "request_id"
 
 
 async def test_ping_is_answered_with_nothing(client: Client) -> None:
@@ -262,7 +264,7 @@ async def test_resources_are_listed_and_empty(client: Client) -> None:
 async def test_errors_have_the_seeds_code(client: Client, sent: str, code: int) -> None:
     """Seeds 000 and 001, error codes; the connection survives each of them."""
     await client.socket.send(sent)
-    answer = await asyncio.wait_for(client.came.get() if '"id":1' not in sent else _any(client), WAIT)
+    answer = await asyncio.wait_for(client.came.get() if '"id":1' not in sent else _any(client), BOUND)
     assert answer["error"]["code"] == code
     assert await client.request("ping") == {}
 
@@ -421,7 +423,7 @@ async def test_a_path_with_spaces_is_quoted_below_the_clients_folder(bridge: Bri
         await client.handshake(capabilities={"roots": {}})
         id_, _ = await client.next_request("roots/list")
         await client.send(id=id_, result={"roots": [{"uri": vault.as_uri(), "name": "vault"}]})
-        await _until(lambda: bridge.ide.clients()[0].folder != "")
+        await until(lambda: bridge.ide.clients()[0].folder != "")
         bridge.hub.mention(Mention(SPACED, 2, 3))
         assert await client.next("at_mentioned") == {"filePath": f'{vault}/"My Folder/A Note.md#L2-3"'}
         bridge.hub.mention(Mention(NOTE, 2, 3))
@@ -434,15 +436,9 @@ async def test_the_quoting_can_be_switched_off(vault: Path) -> None:
         await client.handshake(capabilities={"roots": {}})
         id_, _ = await client.next_request("roots/list")
         await client.send(id=id_, result={"roots": [{"uri": vault.as_uri()}]})
-        await _until(lambda: bridge.ide.clients()[0].folder != "")
+        await until(lambda: bridge.ide.clients()[0].folder != "")
         bridge.hub.mention(Mention(SPACED))
         assert await client.next("at_mentioned") == {"filePath": str(vault / SPACED)}
-
-
-async def _until(condition: Any) -> None:
-    async with asyncio.timeout(WAIT):
-        while not condition():  # noqa: ASYNC110 - any state may be waited for
-            await asyncio.sleep(0.001)
 
 
 # privacy
@@ -453,27 +449,27 @@ async def test_nothing_about_a_private_note_is_ever_sent(bridge: Bridge, vault: 
         state = bridge.hub.state
         state.files_open("here", [OpenTab(SECRET), OpenTab(NOTE)])
         state.focus_on("here", SECRET, Selection(Point(1, 0), Point(1, 5), SECRET_TEXT))
-        with pytest.raises(Exception, match="private"):
+        with pytest.raises(PermissionDenied, match="private"):
             bridge.hub.mention(Mention(SECRET))
-        said = [await client.request("listFiles"), await client.request("getOpenFiles")]
-        said.append(await client.request("workspace/selection"))
+        answers = [await client.request("listFiles"), await client.request("getOpenFiles")]
+        answers.append(await client.request("workspace/selection"))
         for tool in ("getCurrentSelection", "getLatestSelection", "getOpenEditors", "getDiagnostics"):
-            said.append(await client.tool(tool))
+            answers.append(await client.tool(tool))
         for method, params in (
             ("readFile", {"path": SECRET}),
             ("tools/call", {"name": "openDiff", "arguments": _diff(vault / SECRET)}),
             ("tools/call", {"name": "openFile", "arguments": {"filePath": str(vault / SECRET)}}),
         ):
             try:
-                said.append(await client.request(method, **params))
+                answers.append(await client.request(method, **params))
             except Failed as failed:
-                said.append([failed.message])
+                answers.append([failed.message])
         await client.tool("closeAllDiffTabs")
         # The next visible position is the first thing that is sent.
         state.focus_on("here", NOTE)
-        first = await asyncio.wait_for(client.came.get(), WAIT)
+        first = await asyncio.wait_for(client.came.get(), BOUND)
     assert first["params"]["filePath"] == str(vault / NOTE)
-    everything = json.dumps(said)
+    everything = json.dumps(answers)
     assert SECRET_TEXT not in everything
 
 
@@ -518,9 +514,10 @@ async def test_the_vaults_own_tools_are_listed_and_called_beside_the_ides(vault:
         assert await client.request("resources/list") == {"resources": []}
 
 
-async def test_an_unknown_tool_is_refused(client: Client) -> None:
+@pytest.mark.parametrize("name", ["noSuchTool", "", None, 1, ["openDiff"], {"openDiff": 1}])
+async def test_an_unknown_tool_is_refused(client: Client, name: Any) -> None:
     with pytest.raises(Failed) as failed:
-        await client.request("tools/call", name="noSuchTool", arguments={})
+        await client.request("tools/call", name=name, arguments={})
     assert failed.value.code == -32602
 
 
@@ -732,7 +729,7 @@ async def test_clear_in_the_client_opens_a_fresh_connection_with_its_own_state(b
     for _ in range(3):
         async with bridge.client() as client:
             assert await client.next("selection_changed")
-    await _until(lambda: bridge.hub.assistants == () and bridge.ide.clients() == ())
+    await until(lambda: bridge.hub.assistants == () and bridge.ide.clients() == ())
 
 
 async def test_messages_and_mentions_are_logged_in_the_seeds_words_without_content(
@@ -803,4 +800,4 @@ async def test_a_client_moves_to_its_vault_before_anything_is_sent(vault: Path, 
             assert (await client.request("getWorkspaceInfo"))["name"] == "Second"
             # What waits at the first vault still waits there.
             assert bridge.hub.take_mentions(0.0)
-        await _until(lambda: other.ide.clients() == () and other.hub.assistants == ())
+        await until(lambda: other.ide.clients() == () and other.hub.assistants == ())

@@ -12,13 +12,12 @@ import pytest
 from support.editor import TOKEN, running
 from support.node import clients_with, node
 from support.process import environment
+from support.waiting import BOUND
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 SCRIPT = Path(__file__).with_name("ide_session.mjs")
-BOUND = 60.0
-"""Seconds for Node to start and to be done, on a busy machine."""
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from support.process import without_privileges
+from support.waiting import BOUND
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
     list_lock_files,
@@ -193,14 +195,25 @@ def test_a_lock_under_the_old_port_goes_when_the_port_changes(home: Path, vault:
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4001.lock"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+WRITE_LOCK = """
+import pathlib, sys
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, make_lock
+
+*folders, vault = map(pathlib.Path, sys.argv[1:])
+print(*LockFiles(folders).write(make_lock(4000, "token", [vault])), sep="\\n")
+"""
+
+
 def test_a_folder_that_cannot_be_written_does_not_stop_the_others(
     home: Path, vault: Path, tmp_path: Path
 ) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    files = LockFiles([closed / "ide", home / ".claude" / "ide"])
-    assert files.write(make_lock(4000, TOKEN, [vault])) == (home / ".claude" / "ide" / "4000.lock",)
+    folders = [closed / "ide", home / ".claude" / "ide"]
+    command = [*without_privileges(), sys.executable, "-c", WRITE_LOCK, *folders, vault]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=BOUND, check=True)
+    assert done.stdout.splitlines() == [str(home / ".claude" / "ide" / "4000.lock")]
+    assert list(closed.iterdir()) == []
 
 
 def test_a_file_in_the_way_of_a_folder_does_not_stop_the_others(home: Path, vault: Path) -> None:

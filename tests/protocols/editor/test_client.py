@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.editor import TOKEN, WAIT, running
+from support.editor import TOKEN, running
+from support.waiting import BOUND
 from vaultbridge.editor.model import Point, Selection
 from vaultbridge.engine.index_sync import COMPLETE_SECONDS
 from vaultbridge.errors import EngineFailure, InvalidArgument
@@ -59,14 +60,14 @@ async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
         }
         async with bridge.client() as claude, connect(where, proposals=True) as terminal:
             waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
-            news = await asyncio.wait_for(terminal.next_notification(), WAIT)
+            news = await asyncio.wait_for(terminal.next_notification(), BOUND)
             assert news["method"] == "proposalOpened"
             shown = news["params"]
             listed = (await terminal.ask("proposals"))["proposals"]
             assert [entry["id"] for entry in listed] == [shown["id"]]
             await terminal.ask("decide", id=shown["id"], hash=shown["hash"], action="accept")
             assert (await claude.end(waiting))["content"][0]["text"] == "FILE_SAVED"
-            closed = await asyncio.wait_for(terminal.next_notification(), WAIT)
+            closed = await asyncio.wait_for(terminal.next_notification(), BOUND)
             assert closed["params"]["status"] == "accepted"
 
 
@@ -97,4 +98,4 @@ async def test_a_waiting_client_notices_that_the_bridge_ended(vault: Path) -> No
             waiting = asyncio.ensure_future(terminal.next_notification())
             await bridge.server.stop()
             with pytest.raises(BridgeNotRunning):
-                await asyncio.wait_for(waiting, WAIT)
+                await asyncio.wait_for(waiting, BOUND)

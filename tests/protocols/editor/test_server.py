@@ -13,10 +13,11 @@ import pytest
 import websockets
 
 from support.dial import dial
-from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
+from support.editor import TOKEN, Bridge, Client, Failed, running
 from support.vault_view import VaultView
+from support.waiting import BOUND, until
 from vaultbridge.editor.model import Focus, Mention, OpenTab, Point, Selection
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
+from vaultbridge.protocols.editor.socket import EDITOR_PROTOCOL
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
 
@@ -87,7 +88,7 @@ async def test_a_wrong_token_is_reported_and_the_connection_closed(bridge: Bridg
     client = await raw(bridge)
     with pytest.raises(Failed, match="token"):
         await client.request("hello", app="page", token=token)
-    await asyncio.wait_for(client.socket.wait_closed(), WAIT)
+    await asyncio.wait_for(client.socket.wait_closed(), BOUND)
     assert client.socket.close_code == 1008
 
 
@@ -105,7 +106,7 @@ async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
 async def test_a_connection_without_hello_is_closed(vault: Path) -> None:
     async with running(vault, hello_seconds=0.02) as bridge:
         client = await raw(bridge)
-        await asyncio.wait_for(client.socket.wait_closed(), WAIT)
+        await asyncio.wait_for(client.socket.wait_closed(), BOUND)
         assert client.socket.close_code == 1008
 
 
@@ -179,9 +180,7 @@ async def test_no_focus_and_a_disconnect_clear_it(bridge: Bridge) -> None:
         await page.request("focus", path=None)
         assert bridge.hub.state.focus() is None
         await page.request("focus", path="Note.md")
-    async with asyncio.timeout(WAIT):
-        while bridge.hub.state.focus() is not None or bridge.hub.state.sources():  # noqa: ASYNC110 - no event
-            await asyncio.sleep(0.001)
+    await until(lambda: bridge.hub.state.focus() is None and not bridge.hub.state.sources())
 
 
 async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None:
@@ -391,9 +390,7 @@ async def test_a_mention_without_assistants_returns_zero_and_waits(bridge: Bridg
     assert (await page.request("mention", note="Note.md"))["assistants"] == 0
     async with bridge.client() as claude:
         assert await claude.next("at_mentioned")
-    async with asyncio.timeout(WAIT):
-        while bridge.hub.assistants:  # noqa: ASYNC110 - its end of the line may be noticed later
-            await asyncio.sleep(0.001)
+    await until(lambda: not bridge.hub.assistants)
     assert bridge.hub.mention(Mention(NOTE)) == 0
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from server.test_tls import certificate
 from support.ports import kept_port
+from support.waiting import BOUND
+from support.web_app import make_certificate
 from vaultbridge.protocols.http.listen import REQUESTS_PER_TURN, serve_app
 
-BOUND = 60.0
 SECRET = "hunter2"
 HOST = "Host: 127.0.0.1\r\n"
 
@@ -237,6 +237,6 @@ async def test_a_client_that_never_finishes_the_tls_handshake_is_disconnected(
 ) -> None:
     monkeypatch.setattr("vaultbridge.protocols.http.listen.HANDSHAKE_SECONDS", 0.1)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(*await asyncio.to_thread(certificate, tmp_path, "localhost"))
+    tls.load_cert_chain(*await asyncio.to_thread(make_certificate, tmp_path, "localhost"))
     async with served(tls=tls) as port:
         assert await exchange(port, b"") == b""

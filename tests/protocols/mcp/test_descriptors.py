@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.wire import BOUND
+from support.waiting import BOUND
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.mcp.stdio import (
     ATOMIC_BYTES,

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from conformance.fixture import said
+from conformance.fixture import make_text
 from support.http import HttpClient, events, http_server
-from support.wire import BOUND, MODERN, modern_meta
+from support.waiting import BOUND
+from support.wire import MODERN, modern_meta
 from vaultbridge.protocols.mcp.http import reply as mcp_http_reply
 from vaultbridge.protocols.mcp.http import sessions as mcp_http_sessions
 from vaultbridge.protocols.mcp.http import stateless as mcp_http_stateless
@@ -62,9 +63,11 @@ async def test_the_host_and_origin_headers_decide_who_may_connect(
 async def test_an_allowed_page_may_read_answers_and_gets_its_preflight() -> None:
     async with http_server() as client:
         origin = "http://localhost:5173"
-        async with client.http.options(f"{client.url}/mcp", headers={"Origin": origin}) as response:
-            assert response.status == 204
-            assert "Mcp-Method" in response.headers["Access-Control-Allow-Headers"]
+        for path in ("/mcp", "/mcp/", "/sse", "/messages"):
+            async with client.http.options(client.url + path, headers={"Origin": origin}) as response:
+                assert response.status == 204
+                assert "Mcp-Method" in response.headers["Access-Control-Allow-Headers"]
+                assert response.headers["Access-Control-Allow-Origin"] == origin
         async with client.start("initialize", {"protocolVersion": "2025-11-25"}, Origin=origin) as response:
             assert response.headers["Access-Control-Allow-Origin"] == origin
         async with client.http.options(
@@ -255,8 +258,8 @@ async def test_a_batch_is_answered_although_its_first_member_was_done_before_the
             # Another message in between, while the ping of the batch is done and the call is not.
             async with client.post({**PING, "id": "between"}) as other:
                 assert (await body(other))["id"] == "between"
-            said = {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
-            async with client.post({"jsonrpc": "2.0", "id": question["id"], "result": said}) as accepted:
+            sampled = {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
+            async with client.post({"jsonrpc": "2.0", "id": question["id"], "result": sampled}) as accepted:
                 assert accepted.status == 202
             assert {answer["id"] for answer in (await anext(stream)).message} == {1, "ask"}
 
@@ -371,7 +374,7 @@ async def test_long_work_can_release_its_connection() -> None:
     async def long_work(arguments: Any, context: Any) -> Any:
         context.release_stream()
         await let_go.wait()
-        return said("completed")
+        return make_text("completed")
 
     async with http_server() as client:
         await client.initialize("2025-11-25")

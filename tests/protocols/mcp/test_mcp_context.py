@@ -36,13 +36,6 @@ async def test_a_person_is_asked_by_a_request(version: str) -> None:
     assert await text_of(wire, id_) == "User response: action=accept, content={'response': 'yes'}"
 
 
-async def test_a_declined_form_has_no_content() -> None:
-    wire = await fixture_wire("2025-11-25", ASKABLE)
-    id_ = await call(wire, "test_elicitation", {"message": "Well?"})
-    await answer(wire, await wire.request("elicitation/create"), {"action": "decline", "content": {"x": 1}})
-    assert await text_of(wire, id_) == "User response: action=decline, content={}"
-
-
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_sampling_and_roots_work_in_every_session(version: str) -> None:
     wire = await fixture_wire(version, ASKABLE)

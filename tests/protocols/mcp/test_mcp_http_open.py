@@ -15,7 +15,8 @@ import pytest
 from aiohttp import web
 
 from support.http import HttpClient, events
-from support.wire import BOUND, MODERN, fixture_server
+from support.waiting import BOUND
+from support.wire import MODERN, fixture_server
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.http import endpoint as mcp_http
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, Grant, add_mcp_routes

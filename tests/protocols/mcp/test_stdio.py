@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.process import FIXTURE, START_BOUND, Process, environment
-from vaultbridge.protocols.connection import MAX_RUNNING, MAX_WAITING
+from support.process import FIXTURE, Process, environment
+from support.waiting import BOUND
 from vaultbridge.protocols.dialect import Call, MethodTable, Peer
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES, WRITE_BUFFER_BYTES, serve_descriptors
+from vaultbridge.protocols.request_queue import MAX_RUNNING, MAX_WAITING
 
 PROBER = [sys.executable, str(Path(__file__).with_name("stdio_prober.py"))]
 
@@ -104,7 +105,7 @@ async def test_a_second_signal_does_not_wait_for_what_hangs(number: signal.Signa
         await process.ask("echo")
         process.inner.send_signal(number)
         assert process.inner.stderr is not None
-        assert await asyncio.wait_for(process.inner.stderr.readline(), START_BOUND) == b"ending\n"
+        assert await asyncio.wait_for(process.inner.stderr.readline(), BOUND) == b"ending\n"
         process.inner.send_signal(number)
         assert await process.wait() == -number
 
@@ -206,7 +207,7 @@ async def test_a_client_that_hangs_up_ends_the_server_quietly() -> None:
     assert process.stdin is not None
     assert process.stderr is not None
     process.stdin.write(line(1, "sized", size=100) + line(2, "sized", size=100_000))
-    assert await asyncio.wait_for(process.wait(), START_BOUND) == 0
+    assert await asyncio.wait_for(process.wait(), BOUND) == 0
     assert await process.stderr.read() == b""
     process.stdin.close()
 
@@ -286,10 +287,10 @@ async def test_any_two_descriptors_can_be_served() -> None:
         serve_descriptors(lambda _: MethodTable({"echo": echo}), in_read, out_write)
     )
     await asyncio.to_thread(os.write, in_write, line(1, "echo", a=1))
-    answer = await asyncio.wait_for(asyncio.to_thread(os.read, out_read, 4096), START_BOUND)
+    answer = await asyncio.wait_for(asyncio.to_thread(os.read, out_read, 4096), BOUND)
     assert msgspec.json.decode(answer)["result"] == {"a": 1}
     os.close(in_write)
-    await asyncio.wait_for(serving, START_BOUND)
+    await asyncio.wait_for(serving, BOUND)
     os.close(out_read)
 
 
@@ -311,9 +312,7 @@ async def test_a_client_that_reads_nothing_costs_notifications_and_never_an_answ
     with os.fdopen(out_read, "rb") as out:
         seen = []
         while True:
-            message = msgspec.json.decode(
-                await asyncio.wait_for(asyncio.to_thread(out.readline), START_BOUND)
-            )
+            message = msgspec.json.decode(await asyncio.wait_for(asyncio.to_thread(out.readline), BOUND))
             if "result" in message:
                 break
             seen.append(message["params"]["n"])
@@ -321,7 +320,7 @@ async def test_a_client_that_reads_nothing_costs_notifications_and_never_an_answ
     assert seen == list(range(len(seen)))
     assert 8 <= len(seen) < count
     os.close(in_write)
-    await asyncio.wait_for(serving, START_BOUND)
+    await asyncio.wait_for(serving, BOUND)
 
 
 @pytest.mark.parametrize("bad", [b"not json", b"Content-Length: 9"])
@@ -352,10 +351,10 @@ async def test_errors_about_bad_lines_wait_for_a_client_that_reads_nothing(
         with os.fdopen(out_read, "rb") as out:
             return {msgspec.json.decode(out.readline())["error"]["code"] for _ in range(count)}
 
-    assert await asyncio.wait_for(asyncio.to_thread(read_all), START_BOUND) == {-32700}
+    assert await asyncio.wait_for(asyncio.to_thread(read_all), BOUND) == {-32700}
     await rest
     os.close(in_write)
-    await asyncio.wait_for(serving, START_BOUND)
+    await asyncio.wait_for(serving, BOUND)
 
 
 async def test_the_end_does_not_wait_for_a_client_that_sends_but_never_reads(
@@ -380,8 +379,8 @@ async def test_the_end_does_not_wait_for_a_client_that_sends_but_never_reads(
     serving = asyncio.ensure_future(serve_descriptors(make_dialect, in_read, out_write))
     requests = b"".join(line(n, "m") for n in range(MAX_RUNNING + MAX_WAITING + 1))
     await asyncio.to_thread(os.write, in_write, requests)
-    await asyncio.wait_for(called.wait(), START_BOUND)
+    await asyncio.wait_for(called.wait(), BOUND)
     peers[0].end()
-    await asyncio.wait_for(serving, START_BOUND)
+    await asyncio.wait_for(serving, BOUND)
     os.close(in_write)
     os.close(out_read)

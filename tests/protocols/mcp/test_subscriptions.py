@@ -167,6 +167,10 @@ async def test_watching_and_listening_are_bounded() -> None:
     for n in range(MAX_WATCHED):
         await one.result("resources/subscribe", {"uri": f"test://{n}"})
     assert (await one.error("resources/subscribe", {"uri": "test://more"}))["code"] == -32602
-    for _ in range(MAX_LISTENING):
+    for uris in ([f"test://{n}" for n in range(MAX_WATCHED - 1)], ["test://last"]):
+        await listen(two, resourceSubscriptions=uris)
+    more = {"notifications": {"resourceSubscriptions": ["test://more"]}}
+    assert (await two.error("subscriptions/listen", more))["code"] == -32602
+    for _ in range(MAX_LISTENING - 2):
         await listen(two, toolsListChanged=True)
     assert (await two.error("subscriptions/listen", {"notifications": {}}))["code"] == -32602

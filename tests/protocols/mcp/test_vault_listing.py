@@ -10,9 +10,10 @@ import pytest
 
 from vaultbridge.protocols.mcp.vault import listing as vault_listing
 from vaultbridge.protocols.mcp.vault.listing import load_tool_list, make_tool_info, render_tool_list
+from vaultbridge.tools.base.tool import Profile
 from vaultbridge.tools.standard import standard_catalog
 
-PROFILES = ("full", "core", "read-only")
+PROFILES: tuple[Profile, ...] = ("full", "core", "read-only")
 
 
 def test_the_file_is_what_the_catalog_says() -> None:
@@ -27,10 +28,10 @@ def test_the_file_is_what_the_catalog_says() -> None:
     list(itertools.product(PROFILES, (False, True), ((), ("A",), ("A", "B")))),
 )
 def test_each_way_to_look_at_the_tools_is_at_hand(
-    profile: str, read_only: bool, vaults: tuple[str, ...]
+    profile: Profile, read_only: bool, vaults: tuple[str, ...]
 ) -> None:
-    asked = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
-    assert load_tool_list(profile, read_only=read_only, vaults=vaults) == tuple(map(make_tool_info, asked))  # type: ignore[arg-type]
+    tools = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)
+    assert load_tool_list(profile, read_only=read_only, vaults=vaults) == tuple(map(make_tool_info, tools))
 
 
 def test_nothing_is_added_to_what_the_catalog_writes() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.protocols.mcp.vault.prompt_notes import (
+from vaultbridge.protocols.mcp.vault.prompts import (
     ARGUMENTS,
     PromptField,
     check_arguments,

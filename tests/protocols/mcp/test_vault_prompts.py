@@ -10,8 +10,13 @@ from support.process import ROOT
 from support.vault import engines_of, sample_vault, small_vault
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.protocols.mcp.values import PromptResult, TextContent
-from vaultbridge.protocols.mcp.vault.prompt_notes import BUILT_IN
-from vaultbridge.protocols.mcp.vault.prompts import PROMPT_BYTES, PROMPT_NOTES, Prompts, paginate_prompts
+from vaultbridge.protocols.mcp.vault.prompts import (
+    BUILT_IN,
+    PROMPT_BYTES,
+    PROMPT_NOTES,
+    Prompts,
+    paginate_prompts,
+)
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
@@ -19,7 +24,7 @@ from vaultbridge.vault.scope import Scope
 OWN = {prompt.name for prompt in BUILT_IN}
 
 
-def said(result: PromptResult) -> str:
+def read_text(result: PromptResult) -> str:
     first = result.messages[0].content
     assert isinstance(first, TextContent)
     return first.text
@@ -41,7 +46,7 @@ def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Pat
         ("date", True),
         ("visitors", False),
     ]
-    text = said(prompts.get("plan_a_night", {"date": "2026-04-01", "visitors": "two"}))
+    text = read_text(prompts.get("plan_a_night", {"date": "2026-04-01", "visitors": "two"}))
     assert "Plan the night of 2026-04-01" in text
     assert "Visitors: two." in text
     engines.close()
@@ -53,7 +58,7 @@ def test_prompt_notes_are_found_without_an_index_and_as_they_are_now(tmp_path: P
     prompts = Prompts(engines)
     assert names(prompts) == {"a", "sub_folder_b_ü"}
     (vault / "Prompts" / "A.md").write_text("new")
-    assert said(prompts.get("a", {})) == "new"
+    assert read_text(prompts.get("a", {})) == "new"
     assert engines["Notes"].queries.status.state == "empty"
     engines.close()
 
@@ -89,7 +94,7 @@ def test_names_that_collide_are_numbered(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, vault)
     prompts = Prompts(engines)
     assert names(prompts) == {"a_b", "a_b_2", "tidy_inbox_2"}
-    assert {said(prompts.get(name, {})) for name in ("a_b", "a_b_2")} == {"1", "2"}
+    assert {read_text(prompts.get(name, {})) for name in ("a_b", "a_b_2")} == {"1", "2"}
     engines.close()
 
 
@@ -105,8 +110,8 @@ def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
 def test_a_built_in_prompt_attaches_its_note(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
     result = Prompts(engines).get("summarize_note", {"note": "M82", "focus": "the core"})
-    assert "[[M82]]" in said(result)
-    assert "Focus: the core." in said(result)
+    assert "[[M82]]" in read_text(result)
+    assert "Focus: the core." in read_text(result)
     brought = result.messages[1].content
     note = (tmp_path / "Sample Vault/Targets/M82.md").read_text()
     mark = f"note-{content_hash(note.encode())}"

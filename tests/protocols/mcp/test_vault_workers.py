@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import BOUND
 from vaultbridge.errors import TimedOut
 from vaultbridge.index.store.database import Index
 from vaultbridge.protocols.mcp.vault.workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
-
-BOUND = 60.0
 
 
 class Gate:

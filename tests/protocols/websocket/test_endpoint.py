@@ -13,7 +13,8 @@ import pytest
 from aiohttp import web
 
 from support.dial import dial
-from support.raw_websocket import CLOSE, PING, PONG, TEXT, WAIT, close_frame, connect, frame
+from support.raw_websocket import CLOSE, PING, PONG, TEXT, close_frame, connect, frame
+from support.waiting import BOUND
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
 from vaultbridge.protocols.websocket import socket as ws_connection
@@ -251,7 +252,7 @@ async def test_silence_while_the_machine_slept_drops_nobody() -> None:
 
 async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """A silent client is pinged, excused after the sleep, and dropped at the next beat."""
-    async with served(ping_seconds=WAIT) as server:
+    async with served(ping_seconds=BOUND) as server:
         loop = asyncio.get_running_loop()
         real, jump = loop.time, 0.0
         monkeypatch.setattr(loop, "time", lambda: real() + jump)
@@ -259,10 +260,10 @@ async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pyt
         await server.until_open(1)
         beat = asyncio.ensure_future(server.endpoint.run_health_checks())
         await asyncio.sleep(0)
-        for slept in (WAIT, 3600.0):
+        for slept in (BOUND, 3600.0):
             jump += slept
             assert (await client.receive()).opcode == PING
-        jump += WAIT
+        jump += BOUND
         await client.ended()
         beat.cancel()
         await client.close()
@@ -318,7 +319,7 @@ async def test_a_reader_that_is_only_busy_gets_every_answer() -> None:
             socket.send_text(b"%d" % (number % 10) * 1_000_000, is_answer=True)
         for number in range(30):
             assert (await client.receive()).payload == b"%d" % (number % 10) * 1_000_000
-        await asyncio.wait_for(socket.drain(), WAIT)
+        await asyncio.wait_for(socket.drain(), BOUND)
         assert socket.waiting_bytes == 0
         await client.close()
 
@@ -346,7 +347,7 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
     async with served(burst) as server:
         url = f"ws://127.0.0.1:{server.port}/"
         async with dial(url, additional_headers={TOKEN_HEADER: TOKEN}, max_size=None) as client:
-            got = [await asyncio.wait_for(client.recv(), WAIT) for _ in sizes]
+            got = [await asyncio.wait_for(client.recv(), BOUND) for _ in sizes]
     assert [len(message) - 1 for message in got] == sizes
     assert [int(message[0]) for message in got] == list(range(len(sizes)))
 
@@ -361,7 +362,7 @@ async def test_shutting_down_closes_with_1001_and_refuses_new_connections() -> N
         shutting = asyncio.ensure_future(server.endpoint.shut_down())
         assert await client.receive_close() == 1001
         await client.send(frame(CLOSE, b"\x03\xe9"))
-        await asyncio.wait_for(shutting, WAIT)
+        await asyncio.wait_for(shutting, BOUND)
         await server.until_open(0)
         late = await connect(server.port, **AUTH)
         assert late.status == 503
@@ -388,7 +389,7 @@ async def test_a_peer_that_never_answers_the_close_frame_is_disconnected(
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        await asyncio.wait_for(server.endpoint.shut_down(), WAIT)
+        await asyncio.wait_for(server.endpoint.shut_down(), BOUND)
         await client.ended()
         await client.close()
 

@@ -20,7 +20,6 @@ from support.raw_websocket import (
     PING,
     PONG,
     TEXT,
-    WAIT,
     Frame,
     RawClient,
     close_frame,
@@ -28,6 +27,7 @@ from support.raw_websocket import (
     deflated,
     frame,
 )
+from support.waiting import BOUND
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.websocket import socket as ws_connection
 from vaultbridge.protocols.websocket.frame_guard import FRAMES_PER_TURN, FrameGuard
@@ -40,7 +40,7 @@ DEFLATE = {"Sec_WebSocket_Extensions": "permessage-deflate"}
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may need long for a large message; the goodbye waits for it."""
-    monkeypatch.setattr(ws_connection, "CLOSE_SECONDS", WAIT)
+    monkeypatch.setattr(ws_connection, "CLOSE_SECONDS", BOUND)
 
 
 async def opened(port: int, **headers: str) -> RawClient:
@@ -435,7 +435,7 @@ async def test_one_read_of_many_messages_lets_others_in_between() -> None:
     async with served(listen) as server:
         client = await opened(server.port)
         await client.send(frame(TEXT, b"x") * count)
-        await asyncio.wait_for(others(), WAIT)
+        await asyncio.wait_for(others(), BOUND)
         await client.close()
     # A few turns may pass until the task that reads is woken.
     assert most <= 4 * FRAMES_PER_TURN

@@ -1,4 +1,4 @@
-// What the server sends about assistants and what they do (docs/page.md).
+// What the server sends about assistants and their activity (docs/page.md).
 
 export interface Assistant {
   id: string;
@@ -23,7 +23,7 @@ export interface Assistant {
   changes: number;
   proposals: number;
   running: string[];
-  did: string;
+  summary: string;
 }
 
 export interface Entry {
@@ -35,7 +35,7 @@ export interface Entry {
   vault: string;
   paths: string[];
   more: number;
-  words: string;
+  text: string;
   ok: boolean;
   error: string;
   ms: number | null;
@@ -79,7 +79,8 @@ export interface Message {
   json: boolean;
 }
 
-export interface Row {
+/** The calls of one method or tool. */
+export interface CallStatistics {
   name: string;
   calls: number;
   failed: number;
@@ -90,7 +91,7 @@ export interface Row {
   counts: number[];
 }
 
-export interface Stats {
+export interface Statistics {
   since: number;
   calls: number;
   failed: number;
@@ -98,13 +99,13 @@ export interface Stats {
   bytesOut: number;
   connected: number;
   buckets: number[];
-  methods: Row[];
-  tools: Row[];
+  methods: CallStatistics[];
+  tools: CallStatistics[];
   minutes: { start: number; calls: number[]; failed: number[]; ms: number[] };
 }
 
-/** Kinds as people filter by them. */
-export const FILTERS: { value: string; title: string; kinds: Entry['kind'][] }[] = [
+/** The kinds of entries that people can filter by. */
+export const KIND_FILTERS: { value: string; title: string; kinds: Entry['kind'][] }[] = [
   { value: '', title: 'Everything', kinds: [] },
   { value: 'changes', title: 'Changes', kinds: ['change', 'undo'] },
   { value: 'proposals', title: 'Proposals', kinds: ['propose'] },
@@ -113,32 +114,9 @@ export const FILTERS: { value: string; title: string; kinds: Entry['kind'][] }[]
   { value: 'other', title: 'Other calls', kinds: ['call'] },
 ];
 
-export const TIMES: { value: string; title: string; seconds: number }[] = [
+export const TIME_FILTERS: { value: string; title: string; seconds: number }[] = [
   { value: '', title: 'Any time', seconds: 0 },
   { value: 'hour', title: 'Last hour', seconds: 3600 },
   { value: 'day', title: 'Last 24 hours', seconds: 86400 },
   { value: 'week', title: 'Last 7 days', seconds: 604800 },
 ];
-
-export function bytes(count: number): string {
-  if (count < 1000) return `${count} B`;
-  const units = ['kB', 'MB', 'GB', 'TB'];
-  let [value, unit] = [count / 1000, 0];
-  while (value >= 999.5 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${units[unit]}`;
-}
-
-export function ms(time: number | null): string {
-  if (time === null) return '';
-  return time >= 1000 ? `${(time / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s` : `${time.toLocaleString(undefined, { maximumFractionDigits: time < 10 ? 1 : 0 })} ms`;
-}
-
-export const clock = (at: number): string => new Date(at * 1000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-
-export function day(at: number): string {
-  const date = new Date(at * 1000);
-  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / 86400000);
-  if (days === 0) return 'Today';
-  if (days === 1) return 'Yesterday';
-  return date.toLocaleDateString(undefined, { weekday: 'long', day: 'numeric', month: 'long', ...(days > 300 && { year: 'numeric' }) });
-}

@@ -1,54 +1,55 @@
-// The notes around a note, within a chat: as a picture, and as a list that says the same.
+// The notes around a note, in a chat: as a picture, and as a list with the same content.
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { simulate } from '../graph/forces';
-import { group, nameOf } from '../graph/model';
-import { lookOf, Picture } from '../graph/picture';
-import { plural } from '../lib/ui';
-import { shownIn, textOf, type ToolResult } from './host';
-import { folderOf, Note, sameVault, start, Trouble, type ViewProps, Words } from './parts';
+import { assignColours } from '../graph/model';
+import { GraphRenderer, readPalette } from '../graph/renderer';
+import { createSimulation } from '../graph/simulation';
+import { pluralize } from '../lib/format';
+import { folderOf, titleOf } from '../lib/paths';
+import { textOf, type ToolResult, viewDataOf } from './host';
+import { ErrorText, NoteHeader, startView, Text, vaultOf, type ViewProps } from './parts';
 
-interface Around {
+interface NeighbourhoodData {
   vault: string;
-  /** Paths; the first is the note in the middle. */
+  /** Paths; the first one is the centre. */
   nodes: string[];
   edges: [number, number][];
-  /** Notes that could be linked with it, by path, and why. */
+  /** By path, notes that could be linked with the centre, and why. */
   suggested: Record<string, string>;
   more: boolean;
 }
 
 function Graph({ host, input, result: first }: ViewProps): JSX.Element {
   const [result, setResult] = useState<ToolResult>(first);
-  const [trouble, setTrouble] = useState('');
-  const around = shownIn<Around>(result, 'graph');
-  if (!around || !around.nodes.length) return <Words text={textOf(first)} />;
-  const [root = ''] = around.nodes;
-  const go = (path: string): void => {
-    if (path === root || !host.can('serverTools')) return;
-    host.call('obsidian_links', { kind: 'neighbourhood', path, ...sameVault(input) }).then((next) => {
-      setTrouble('');
+  const [error, setError] = useState('');
+  const data = viewDataOf<NeighbourhoodData>(result, 'graph');
+  if (!data || !data.nodes.length) return <Text text={textOf(first)} />;
+  const [centre = ''] = data.nodes;
+  const goTo = (path: string): void => {
+    if (path === centre || !host.can('serverTools')) return;
+    host.callTool('obsidian_links', { kind: 'neighbourhood', path, ...vaultOf(input) }).then((next) => {
+      setError('');
       setResult(next);
-    }, (error: Error) => setTrouble(error.message));
+    }, (reason: Error) => setError(reason.message));
   };
-  const count = around.nodes.length - 1;
-  const suggested = Object.keys(around.suggested).length;
+  const count = data.nodes.length - 1;
+  const suggested = Object.keys(data.suggested).length;
   return (
     <main>
-      <h1>{nameOf(root)}</h1>
-      <p class="quiet">{suggested ? `${plural(suggested, 'note')} could be linked with it` : count ? `${plural(count, 'note')} around it${around.more ? ', and more that are not shown' : ''}` : 'No note is linked with it'}</p>
-      <Trouble>{trouble}</Trouble>
-      {count > 0 && <Drawing around={around} go={go} />}
+      <h1>{titleOf(centre)}</h1>
+      <p class="quiet">{suggested ? `${pluralize(suggested, 'note')} could be linked with it` : count ? `${pluralize(count, 'note')} around it${data.more ? ', and more that are not shown' : ''}` : 'No note is linked with it'}</p>
+      <ErrorText>{error}</ErrorText>
+      {count > 0 && <GraphPicture data={data} onOpen={goTo} />}
       <details open={count <= 8}>
-        <summary>As a list</summary>
+        <summary>Show as a list</summary>
         <ul class="results">
-          {around.nodes.map((path) => (
+          {data.nodes.map((path) => (
             <li key={path}>
-              <Note host={host} path={path} vault={around.vault} input={input}>
-                {path !== root && host.can('serverTools') && <button type="button" class="small" onClick={() => go(path)} aria-label={`Around it: ${nameOf(path)}`}>Around it</button>}
-              </Note>
-              {around.suggested[path] && <p class="place"><span class="quiet">Not linked yet</span><span>{around.suggested[path]}</span></p>}
+              <NoteHeader host={host} path={path} vault={data.vault} input={input}>
+                {path !== centre && host.can('serverTools') && <button type="button" class="small" onClick={() => goTo(path)} aria-label={`Around it: ${titleOf(path)}`}>Around it</button>}
+              </NoteHeader>
+              {data.suggested[path] && <p class="place"><span class="quiet">Not linked yet</span><span>{data.suggested[path]}</span></p>}
             </li>
           ))}
         </ul>
@@ -57,45 +58,45 @@ function Graph({ host, input, result: first }: ViewProps): JSX.Element {
   );
 }
 
-function Drawing({ around, go }: { around: Around; go: (path: string) => void }): JSX.Element {
+function GraphPicture({ data, onOpen }: { data: NeighbourhoodData; onOpen: (path: string) => void }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const chosen = useRef(go);
-  chosen.current = go;
+  const latestOnOpen = useRef(onOpen);
+  latestOnOpen.current = onOpen;
   const scene = useMemo(() => {
-    const { nodes, edges, suggested } = around;
-    const wanted = nodes.flatMap((path, i) => (suggested[path] !== undefined ? [[0, i]] : []));
-    const all = Uint32Array.from([...edges, ...wanted].flat());
+    const { nodes, edges, suggested } = data;
+    const suggestedEdges = nodes.flatMap((path, i) => (suggested[path] !== undefined ? [[0, i]] : []));
+    const allEdges = Uint32Array.from([...edges, ...suggestedEdges].flat());
     const degree = nodes.map(() => 0);
-    for (const end of all) degree[end] = (degree[end] ?? 0) + 1;
+    for (const end of allEdges) degree[end] = (degree[end] ?? 0) + 1;
     const folders = [...new Set(nodes.map(folderOf))];
-    const { of } = group(
-      { complete: true, folders, tags: [], nodes: { path: nodes, kind: nodes.map(() => 0), folder: nodes.map((path) => folders.indexOf(folderOf(path))), tags: nodes.map(() => []), degree }, edges: [...all], root: 0, totalNodes: nodes.length, totalEdges: edges.length, cut: '' },
+    const { colours } = assignColours(
+      { complete: true, folders, tags: [], nodes: { path: nodes, kind: nodes.map(() => 0), folder: nodes.map((path) => folders.indexOf(folderOf(path))), tags: nodes.map(() => []), degree }, edges: [...allEdges], root: 0, totalNodes: nodes.length, totalEdges: edges.length, cut: '' },
       'folder',
     );
-    return { labels: nodes.map(nameOf), edges: all, degree, colourOf: of, visible: new Uint8Array(nodes.length).fill(1), found: new Set<number>(), root: 0 };
-  }, [around]);
+    return { labels: nodes.map(titleOf), edges: allEdges, degree, colourOf: colours, visible: new Uint8Array(nodes.length).fill(1), found: new Set<number>(), root: 0 };
+  }, [data]);
   useEffect(() => {
     if (!canvas.current) return;
-    const place = canvas.current;
-    const picture = new Picture(place, { open: (node) => chosen.current(around.nodes[node] ?? ''), hover: () => undefined, scrolls: true });
-    const dress = (): void => picture.dress(lookOf(place));
-    const theme = new MutationObserver(dress);
+    const element = canvas.current;
+    const renderer = new GraphRenderer(element, { open: (node) => latestOnOpen.current(data.nodes[node] ?? ''), hover: () => undefined, isInScrollingPage: true });
+    const updatePalette = (): void => renderer.setPalette(readPalette(element));
+    const theme = new MutationObserver(updatePalette);
     theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
     const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', dress);
-    dress();
-    picture.show(scene);
-    // At most 120 nodes: placed before the first frame.
-    const { nodes, steps, simulation } = simulate(scene.labels.length, scene.edges, null);
+    scheme.addEventListener('change', updatePalette);
+    updatePalette();
+    renderer.setScene(scene);
+    // They are at most 120 nodes, so they can be laid out before the first frame.
+    const { nodes, steps, simulation } = createSimulation(scene.labels.length, scene.edges, null);
     simulation.tick(steps);
-    picture.place(Float32Array.from(nodes.flatMap(({ x = 0, y = 0 }) => [x, y])));
+    renderer.setPositions(Float32Array.from(nodes.flatMap(({ x = 0, y = 0 }) => [x, y])));
     return () => {
       theme.disconnect();
-      scheme.removeEventListener('change', dress);
-      picture.dispose();
+      scheme.removeEventListener('change', updatePalette);
+      renderer.dispose();
     };
   }, [scene]);
-  return <canvas ref={canvas} class="drawing" tabIndex={0} role="img" aria-label={`The notes around ${nameOf(around.nodes[0] ?? '')} as a graph; the list below has the same notes`} />;
+  return <canvas ref={canvas} class="drawing" tabIndex={0} role="img" aria-label={`The notes around ${titleOf(data.nodes[0] ?? '')} as a graph; the list below has the same notes`} />;
 }
 
-start('graph', 'Looking at the links…', Graph);
+startView('graph', 'Looking at the links…', Graph);

@@ -1,12 +1,12 @@
-// The view's end of MCP Apps (2026-01-26): JSON-RPC with the program that shows it, by `postMessage`.
+// The view's side of MCP Apps (2026-01-26): JSON-RPC with the host, the program that shows it, over `postMessage`.
 //
-// Only messages from that program are accepted, and everything goes through it: calls of tools, links, the size.
-// The official package does the same in 649 kB; this is what our views need of it.
+// Only messages from the host are accepted, and everything goes through it: tool calls, links, the size of the view.
+// The official package takes 649 kB; this is what our views need of it.
 
 const VERSION = '2026-01-26';
-const WAIT_MS = 120_000; // for any answer; a tool may wait for the vault's index
+const ANSWER_MS = 120_000; // a tool may wait for the vault's index
 
-/** What a tool answered, as far as a view uses it. */
+/** The result of a tool, as far as views use it. */
 export interface ToolResult {
   content?: { type: string; text?: string }[];
   isError?: boolean;
@@ -27,8 +27,8 @@ interface Message {
   error?: { message?: string };
 }
 
-export interface Events {
-  /** The arguments of the call whose result will be shown. */
+interface HostEvents {
+  /** The arguments of the call whose result the view will show. */
   input: (values: Record<string, unknown>) => void;
   result: (result: ToolResult) => void;
   cancelled: (reason: string) => void;
@@ -36,120 +36,125 @@ export interface Events {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export class Host {
-  #ids = 0;
-  #asked = new Map<number, { done: (result: unknown) => void; fail: (error: Error) => void }>();
-  #on: Events;
-  #can: Record<string, unknown> = {};
+interface PendingRequest {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
 
-  constructor(on: Events) {
-    this.#on = on;
+export class Host {
+  #lastId = 0;
+  #pending = new Map<number, PendingRequest>();
+  #events: HostEvents;
+  #capabilities: Record<string, unknown> = {};
+
+  constructor(events: HostEvents) {
+    this.#events = events;
     addEventListener('message', (event: MessageEvent<unknown>) => {
-      if (event.source === window.parent && isObject(event.data) && event.data.jsonrpc === '2.0') this.#receive(event.data as Message);
+      if (event.source === window.parent && isObject(event.data) && event.data.jsonrpc === '2.0') this.#handleMessage(event.data as Message);
     });
   }
 
-  /** Whether the program offers this to views: `serverTools`, `openLinks`, `updateModelContext`. */
+  /** Whether the host offers this to views: `serverTools`, `openLinks`, `updateModelContext`. */
   can(capability: string): boolean {
-    return isObject(this.#can[capability]);
+    return isObject(this.#capabilities[capability]);
   }
 
   async start(name: string): Promise<void> {
-    const answer = await this.#ask('ui/initialize', {
+    const answer = await this.#request('ui/initialize', {
       protocolVersion: VERSION,
       appInfo: { name: `vaultbridge-${name}`, version: '1' },
       appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] },
     });
     if (isObject(answer)) {
-      this.#can = isObject(answer.hostCapabilities) ? answer.hostCapabilities : {};
-      if (isObject(answer.hostContext)) this.#dress(answer.hostContext);
+      this.#capabilities = isObject(answer.hostCapabilities) ? answer.hostCapabilities : {};
+      if (isObject(answer.hostContext)) this.#applyTheme(answer.hostContext);
     }
-    this.#tell('ui/notifications/initialized', {});
-    this.#watchSize();
+    this.#notify('ui/notifications/initialized', {});
+    this.#reportSize();
   }
 
-  /** Calls a tool of our server. Fails when the tool does. */
-  async call(name: string, values: Record<string, unknown>): Promise<ToolResult> {
-    const answer = await this.#ask('tools/call', { name, arguments: values });
+  /** Calls a tool of our server. Throws if the tool fails. */
+  async callTool(name: string, values: Record<string, unknown>): Promise<ToolResult> {
+    const answer = await this.#request('tools/call', { name, arguments: values });
     const result: ToolResult = isObject(answer) ? answer : {};
-    if (result.isError) throw new Error(textOf(result) || 'It failed.');
+    if (result.isError) throw new Error(textOf(result) || 'The call failed.');
     return result;
   }
 
-  async open(url: string): Promise<void> {
-    const answer = await this.#ask('ui/open-link', { url });
+  async openLink(url: string): Promise<void> {
+    const answer = await this.#request('ui/open-link', { url });
     if (isObject(answer) && answer.isError) throw new Error('This program does not open such links.');
   }
 
-  /** Tells the model something with the next message of its user. */
+  /** Adds something to what the model reads with its user's next message. */
   tellModel(text: string): void {
-    if (this.can('updateModelContext')) void this.#ask('ui/update-model-context', { content: [{ type: 'text', text }] }).catch(() => undefined);
+    if (this.can('updateModelContext')) void this.#request('ui/update-model-context', { content: [{ type: 'text', text }] }).catch(() => undefined);
   }
 
-  #ask(method: string, params: unknown): Promise<unknown> {
-    const id = ++this.#ids;
-    return new Promise((done, fail) => {
-      const late = setTimeout(() => this.#end(id)?.fail(new Error('This program did not answer.')), WAIT_MS);
-      this.#asked.set(id, { done: (result) => (clearTimeout(late), done(result)), fail: (error) => (clearTimeout(late), fail(error)) });
+  #request(method: string, params: unknown): Promise<unknown> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#takePending(id)?.reject(new Error('This program did not answer.')), ANSWER_MS);
+      this.#pending.set(id, { resolve: (result) => (clearTimeout(timer), resolve(result)), reject: (error) => (clearTimeout(timer), reject(error)) });
       this.#send({ id, method, params });
     });
   }
 
-  #tell(method: string, params: unknown): void {
+  #notify(method: string, params: unknown): void {
     this.#send({ method, params });
   }
 
   #send(message: Message): void {
-    // To the program that shows this view: its origin is unknown here, and no other window receives the message.
+    // To any origin, because the host's is unknown here; no other window receives the message.
     window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
   }
 
-  #end(id: unknown): { done: (result: unknown) => void; fail: (error: Error) => void } | undefined {
+  #takePending(id: unknown): PendingRequest | undefined {
     if (typeof id !== 'number') return undefined;
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    return asked;
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
   }
 
-  #receive({ id, method, params, result, error }: Message): void {
+  #handleMessage({ id, method, params, result, error }: Message): void {
     if (method === undefined) {
-      const asked = this.#end(id);
-      if (error) asked?.fail(new Error(typeof error.message === 'string' ? error.message : 'It failed.'));
-      else asked?.done(result);
+      const pending = this.#takePending(id);
+      if (error) pending?.reject(new Error(typeof error.message === 'string' ? error.message : 'The call failed.'));
+      else pending?.resolve(result);
     } else if (id !== undefined) {
       if (method === 'ping' || method === 'ui/resource-teardown') this.#send({ id, result: {} });
       else this.#send({ id, error: { code: -32601, message: `There is no method ${method} here.` } as Message['error'] & object });
-    } else this.#notice(method, isObject(params) ? params : {});
+    } else this.#handleNotification(method, isObject(params) ? params : {});
   }
 
-  #notice(method: string, params: Record<string, unknown>): void {
-    if (method === 'ui/notifications/tool-input') this.#on.input(isObject(params.arguments) ? params.arguments : {});
-    else if (method === 'ui/notifications/tool-result') this.#on.result(params);
-    else if (method === 'ui/notifications/tool-cancelled') this.#on.cancelled(typeof params.reason === 'string' ? params.reason : '');
-    else if (method === 'ui/notifications/host-context-changed') this.#dress(params);
+  #handleNotification(method: string, params: Record<string, unknown>): void {
+    if (method === 'ui/notifications/tool-input') this.#events.input(isObject(params.arguments) ? params.arguments : {});
+    else if (method === 'ui/notifications/tool-result') this.#events.result(params);
+    else if (method === 'ui/notifications/tool-cancelled') this.#events.cancelled(typeof params.reason === 'string' ? params.reason : '');
+    else if (method === 'ui/notifications/host-context-changed') this.#applyTheme(params);
   }
 
-  #dress({ theme }: HostContext): void {
+  #applyTheme({ theme }: HostContext): void {
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
   }
 
-  #watchSize(): void {
-    let last = 0;
-    const look = (): void => {
+  #reportSize(): void {
+    let lastHeight = 0;
+    const report = (): void => {
       const height = Math.ceil(document.body.getBoundingClientRect().height);
-      if (height === last || !height) return;
-      last = height;
-      this.#tell('ui/notifications/size-changed', { width: Math.ceil(document.body.getBoundingClientRect().width), height });
+      if (height === lastHeight || !height) return;
+      lastHeight = height;
+      this.#notify('ui/notifications/size-changed', { width: Math.ceil(document.body.getBoundingClientRect().width), height });
     };
-    new ResizeObserver(look).observe(document.body);
-    look();
+    new ResizeObserver(report).observe(document.body);
+    report();
   }
 }
 
-/** What the server says for the view alone, if it is of this kind. */
-export function shownIn<T>(result: ToolResult, kind: string): T | null {
-  const shown = result._meta?.['vaultbridge/view'];
-  return isObject(shown) && shown.kind === kind ? (shown as T) : null;
+/** The data that a result contains for a view of this kind, or null. */
+export function viewDataOf<T>(result: ToolResult, kind: string): T | null {
+  const data = result._meta?.['vaultbridge/view'];
+  return isObject(data) && data.kind === kind ? (data as T) : null;
 }
 
 export const textOf = (result: ToolResult): string => (result.content ?? []).flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : [])).join('\n');

@@ -1,8 +1,8 @@
-// What all views in a chat share: how they start, and what they show before there is a result.
+// What all views in a chat share: how they start, and components for texts, errors and notes.
 
 import { type ComponentChildren, type JSX, render } from 'preact';
 import { useState } from 'preact/hooks';
-import { nameOf } from '../graph/model';
+import { folderOf, titleOf } from '../lib/paths';
 import { Host, textOf, type ToolResult } from './host';
 
 export interface ViewProps {
@@ -15,57 +15,54 @@ export interface ViewProps {
 interface State {
   input: Record<string, unknown>;
   result: ToolResult | null;
-  ended: string;
+  /** Shown instead of the view: the call was cancelled, or the host cannot be reached. */
+  message: string;
 }
 
-/** Draws a view as soon as the program says what to show. `waiting` stands there until then. */
-export function start(name: string, waiting: string, View: (props: ViewProps) => JSX.Element): void {
-  const place = document.getElementById('view');
-  if (!place) return;
-  let state: State = { input: {}, result: null, ended: '' };
-  let number = 0;
-  const draw = (change: Partial<State>): void => {
+/** Renders a view when the host sends a result, and a text until then. */
+export function startView(name: string, loadingText: string, View: (props: ViewProps) => JSX.Element): void {
+  const root = document.getElementById('view');
+  if (!root) return;
+  let state: State = { input: {}, result: null, message: '' };
+  let resultNumber = 0;
+  const update = (change: Partial<State>): void => {
     state = { ...state, ...change };
-    if ('result' in change) number++;
-    const { input, result, ended } = state;
-    render(ended ? <p class="quiet" role="status">{ended}</p> : !result ? <p class="quiet" role="status">{waiting}</p> : result.isError ? <Words text={textOf(result)} bad /> : <View key={number} host={host} input={input} result={result} />, place);
+    if ('result' in change) resultNumber++;
+    const { input, result, message } = state;
+    render(message ? <p class="quiet" role="status">{message}</p> : !result ? <p class="quiet" role="status">{loadingText}</p> : result.isError ? <Text text={textOf(result)} isError /> : <View key={resultNumber} host={host} input={input} result={result} />, root);
   };
   const host = new Host({
-    input: (input) => draw({ input }),
-    result: (result) => draw({ result, ended: '' }),
-    cancelled: (reason) => draw({ ended: `The call was cancelled${reason ? `: ${reason}` : ''}.` }),
+    input: (input) => update({ input }),
+    result: (result) => update({ result, message: '' }),
+    cancelled: (reason) => update({ message: `The call was cancelled${reason ? `: ${reason}` : ''}.` }),
   });
-  draw({});
-  if (window.parent === window) draw({ ended: 'This page is shown by an assistant’s program, next to an answer from vaultbridge.' });
-  else host.start(name).catch((error: Error) => draw({ ended: error.message }));
+  update({});
+  if (window.parent === window) update({ message: 'An assistant’s program shows this page next to an answer from vaultbridge.' });
+  else host.start(name).catch((error: Error) => update({ message: error.message }));
 }
 
-/** An answer that has nothing but its text. */
-export function Words({ text, bad = false }: { text: string; bad?: boolean }): JSX.Element {
-  return <pre class={bad ? 'words bad' : 'words'} role={bad ? 'alert' : undefined} tabIndex={0}>{text}</pre>;
+export function Text({ text, isError = false }: { text: string; isError?: boolean }): JSX.Element {
+  return <pre class={isError ? 'text bad' : 'text'} role={isError ? 'alert' : undefined} tabIndex={0}>{text}</pre>;
 }
 
-/** An error, beside what was pressed. */
-export function Trouble({ children }: { children: ComponentChildren }): JSX.Element | null {
-  return children ? <p class="trouble" role="alert">{children}</p> : null;
+export function ErrorText({ children }: { children: ComponentChildren }): JSX.Element | null {
+  return children ? <p class="error-text" role="alert">{children}</p> : null;
 }
 
-export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+/** The `vault` of a call's arguments, for another call. */
+export const vaultOf = (input: Record<string, unknown>): Record<string, unknown> => (typeof input.vault === 'string' ? { vault: input.vault } : {});
 
-/** What of a call's arguments another call needs too. */
-export const sameVault = (input: Record<string, unknown>): Record<string, unknown> => (typeof input.vault === 'string' ? { vault: input.vault } : {});
-
-/** A note's name, which shows its text when pressed, and a way into Obsidian. */
-export function Note({ host, path, vault, input, children }: { host: Host; path: string; vault: string; input: Record<string, unknown>; children?: ComponentChildren }): JSX.Element {
+/** A note's name, which shows its text when pressed, and a button that opens it in Obsidian. */
+export function NoteHeader({ host, path, vault, input, children }: { host: Host; path: string; vault: string; input: Record<string, unknown>; children?: ComponentChildren }): JSX.Element {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
-  const [trouble, setTrouble] = useState('');
-  const fail = (error: Error): void => setTrouble(error.message);
-  const read = async (): Promise<void> => {
+  const [error, setError] = useState('');
+  const handleError = (reason: Error): void => setError(reason.message);
+  const toggle = async (): Promise<void> => {
     setOpen(!isOpen);
     if (isOpen || text) return;
-    // The name may be that of several notes; the path is one.
-    const answer = await host.call('obsidian_read_note', { path, max_chars: 8000, ...sameVault(input) });
+    // By its path, because several notes may have the same name.
+    const answer = await host.callTool('obsidian_read_note', { path, max_chars: 8000, ...vaultOf(input) });
     setText(textOf(answer));
   };
   const address = `obsidian://open?vault=${encodeURIComponent(vault)}&file=${encodeURIComponent(path)}`;
@@ -73,13 +70,13 @@ export function Note({ host, path, vault, input, children }: { host: Host; path:
   return (
     <>
       <div class="note-head">
-        {host.can('serverTools') ? <button type="button" class="link" aria-expanded={isOpen} onClick={() => void read().catch(fail)}>{nameOf(path)}</button> : <strong>{nameOf(path)}</strong>}
+        {host.can('serverTools') ? <button type="button" class="link" aria-expanded={isOpen} onClick={() => void toggle().catch(handleError)}>{titleOf(path)}</button> : <strong>{titleOf(path)}</strong>}
         {folder && <span class="quiet">{folder}</span>}
         {children}
-        {host.can('openLinks') && <button type="button" class="small" onClick={() => void host.open(address).catch(fail)} aria-label={`Open ${nameOf(path)} in Obsidian`}>Open</button>}
+        {host.can('openLinks') && <button type="button" class="small" onClick={() => void host.openLink(address).catch(handleError)} aria-label={`Open ${titleOf(path)} in Obsidian`}>Open</button>}
       </div>
-      <Trouble>{trouble}</Trouble>
-      {isOpen && (text ? <Words text={text} /> : !trouble && <p class="quiet" role="status">Reading…</p>)}
+      <ErrorText>{error}</ErrorText>
+      {isOpen && (text ? <Text text={text} /> : !error && <p class="quiet" role="status">Reading…</p>)}
     </>
   );
 }

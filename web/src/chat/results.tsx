@@ -1,45 +1,46 @@
-// What a search or a question found, within a chat.
+// The results of a search, in a chat.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { plural } from '../lib/ui';
-import { shownIn, textOf } from './host';
-import { Note, start, type ViewProps, Words } from './parts';
+import { pluralize } from '../lib/format';
+import { stripLineParts } from '../note/plain-text';
+import { textOf, viewDataOf } from './host';
+import { NoteHeader, startView, Text, type ViewProps } from './parts';
 
-const ROWS = 10; // at once; more with a press
-const PLACES = 5; // of one note
+const PAGE_SIZE = 10; // notes at once
+const MAX_LINES = 5; // of one note
 
-interface Found {
+interface ResultsData {
   vault: string;
   query: string;
   total: number;
-  more: boolean; // there are more than total
+  more: boolean; // whether there are more than `total`
   rows: { path: string; places: { heading: string; line: number; parts: string[] }[] }[];
 }
 
 function Results({ host, input, result }: ViewProps): JSX.Element {
-  const found = shownIn<Found>(result, 'results');
-  const [shown, show] = useState(ROWS);
-  if (!found) return <Words text={textOf(result)} />;
+  const data = viewDataOf<ResultsData>(result, 'results');
+  const [rowCount, setRowCount] = useState(PAGE_SIZE);
+  if (!data) return <Text text={textOf(result)} />;
   return (
     <main>
-      <h1>{found.total ? plural(found.total, 'note', 'notes', found.more) : 'No note'} for “{found.query}”</h1>
+      <h1>{data.total ? pluralize(data.total, 'note', 'notes', data.more) : 'No note'} for “{data.query}”</h1>
       <ol class="results">
-        {found.rows.slice(0, shown).map(({ path, places }) => (
+        {data.rows.slice(0, rowCount).map(({ path, places }) => (
           <li key={path}>
-            <Note host={host} path={path} vault={found.vault} input={input} />
-            {places.slice(0, PLACES).map(({ heading, line, parts }) => (
+            <NoteHeader host={host} path={path} vault={data.vault} input={input} />
+            {places.slice(0, MAX_LINES).map(({ heading, line, parts }) => (
               <p key={line} class="place">
                 <span class="quiet">{heading ? `${heading}, line ${line}` : `Line ${line}`}</span>
-                <span>{parts.map((part, i) => (i % 2 ? <mark key={i}>{part}</mark> : part))}</span>
+                <span>{stripLineParts(parts.map((part, i) => [part, i % 2 === 1])).map(([text, isMatch], i) => (isMatch ? <mark key={i}>{text}</mark> : text))}</span>
               </p>
             ))}
           </li>
         ))}
       </ol>
-      {found.rows.length > shown && <button type="button" onClick={() => show(shown + ROWS)}>Show {plural(Math.min(ROWS, found.rows.length - shown), 'more note')}</button>}
+      {data.rows.length > rowCount && <button type="button" onClick={() => setRowCount(rowCount + PAGE_SIZE)}>Show {pluralize(Math.min(PAGE_SIZE, data.rows.length - rowCount), 'more note')}</button>}
     </main>
   );
 }
 
-start('results', 'Searching…', Results);
+startView('results', 'Searching…', Results);

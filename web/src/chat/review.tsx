@@ -1,18 +1,19 @@
-// A change that an assistant proposes, within a chat: what it would do, and the person's decision.
+// A proposed change, in a chat: what it would do, and the person's decision.
 //
-// The decision is sent with a code that only this view got, so it counts as a person's. Buttons therefore act on a
-// real press alone, and not in the first moment: what appears under a finger that is on its way must not be decided.
+// The decision is sent with a code that only this view has, so it counts as a person's. Therefore buttons react only to real
+// presses, and not in the first moment: a button that appears under a finger must not decide by accident.
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { plural } from '../lib/ui';
-import { UNSEEN } from '../lib/unseen';
-import { why } from '../review/words';
-import { shownIn, textOf, type ToolResult } from './host';
-import { start, Trouble, type ViewProps, Words } from './parts';
+import { pluralize } from '../lib/format';
+import { formatCodePoint, INVISIBLE, INVISIBLE_TITLE } from '../lib/invisible';
+import { countChanges, type FileEdit, makeFileDecision, toggleHunk } from '../review/hunks';
+import { describeReason } from '../review/wording';
+import { textOf, type ToolResult, viewDataOf } from './host';
+import { ErrorText, startView, Text, vaultOf, type ViewProps } from './parts';
 
-const DECIDE = 'obsidian_decide_proposal';
-const SETTLE_MS = 500; // before the buttons act
+const DECIDE_TOOL = 'obsidian_decide_proposal';
+const SETTLE_MS = 500; // before the buttons react
 
 interface Hunk {
   old: number;
@@ -31,7 +32,7 @@ interface ProposedFile {
   size?: number;
 }
 
-interface Proposed {
+interface ProposalData {
   id: string;
   status: string;
   assistant: string;
@@ -43,108 +44,103 @@ interface Proposed {
   notices: string[];
   conflict: string;
   rebased: number;
-  /** For the decision; missing when it has been made, or cannot be made here. */
+  /** Required for the decision; missing if it has been made, or cannot be made here. */
   code?: string;
   whole?: boolean;
-  said?: string;
+  decision?: string;
   change?: number;
   undo?: string;
   message?: string;
 }
 
-interface Draft {
-  text?: string;
-  without?: ReadonlySet<number>;
-}
-
-const DEEDS = { created: 'new', changed: 'changed', moved: 'moved', deleted: 'deleted' };
+const CHANGE_LABELS = { created: 'new', changed: 'changed', moved: 'moved', deleted: 'deleted' };
 
 function Review({ host, input, result }: ViewProps): JSX.Element {
-  const [proposed, setProposed] = useState(() => shownIn<Proposed>(result, 'review'));
+  const [proposal, setProposal] = useState(() => viewDataOf<ProposalData>(result, 'review'));
   const [isBusy, setBusy] = useState(false);
   const [isReady, setReady] = useState(false);
-  const [trouble, setTrouble] = useState('');
-  const [done, setDone] = useState('');
-  const [drafts, setDrafts] = useState<ReadonlyMap<string, Draft>>(new Map());
-  const [editing, setEditing] = useState('');
+  const [error, setError] = useState('');
+  const [outcome, setOutcome] = useState('');
+  const [edits, setEdits] = useState<ReadonlyMap<string, FileEdit>>(new Map());
+  const [editedPath, setEditedPath] = useState('');
   const [reason, setReason] = useState<string | null>(null);
-  const code = proposed?.code ?? '';
-  const settled = `${code} ${proposed?.files.length}`;
+  const code = proposal?.code ?? '';
+  const shownKey = `${code} ${proposal?.files.length}`;
   useEffect(() => {
     setReady(false);
     const timer = setTimeout(() => setReady(true), SETTLE_MS);
     return () => clearTimeout(timer);
-  }, [settled]);
-  const decide = async (action: string, more: Record<string, unknown> = {}): Promise<Proposed | null> => shownIn<Proposed>(await host.call(DECIDE, { id: proposed?.id, code, action, ...more }), 'review');
+  }, [shownKey]);
+  const decide = async (action: string, options: Record<string, unknown> = {}): Promise<ProposalData | null> => viewDataOf<ProposalData>(await host.callTool(DECIDE_TOOL, { id: proposal?.id, code, action, ...options }), 'review');
   useEffect(() => {
-    // An old conversation shows old answers: request the current state once.
-    if (code && host.can('serverTools')) decide('look').then((now) => now && setProposed(now), (error: Error) => setTrouble(error.message));
+    // An old conversation shows an old answer, so the current state is requested once.
+    if (code && host.can('serverTools')) decide('look').then((current) => current && setProposal(current), (reason: Error) => setError(reason.message));
   }, []);
-  if (!proposed) return <Outcome result={result} />;
+  if (!proposal) return <Outcome result={result} />;
 
-  const files = decisions(proposed.files, drafts);
-  const isEdited = files.some(({ text }) => text !== undefined);
-  const left = countTaken(proposed.files, drafts);
+  const files = proposal.files.map(({ path, text, hunks }) => ({ path, newText: text, hunkCount: hunks?.length ?? 0 }));
+  const decisions = files.flatMap((file) => makeFileDecision(file, edits.get(file.path)) ?? []);
+  const isEdited = decisions.some(({ text }) => text !== undefined);
+  const { all, accepted } = countChanges(files, edits);
   const canDecide = code !== '' && host.can('serverTools');
-  const canAccept = canDecide && proposed.whole === true && left.taken > 0 && (!proposed.conflict || isEdited);
-  const act = (action: 'accept' | 'reject') => (event: Event): void => {
+  const canAccept = canDecide && proposal.whole === true && accepted > 0 && (!proposal.conflict || isEdited);
+  const handleDecision = (action: 'accept' | 'reject') => (event: Event): void => {
     if (!event.isTrusted || isBusy || !isReady) return;
     setBusy(true);
-    setTrouble('');
-    decide(action, action === 'accept' ? (files.length ? { files } : {}) : reason ? { reason } : {}).then((now) => {
+    setError('');
+    decide(action, action === 'accept' ? (decisions.length ? { files: decisions } : {}) : reason ? { reason } : {}).then((current) => {
       setBusy(false);
-      if (!now) return;
-      setProposed(now);
-      if (now.status === 'waiting') setTrouble(now.message ?? '');
+      if (!current) return;
+      setProposal(current);
+      if (current.status === 'waiting') setError(current.message ?? '');
       else {
-        setDone(now.message ?? '');
-        host.tellModel(`The person decided on ${now.id} in this conversation: ${now.said ?? now.status}.`);
+        setOutcome(current.message ?? '');
+        host.tellModel(`The person decided on ${current.id} in this conversation: ${current.decision ?? current.status}.`);
       }
-      if (now.status !== 'waiting' || now.code !== code) setDrafts(new Map()), setEditing(''), setReason(null);
-    }, (error: Error) => (setBusy(false), setTrouble(error.message)));
+      if (current.status !== 'waiting' || current.code !== code) setEdits(new Map()), setEditedPath(''), setReason(null);
+    }, (reason: Error) => (setBusy(false), setError(reason.message)));
   };
   const undo = (event: Event): void => {
     if (!event.isTrusted || isBusy) return;
     setBusy(true);
-    const vault = typeof input.vault === 'string' ? { vault: input.vault } : {};
-    host.call(proposed.undo ?? '', { id: proposed.change, ...vault }).then(() => {
+    host.callTool(proposal.undo ?? '', { id: proposal.change, ...vaultOf(input) }).then(() => {
       setBusy(false);
-      setDone('Undone: the notes are as they were.');
-      setProposed({ ...proposed, undo: '', said: 'accepted, and undone' });
-      host.tellModel(`The person undid change ${proposed.change} (${proposed.id}).`);
-    }, (error: Error) => (setBusy(false), setTrouble(error.message)));
+      setOutcome('Undone: the notes are as they were.');
+      setProposal({ ...proposal, undo: '', decision: 'accepted, and undone' });
+      host.tellModel(`The person undid change ${proposal.change} (${proposal.id}).`);
+    }, (reason: Error) => (setBusy(false), setError(reason.message)));
   };
-  const put = (path: string, draft: Draft | null): void => {
-    const next = new Map(drafts);
-    if (draft) next.set(path, draft);
+  const setEdit = (path: string, edit: FileEdit | null): void => {
+    const next = new Map(edits);
+    if (edit) next.set(path, edit);
     else next.delete(path);
-    setDrafts(next);
+    setEdits(next);
   };
-  const label = isEdited ? 'Accept my version' : left.taken < left.all ? `Accept ${left.taken} of ${plural(left.all, 'change')}` : 'Accept';
-  const [first] = proposed.files;
-  const count = proposed.files.length + proposed.moreFiles;
+  const acceptLabel = isEdited ? 'Accept my version' : accepted < all ? `Accept ${accepted} of ${pluralize(all, 'change')}` : 'Accept';
+  const [firstFile] = proposal.files;
+  const count = proposal.files.length + proposal.moreFiles;
   return (
     <main>
-      <h1>{proposed.status === 'waiting' ? 'Proposed: ' : ''}{proposed.label || proposed.tool} {count === 1 && first ? nameOfChange(first) : plural(count, 'file')}</h1>
-      <p class="quiet">{proposed.assistant} asks with {proposed.tool}. {proposed.status === 'waiting' && `It waits because ${why(proposed.reason)}.`}</p>
-      {proposed.status !== 'waiting' && <p class="decided" role="status">{done || capital(proposed.said ?? proposed.status)}</p>}
-      {proposed.status !== 'waiting' && proposed.undo && host.can('serverTools') && <button type="button" disabled={isBusy} onClick={undo}>Undo</button>}
-      {proposed.conflict && <p class="trouble" role="alert">{proposed.conflict} Edit it to keep what you want, or reject it.</p>}
-      {!proposed.conflict && proposed.rebased > 0 && proposed.status === 'waiting' && <p class="banner">A note has changed since this was proposed; what was written in the meantime is kept.</p>}
-      {proposed.notices.map((text) => <p key={text} class="banner">{text}</p>)}
-      {proposed.files.map((file) => (
-        <File key={file.path} file={file} draft={drafts.get(file.path)} put={(draft) => put(file.path, draft)} isOpen={canDecide} isEditing={editing === file.path} edit={(on) => setEditing(on ? file.path : '')} />
+      <h1>{proposal.status === 'waiting' ? 'Proposed: ' : ''}{proposal.label || proposal.tool} {count === 1 && firstFile ? describeFile(firstFile) : pluralize(count, 'file')}</h1>
+      <p class="quiet">By {proposal.assistant}, with {proposal.tool}. {proposal.status === 'waiting' && `It waits because ${describeReason(proposal.reason)}.`}</p>
+      {proposal.status !== 'waiting' && <p class="decided" role="status">{outcome || toSentence(proposal.decision ?? proposal.status)}</p>}
+      {proposal.status !== 'waiting' && proposal.undo && host.can('serverTools') && <button type="button" disabled={isBusy} onClick={undo}>Undo</button>}
+      {proposal.conflict && <p class="error-text" role="alert">{proposal.conflict} Edit it to keep what you want, or reject it.</p>}
+      {!proposal.conflict && proposal.rebased > 0 && proposal.status === 'waiting' && <p class="banner">A note has changed since this was proposed; what was written in the meantime is kept.</p>}
+      {proposal.notices.map((text) => <p key={text} class="banner">{text}</p>)}
+      {proposal.files.map((file) => (
+        <FileSection key={file.path} file={file} edit={edits.get(file.path)} setEdit={(edit) => setEdit(file.path, edit)} canDecide={canDecide} isEditing={editedPath === file.path} setEditing={(isEditing) => setEditedPath(isEditing ? file.path : '')} />
       ))}
-      {proposed.moreFiles > 0 && <p class="quiet">And {plural(proposed.moreFiles, 'more file')} that {proposed.moreFiles === 1 ? 'is' : 'are'} not shown.</p>}
-      <Trouble>{trouble}</Trouble>
-      {proposed.status === 'waiting' && (canDecide
+      {proposal.moreFiles > 0 && <p class="quiet">And {pluralize(proposal.moreFiles, 'more file')} that {proposal.moreFiles === 1 ? 'is' : 'are'} not shown.</p>}
+      <ErrorText>{error}</ErrorText>
+      {proposal.status === 'waiting' && (canDecide
         ? (
           <div class="actions">
-            <button type="button" class="accept" disabled={!canAccept || isBusy || !isReady} onClick={act('accept')}>{label}</button>
-            <button type="button" class="reject" disabled={isBusy || !isReady} onClick={act('reject')}>Reject</button>
-            {reason === null ? <button type="button" class="link" onClick={() => setReason('')}>Say why</button> : <input type="text" aria-label="Why you reject it" placeholder="Why you reject it" maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}
-            {!proposed.whole && <p class="quiet">This change is too long to be shown here: accept it on the page or in Obsidian.</p>}
-            {left.taken === 0 && <p class="quiet">No change is left: reject it instead.</p>}
+            <button type="button" class="accept" disabled={!canAccept || isBusy || !isReady} onClick={handleDecision('accept')}>{acceptLabel}</button>
+            <button type="button" class="reject" disabled={isBusy || !isReady} onClick={handleDecision('reject')}>Reject</button>
+            {reason === null ? <button type="button" class="link" onClick={() => setReason('')}>Give a reason</button> : <input type="text" aria-label="Reason for rejecting it" placeholder="Reason for rejecting it" maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}
+            {!proposal.whole && <p class="quiet">This change is too long to show here: accept it on the page or in Obsidian.</p>}
+            {accepted === 0 && <p class="quiet">No change is left: reject it instead.</p>}
           </div>
         )
         : <p class="quiet">Decide on vaultbridge’s page, in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>)}
@@ -152,15 +148,15 @@ function Review({ host, input, result }: ViewProps): JSX.Element {
   );
 }
 
-/** A call that changed something at once, or only showed what it would do. */
+/** The result of a call that needed no decision: it changed something at once, or only showed what it would do. */
 function Outcome({ result }: { result: ToolResult }): JSX.Element {
   const text = textOf(result);
   const data = readEnvelope(text);
-  if (!data) return <Words text={text} />;
-  if (typeof data.diff === 'string') return <main><h1>What would change</h1><Words text={data.diff} /></main>;
+  if (!data) return <Text text={text} />;
+  if (typeof data.diff === 'string') return <main><h1>What would change</h1><Text text={data.diff} /></main>;
   if (data.status === 'pending') return <p class="quiet">{String(data.id)} waits for a decision: on vaultbridge’s page, in Obsidian, or in a terminal with <code>vaultbridge diffs</code>.</p>;
-  const what = typeof data.path === 'string' ? data.path : 'The vault';
-  return <p class="decided" role="status">{typeof data.change === 'number' ? `${what} was changed (change ${data.change}).` : `${what} is as it was.`}</p>;
+  const changed = typeof data.path === 'string' ? data.path : 'The vault';
+  return <p class="decided" role="status">{typeof data.change === 'number' ? `${changed} was changed (change ${data.change}).` : `${changed} was not changed.`}</p>;
 }
 
 function readEnvelope(text: string): Record<string, unknown> | null {
@@ -172,41 +168,36 @@ function readEnvelope(text: string): Record<string, unknown> | null {
   }
 }
 
-interface FileProps {
+interface FileSectionProps {
   file: ProposedFile;
-  draft: Draft | undefined;
-  put: (draft: Draft | null) => void;
-  isOpen: boolean;
+  edit: FileEdit | undefined;
+  setEdit: (edit: FileEdit | null) => void;
+  canDecide: boolean;
   isEditing: boolean;
-  edit: (on: boolean) => void;
+  setEditing: (isEditing: boolean) => void;
 }
 
-function File({ file, draft, put, isOpen, isEditing, edit }: FileProps): JSX.Element {
+function FileSection({ file, edit, setEdit, canDecide, isEditing, setEditing }: FileSectionProps): JSX.Element {
   const hunks = file.hunks ?? [];
-  const editable = isOpen && file.text !== undefined && (file.change === 'changed' || file.change === 'created');
-  const isOwn = draft?.text !== undefined && draft.text !== file.text;
-  const flip = (i: number): void => {
-    const without = new Set(draft?.without);
-    if (!without.delete(i)) without.add(i);
-    put(without.size ? { without } : null);
-  };
+  const isEditable = canDecide && file.text !== undefined && (file.change === 'changed' || file.change === 'created');
+  const isOwnText = edit?.text !== undefined && edit.text !== file.text;
   return (
     <section class="file" aria-label={file.path}>
       <header>
         <h2>{file.path}</h2>
-        <span class="tag">{isOwn ? 'edited by you' : file.change === 'moved' ? `moved from ${file.was}` : DEEDS[file.change]}</span>
-        {editable && <button type="button" class="small" aria-pressed={isEditing} onClick={() => (isEditing || put({ text: draft?.text ?? file.text ?? '' }), edit(!isEditing))}>{isEditing ? 'Done editing' : isOwn ? 'Edit again' : 'Edit first'}</button>}
-        {draft?.text !== undefined && <button type="button" class="small" onClick={() => (put(null), edit(false))}>Discard my edit</button>}
+        <span class="tag">{isOwnText ? 'edited by you' : file.change === 'moved' ? `moved from ${file.was}` : CHANGE_LABELS[file.change]}</span>
+        {isEditable && <button type="button" class="small" aria-pressed={isEditing} onClick={() => (isEditing || setEdit({ text: edit?.text ?? file.text ?? '' }), setEditing(!isEditing))}>{isEditing ? 'Done editing' : isOwnText ? 'Edit again' : 'Edit first'}</button>}
+        {edit?.text !== undefined && <button type="button" class="small" onClick={() => (setEdit(null), setEditing(false))}>Discard my edit</button>}
       </header>
-      {file.conflict && <p class="trouble">{file.conflict}</p>}
-      {isEditing ? <textarea aria-label={`The new text of ${file.path}`} rows={12} spellcheck={false} value={draft?.text ?? ''} onInput={(event) => put({ text: event.currentTarget.value })} />
-        : isOwn ? <Words text={draft?.text ?? ''} />
-        : file.fits === false ? <p class="quiet">Too long to be shown here.</p>
-        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${plural(file.size, 'byte')}.`}</p>
+      {file.conflict && <p class="error-text">{file.conflict}</p>}
+      {isEditing ? <textarea aria-label={`The new text of ${file.path}`} rows={12} spellcheck={false} value={edit?.text ?? ''} onInput={(event) => setEdit({ text: event.currentTarget.value })} />
+        : isOwnText ? <Text text={edit?.text ?? ''} />
+        : file.fits === false ? <p class="quiet">Too long to show here.</p>
+        : file.size !== undefined ? <p class="quiet">{file.change === 'deleted' ? 'This file would be deleted.' : `Not a text: ${pluralize(file.size, 'byte')}.`}</p>
         : file.change === 'moved' && !hunks.length ? <p class="quiet">Its text stays the same.</p>
         : hunks.map((hunk, i) => (
-          <div key={i} class={draft?.without?.has(i) ? 'hunk left-out' : 'hunk'}>
-            {hunks.length > 1 && <label class="hunk-head"><input type="checkbox" disabled={!editable} checked={!draft?.without?.has(i)} onChange={() => flip(i)} />Take the change at line {hunk.new}</label>}
+          <div key={i} class={edit?.leftOut?.has(i) ? 'hunk left-out' : 'hunk'}>
+            {hunks.length > 1 && <label class="hunk-head"><input type="checkbox" disabled={!isEditable} checked={!edit?.leftOut?.has(i)} onChange={() => setEdit(toggleHunk(edit?.leftOut, i))} />Accept the change at line {hunk.new}</label>}
             <div class="diff" tabIndex={0} role="group" aria-label={`Change at line ${hunk.new}`}>
               {hunk.lines.map((line, n) => <Line key={n} line={line} />)}
             </div>
@@ -218,54 +209,23 @@ function File({ file, draft, put, isOpen, isEditing, edit }: FileProps): JSX.Ele
 
 function Line({ line }: { line: string }): JSX.Element {
   const [sign, text] = [line[0], line.slice(1)];
-  if (sign === '+') return <ins class="line">{seen(text)}</ins>;
-  if (sign === '-') return <del class="line">{seen(text)}</del>;
-  return <div class="line">{seen(text)}</div>;
+  if (sign === '+') return <ins class="line">{showInvisible(text)}</ins>;
+  if (sign === '-') return <del class="line">{showInvisible(text)}</del>;
+  return <div class="line">{showInvisible(text)}</div>;
 }
 
-/** The text, with what cannot be seen made visible: such characters change what a line means. */
-function seen(text: string): (string | JSX.Element)[] {
+/** The text with its invisible characters made visible, because they change what a line means. */
+function showInvisible(text: string): (string | JSX.Element)[] {
   const parts: (string | JSX.Element)[] = [];
   let at = 0;
-  for (const found of text.matchAll(UNSEEN)) {
-    parts.push(text.slice(at, found.index), <span class="unseen" title="A character that cannot be seen">U+{found[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}</span>);
-    at = found.index + found[0].length;
+  for (const match of text.matchAll(INVISIBLE)) {
+    parts.push(text.slice(at, match.index), <span class="invisible" title={INVISIBLE_TITLE}>{formatCodePoint(match[0].codePointAt(0) ?? 0)}</span>);
+    at = match.index + match[0].length;
   }
   return [...parts, text.slice(at) || (parts.length ? '' : '\u00a0')];
 }
 
-const isText = (file: ProposedFile): boolean => file.text !== undefined && (file.change === 'changed' || file.change === 'created');
+const describeFile = (file: ProposedFile): string => (file.change === 'moved' && file.was ? `${file.was} → ${file.path}` : file.path);
+const toSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
-interface FileDecision {
-  path: string;
-  text?: string;
-  hunks?: number[];
-  skip?: boolean;
-}
-
-function decisions(files: ProposedFile[], drafts: ReadonlyMap<string, Draft>): FileDecision[] {
-  return files.flatMap((file): FileDecision[] => {
-    const draft = drafts.get(file.path);
-    const count = file.hunks?.length ?? 0;
-    if (!draft || !isText(file)) return [];
-    if (draft.text !== undefined) return draft.text === file.text ? [] : [{ path: file.path, text: draft.text }];
-    if (!draft.without?.size) return [];
-    return [draft.without.size === count ? { path: file.path, skip: true } : { path: file.path, hunks: [...Array(count).keys()].filter((i) => !draft.without?.has(i)) }];
-  });
-}
-
-/** How many of all changes are taken: each hunk is one, and so is a file without hunks. */
-function countTaken(files: ProposedFile[], drafts: ReadonlyMap<string, Draft>): { all: number; taken: number } {
-  let [all, taken] = [0, 0];
-  for (const file of files) {
-    const count = Math.max(1, file.hunks?.length ?? 0);
-    all += count;
-    taken += count - (drafts.get(file.path)?.without?.size ?? 0);
-  }
-  return { all, taken };
-}
-
-const nameOfChange = (file: ProposedFile): string => (file.change === 'moved' && file.was ? `${file.was} → ${file.path}` : file.path);
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
-
-start('review', 'The change is being prepared…', Review);
+startView('review', 'The change is being prepared…', Review);

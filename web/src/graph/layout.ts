@@ -1,11 +1,11 @@
-// The page's end of the worker that places the nodes.
+// The page's side of the worker that lays out a graph.
 
 import type { LayoutResult, LayoutTask } from './layout.worker';
 
 const WORKER = '/page/graph-layout.js';
 
-/** The only script that this policy allows, whoever asks. */
-const address = (): string => {
+/** The worker's address, by a policy of Trusted Types that allows no other script. */
+const getWorkerAddress = (): string => {
   const policies = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: object): { createScriptURL(url: string): string } } }).trustedTypes;
   if (!policies) return WORKER;
   policy ??= policies.createPolicy('vaultbridge-worker', { createScriptURL: () => WORKER });
@@ -13,19 +13,19 @@ const address = (): string => {
 };
 let policy: { createScriptURL(url: string): string } | null = null;
 
-let runs = 0;
+let lastRun = 0;
 
 export class Layout {
   #worker: Worker;
   #run = 0;
 
-  constructor(places: (places: Float32Array, done: boolean) => void) {
-    this.#worker = new Worker(address(), { type: 'module' });
-    this.#worker.onmessage = ({ data }: MessageEvent<LayoutResult>) => data.run === this.#run && places(data.places, data.done);
+  constructor(onPositions: (positions: Float32Array, isDone: boolean) => void) {
+    this.#worker = new Worker(getWorkerAddress(), { type: 'module' });
+    this.#worker.onmessage = ({ data }: MessageEvent<LayoutResult>) => data.run === this.#run && onPositions(data.positions, data.isDone);
   }
 
   start(task: Omit<LayoutTask, 'run'>): void {
-    this.#run = ++runs;
+    this.#run = ++lastRun;
     this.#worker.postMessage({ ...task, run: this.#run } satisfies LayoutTask);
   }
 

@@ -1,24 +1,24 @@
-// Places the notes of a graph: linked ones near each other, the rest apart. It runs next to the page, which stays responsive.
+// Lays out a graph in a worker, so that the page stays responsive.
 //
-// In:  { run, count, edges, near }   near: places to begin with (NaN: none yet), so that a refreshed graph keeps its shape
-// Out: { run, places, done }         places: x, y of each node
+// In:  { run, count, edges, initial }   initial: the last positions, NaN for new nodes, so that a graph keeps its shape
+// Out: { run, positions, isDone }       positions: x, y of each node
 
-import { simulate } from './forces';
+import { createSimulation } from './simulation';
 
 export interface LayoutTask {
   run: number;
   count: number;
   edges: Uint32Array;
-  near: Float32Array | null;
+  initial: Float32Array | null;
 }
 
 export interface LayoutResult {
   run: number;
-  places: Float32Array;
-  done: boolean;
+  positions: Float32Array;
+  isDone: boolean;
 }
 
-const SHOW_MS = 60; // between two results: often enough to look like motion, seldom enough to leave time to draw
+const POST_MS = 60; // between two results: often enough to look smooth, seldom enough to leave time for drawing
 
 interface Scope {
   onmessage: ((event: MessageEvent<LayoutTask>) => void) | null;
@@ -26,26 +26,26 @@ interface Scope {
 }
 
 const scope = self as unknown as Scope;
-let current = 0;
+let currentRun = 0;
 
 scope.onmessage = ({ data }) => {
-  current = data.run;
-  const { nodes, steps, simulation } = simulate(data.count, data.edges, data.near);
-  let [left, shown] = [steps, 0];
+  currentRun = data.run;
+  const { nodes, steps, simulation } = createSimulation(data.count, data.edges, data.initial);
+  let [stepsLeft, postedAt] = [steps, 0];
   const step = (): void => {
-    if (current !== data.run) return; // another graph has been requested
+    if (currentRun !== data.run) return; // another graph was requested
     simulation.tick();
-    left--;
-    if (left === 0 || performance.now() - shown > SHOW_MS) {
-      shown = performance.now();
-      const places = new Float32Array(2 * data.count);
+    stepsLeft--;
+    if (stepsLeft === 0 || performance.now() - postedAt > POST_MS) {
+      postedAt = performance.now();
+      const positions = new Float32Array(2 * data.count);
       nodes.forEach((node, i) => {
-        places[2 * i] = node.x ?? 0;
-        places[2 * i + 1] = node.y ?? 0;
+        positions[2 * i] = node.x ?? 0;
+        positions[2 * i + 1] = node.y ?? 0;
       });
-      scope.postMessage({ run: data.run, places, done: left === 0 }, [places.buffer]);
+      scope.postMessage({ run: data.run, positions, isDone: stepsLeft === 0 }, [positions.buffer]);
     }
-    if (left > 0) setTimeout(step); // so that a newer task can start
+    if (stepsLeft > 0) setTimeout(step); // so that a newer task can start
   };
   step();
 };

@@ -1,7 +1,7 @@
-// Requests to the server: JSON in, JSON out, and errors that a person can read.
+// Requests to the server: JSON in, JSON out, and errors that a person can understand.
 
 import { route } from './router';
-import { token } from './token';
+import { getToken } from './token';
 
 export class ApiError extends Error {
   constructor(
@@ -10,7 +10,7 @@ export class ApiError extends Error {
     readonly status: number,
     /** The error's code, such as `FILE_NOT_FOUND`, or ''. */
     readonly code: string,
-    /** What would be right, or ''. */
+    /** How to correct it, or ''. */
     readonly hint: string,
     /** The argument that was wrong, or ''. */
     readonly argument: string,
@@ -19,7 +19,7 @@ export class ApiError extends Error {
   }
 }
 
-export interface Asked {
+export interface ApiOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined | null>;
   body?: unknown;
@@ -28,41 +28,39 @@ export interface Asked {
 
 const BASE = '/page/api/';
 
-const DEFAULT = 'defaultVault';
+const DEFAULT_VAULT_KEY = 'defaultVault';
 
-/** Remembers the vault that the server takes when none is named, over a reload too. */
-export const setDefaultVault = (name: string): void => sessionStorage.setItem(DEFAULT, name);
+/** Remembers, also over a reload, which vault the server uses when none is named. */
+export const setDefaultVault = (name: string): void => sessionStorage.setItem(DEFAULT_VAULT_KEY, name);
 
-/** The vault that the address names; '' for the server's default, whether it is named or not: what was begun in one of these
- * addresses belongs to the other too. */
-export function vaultName(): string {
+/** The vault that the address names; '' for the server's default, whether it is named or not, so that both addresses share
+ * drafts and recent notes. */
+export function getVaultName(): string {
   const named = route.get().query.get('vault') ?? '';
-  return named === sessionStorage.getItem(DEFAULT) ? '' : named;
+  return named === sessionStorage.getItem(DEFAULT_VAULT_KEY) ? '' : named;
 }
 
-/** The answer of `/page/api/PATH`. Throws ApiError, or the abort of `signal`. */
-export async function api<T>(path: string, { method, query = {}, body, signal }: Asked = {}): Promise<T> {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries({ vault: vaultName(), ...query }))
-    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
-  const address = BASE + path + (search.size ? `?${search}` : '');
-  return request<T>(address, method ?? (body === undefined ? 'GET' : 'POST'), body, signal);
+/** Requests `/page/api/PATH`. Throws ApiError, or the abort of `signal`. */
+export async function api<T>(path: string, { method, query = {}, body, signal }: ApiOptions = {}): Promise<T> {
+  return parseResponse<T>(await send(addressOf(path, query), method ?? (body === undefined ? 'GET' : 'POST'), body, signal));
 }
 
-/** The answer, or null when it is still the one with this tag. */
-export async function apiTagged<T>(path: string, tag: string, query: Record<string, string> = {}): Promise<{ value: T | null; etag: string }> {
-  const search = new URLSearchParams({ ...query, ...(vaultName() && { vault: vaultName() }) });
-  const response = await ask(`${BASE}${path}?${search}`, 'GET', undefined, undefined, tag ? { 'If-None-Match': tag } : {});
+/** The answer with its entity tag, or null if it has not changed since the answer with `tag`. */
+export async function apiIfChanged<T>(path: string, tag: string, query: Record<string, string> = {}): Promise<{ value: T | null; etag: string }> {
+  const response = await send(addressOf(path, query), 'GET', undefined, undefined, tag ? { 'If-None-Match': tag } : {});
   if (response.status === 304) return { value: null, etag: tag };
-  return { value: await read<T>(response), etag: response.headers.get('ETag') ?? '' };
+  return { value: await parseResponse<T>(response), etag: response.headers.get('ETag') ?? '' };
 }
 
-async function request<T>(address: string, method: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return read<T>(await ask(address, method, body, signal));
+function addressOf(path: string, query: NonNullable<ApiOptions['query']>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries({ vault: getVaultName(), ...query }))
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
+  return BASE + path + (parameters.size ? `?${parameters}` : '');
 }
 
-async function ask(address: string, method: string, body: unknown, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
-  const headers: Record<string, string> = { Authorization: `Bearer ${token()}`, ...more };
+async function send(address: string, method: string, body: unknown, signal?: AbortSignal, extraHeaders: Record<string, string> = {}): Promise<Response> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${getToken()}`, ...extraHeaders };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   try {
     const text = body === undefined ? null : JSON.stringify(body);
@@ -73,8 +71,8 @@ async function ask(address: string, method: string, body: unknown, signal?: Abor
   }
 }
 
-async function read<T>(response: Response): Promise<T> {
-  // An answer that is cut off, also because nobody wants it any more, must not look like an empty one.
+async function parseResponse<T>(response: Response): Promise<T> {
+  // Not caught: an answer that was cut off must not look like an empty one.
   if (response.ok) return (await response.json()) as T;
   const answer = await response.json().catch(() => ({}));
   const { message = '', code = '', hint = '', argument = '' } = answer.error ?? {};

@@ -1,6 +1,6 @@
-// Two texts compared, by CodeMirror's merge view: side by side where there is room, else one below the other.
+// Two texts compared with CodeMirror's merge view: side by side where there is room, otherwise in one column.
 //
-// It lives in a shadow root: there CodeMirror adopts its style sheets, which the page's Content-Security-Policy allows,
+// It is in a shadow root: there CodeMirror adopts its style sheets, which the page's Content-Security-Policy allows,
 // while a <style> element would be refused.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
@@ -9,19 +9,19 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { UNSEEN } from './unseen';
+import { formatCodePoint, INVISIBLE, INVISIBLE_TITLE } from './invisible';
 
-const ROOM = '(min-width: 900px)'; // two texts side by side need it
-const AROUND = 3; // unchanged lines shown beside each change
-const LIMITS = { scanLimit: 3000, timeout: 400 }; // a huge change is compared less finely rather than for seconds
+const WIDE = '(min-width: 900px)'; // room for two texts side by side
+const CONTEXT_LINES = 3; // unchanged lines shown around each change
+const LIMITS = { scanLimit: 3000, timeout: 400 }; // a huge change is compared coarsely rather than for seconds
 
-const unseen = highlightSpecialChars({
-  specialChars: UNSEEN,
+const markInvisible = highlightSpecialChars({
+  specialChars: INVISIBLE,
   render: (code) => {
     const mark = document.createElement('span');
     mark.className = 'cm-specialChar';
-    mark.textContent = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-    mark.title = 'A character that cannot be seen';
+    mark.textContent = formatCodePoint(code);
+    mark.title = INVISIBLE_TITLE;
     return mark;
   },
 });
@@ -52,8 +52,8 @@ const theme = EditorView.theme({
   '.cm-specialChar': { margin: '0 .1em', padding: '0 .25em', border: '1px dashed var(--bad)', borderRadius: '4px', color: 'var(--bad)', fontSize: '.8em' },
 });
 
-const around = new CSSStyleSheet();
-around.replaceSync(`
+const hostStyles = new CSSStyleSheet();
+hostStyles.replaceSync(`
   :host { display: block; }
   .cm-mergeView { max-height: none; overflow: visible; }
   .cm-mergeViewEditor + .cm-mergeViewEditor { border-left: 1px solid var(--line); }
@@ -63,52 +63,51 @@ around.replaceSync(`
 interface DiffProps {
   before: string;
   after: string;
-  /** What the text is, for screen readers: a path. */
+  /** The path of the file, for screen readers. */
   name: string;
-  /** Makes the new text editable; called after each keystroke. */
+  /** Makes the new text editable; called on every edit. */
   onEdit?: ((text: string) => void) | undefined;
-  /** Show every line instead of folding what is the same. */
-  whole?: boolean;
-  /** Leaves the editor, on Escape. */
+  /** Called when Escape is pressed in the editor. */
   onLeave?: (() => void) | undefined;
+  /** Shows all lines instead of folding unchanged ones. */
+  showAll?: boolean;
 }
 
-/** Whether two texts fit side by side; the component is drawn again when that changes. */
-export function useRoom(): boolean {
-  const [room, set] = useState(() => matchMedia(ROOM).matches);
+function useIsWide(): boolean {
+  const [isWide, setWide] = useState(() => matchMedia(WIDE).matches);
   useEffect(() => {
-    const media = matchMedia(ROOM);
-    const change = (): void => set(media.matches);
-    media.addEventListener('change', change);
-    return () => media.removeEventListener('change', change);
+    const media = matchMedia(WIDE);
+    const handleChange = (): void => setWide(media.matches);
+    media.addEventListener('change', handleChange);
+    return () => media.removeEventListener('change', handleChange);
   }, []);
-  return room;
+  return isWide;
 }
 
-export function Diff({ before, after, name, onEdit, onLeave, whole = false }: DiffProps): JSX.Element {
+export function Diff({ before, after, name, onEdit, onLeave, showAll = false }: DiffProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
-  const beside = useRoom() && before !== '';
-  const edits = useRef({ onEdit, onLeave });
-  edits.current = { onEdit, onLeave };
-  const editable = onEdit !== undefined;
+  const isSplit = useIsWide() && before !== '';
+  const handlers = useRef({ onEdit, onLeave });
+  handlers.current = { onEdit, onLeave };
+  const isEditable = onEdit !== undefined;
+  // A change of layout keeps what was typed; a new `after` replaces it.
   const text = useRef(after);
-  const given = useRef(after);
-  // Another layout keeps what was typed; another text replaces it.
-  if (given.current !== after) given.current = text.current = after;
+  const lastAfter = useRef(after);
+  if (lastAfter.current !== after) lastAfter.current = text.current = after;
   useEffect(() => {
-    const place = host.current;
-    if (!place) return;
-    const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
-    if (!root.adoptedStyleSheets.includes(around)) root.adoptedStyleSheets.push(around);
-    const view = makeView({ root, before, after: text.current, name, beside, whole, editable, typed: (now) => (text.current = now, edits.current.onEdit?.(now)), leave: () => edits.current.onLeave?.() });
-    if (editable) {
-      // Not at the very beginning, which may be folded away.
+    const element = host.current;
+    if (!element) return;
+    const root = element.shadowRoot ?? element.attachShadow({ mode: 'open' });
+    if (!root.adoptedStyleSheets.includes(hostStyles)) root.adoptedStyleSheets.push(hostStyles);
+    const view = makeView({ root, before, after: text.current, name, isSplit, showAll, isEditable, onEdit: (edited) => (text.current = edited, handlers.current.onEdit?.(edited)), onLeave: () => handlers.current.onLeave?.() });
+    if (isEditable) {
+      // At the first change: the beginning of the text may be folded.
       view.editor.dispatch({ selection: { anchor: getChunks(view.editor.state)?.chunks[0]?.fromB ?? 0 } });
       view.editor.focus();
     }
     return () => view.destroy();
-  }, [before, after, name, beside, whole, editable]);
-  return <div class="diff-view" ref={host} data-layout={beside ? 'beside' : 'below'} />;
+  }, [before, after, name, isSplit, showAll, isEditable]);
+  return <div class="diff-view" ref={host} data-layout={isSplit ? 'split' : 'unified'} />;
 }
 
 interface ViewOptions {
@@ -116,36 +115,36 @@ interface ViewOptions {
   before: string;
   after: string;
   name: string;
-  beside: boolean;
-  whole: boolean;
-  editable: boolean;
-  typed: (text: string) => void;
-  leave: () => void;
+  isSplit: boolean;
+  showAll: boolean;
+  isEditable: boolean;
+  onEdit: (text: string) => void;
+  onLeave: () => void;
 }
 
-function makeView({ root, before, after, name, beside, whole, editable, typed, leave }: ViewOptions): { editor: EditorView; destroy: () => void } {
-  const common = (what: string): Extension[] => [EditorView.lineWrapping, lineNumbers(), unseen, theme, EditorView.contentAttributes.of({ 'aria-label': what })];
-  const fixed = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: '0', role: 'textbox', 'aria-readonly': 'true', 'aria-multiline': 'true' })];
-  const open = [
+function makeView({ root, before, after, name, isSplit, showAll, isEditable, onEdit, onLeave }: ViewOptions): { editor: EditorView; destroy: () => void } {
+  const common = (label: string): Extension[] => [EditorView.lineWrapping, lineNumbers(), markInvisible, theme, EditorView.contentAttributes.of({ 'aria-label': label })];
+  const readOnly = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: '0', role: 'textbox', 'aria-readonly': 'true', 'aria-multiline': 'true' })];
+  const editable = [
     history(),
     drawSelection(),
-    keymap.of([{ key: 'Escape', run: () => (leave(), true) }, ...historyKeymap, ...defaultKeymap]),
-    EditorView.updateListener.of((update) => update.docChanged && typed(update.state.doc.toString())),
+    keymap.of([{ key: 'Escape', run: () => (onLeave(), true) }, ...historyKeymap, ...defaultKeymap]),
+    EditorView.updateListener.of((update) => update.docChanged && onEdit(update.state.doc.toString())),
   ];
-  const folded = whole ? {} : { collapseUnchanged: { margin: AROUND, minSize: 4 } };
-  const title = before === '' ? `${name}, a new text` : `${name}, as it would be`;
-  if (beside) {
+  const folding = showAll ? {} : { collapseUnchanged: { margin: CONTEXT_LINES, minSize: 4 } };
+  const label = before === '' ? `${name}, new text` : `${name}, after the change`;
+  if (isSplit) {
     const merge = new MergeView({
       root,
       parent: root,
-      a: { doc: before, extensions: [...common(`${name}, as it is`), fixed] },
-      b: { doc: after, extensions: [...common(title), editable ? open : fixed] },
+      a: { doc: before, extensions: [...common(`${name}, before the change`), readOnly] },
+      b: { doc: after, extensions: [...common(label), isEditable ? editable : readOnly] },
       diffConfig: LIMITS,
-      ...folded,
+      ...folding,
     });
     return { editor: merge.b, destroy: () => merge.destroy() };
   }
-  const compare = before === '' && !editable ? [] : unifiedMergeView({ original: before, mergeControls: false, diffConfig: LIMITS, ...folded });
-  const editor = new EditorView({ root, parent: root, doc: after, extensions: [...common(title), editable ? open : fixed, compare] });
+  const comparison = before === '' && !isEditable ? [] : unifiedMergeView({ original: before, mergeControls: false, diffConfig: LIMITS, ...folding });
+  const editor = new EditorView({ root, parent: root, doc: after, extensions: [...common(label), isEditable ? editable : readOnly, comparison] });
   return { editor, destroy: () => editor.destroy() };
 }

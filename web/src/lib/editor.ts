@@ -1,5 +1,7 @@
-// CodeMirror, in a shadow root: there it uses constructed stylesheets, which the page's policy allows, instead of
-// style elements, which it forbids. Loaded when a person first edits or compares.
+// The editor of a note's source, and the comparison of two versions of it, with CodeMirror. It is loaded when it is first used.
+//
+// CodeMirror runs in a shadow root: there it uses constructed style sheets, which the page's policy allows, instead of
+// <style> elements, which it forbids.
 
 import { autocompletion, type CompletionSource } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
@@ -11,8 +13,9 @@ import { EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { MarkdownConfig } from '@lezer/markdown';
+import { prefersReducedMotion } from './motion';
 
-export const theme = EditorView.theme({
+const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '.92rem' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
@@ -38,7 +41,7 @@ export const theme = EditorView.theme({
   '.cm-collapsedLines': { backgroundColor: 'var(--soft)', backgroundImage: 'none', color: 'var(--quiet)' },
 });
 
-const colours = HighlightStyle.define([
+const highlightStyle = HighlightStyle.define([
   { tag: tags.heading, fontWeight: '700', color: 'var(--main)' },
   { tag: tags.strong, fontWeight: '700' },
   { tag: tags.emphasis, fontStyle: 'italic' },
@@ -50,7 +53,7 @@ const colours = HighlightStyle.define([
 ]);
 
 const PROPERTIES = /^---[ \t]*\n(?:[\s\S]*?\n)?---[ \t]*(?:\n|$)/;
-const PROPERTIES_CHARS = 100_000; // which are looked at for their end
+const PROPERTIES_CHARS = 100_000; // searched for their end
 
 /** The properties at the top, which Markdown alone would read as a heading. */
 const properties: MarkdownConfig = {
@@ -72,12 +75,11 @@ const properties: MarkdownConfig = {
   }],
 };
 
-/** What every editor and comparison of notes has. */
-export const common: Extension = [theme, syntaxHighlighting(colours), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true), highlightSpecialChars(), markdown({ base: markdownLanguage, extensions: properties })];
+/** What every editor of Markdown has. */
+const markdownExtensions: Extension = [theme, syntaxHighlighting(highlightStyle), EditorView.lineWrapping, EditorView.perLineTextDirection.of(true), highlightSpecialChars(), markdown({ base: markdownLanguage, extensions: properties })];
 
-/** The shadow root of a place, made once. */
-export function rootOf(place: HTMLElement): ShadowRoot {
-  return place.shadowRoot ?? place.attachShadow({ mode: 'open' });
+function shadowRootOf(host: HTMLElement): ShadowRoot {
+  return host.shadowRoot ?? host.attachShadow({ mode: 'open' });
 }
 
 export interface EditorOptions {
@@ -85,55 +87,58 @@ export interface EditorOptions {
   label: string;
   onChange: (text: string) => void;
   onSave: () => void;
-  /** Whether the editor is left; otherwise Tab, which indents, leaves it next. */
+  /** On Escape. If it returns false, the next Tab leaves the editor instead of indenting. */
   onLeave: () => boolean;
-  /** The paths that `[[` offers. */
+  /** The notes that are suggested after `[[`. */
   paths: () => { title: string; path: string }[];
 }
 
-const LEAVE_MS = 10_000; // how long Tab leaves the editor after Escape, instead of indenting
-const OFFERED = 50; // names at once after `[[`
+// Rules of the page's style sheet do not reach into a shadow root.
+const selectionOptions = prefersReducedMotion() ? { cursorBlinkRate: 0 } : {};
 
-/** After `[[`, the names of notes. */
-function links(paths: EditorOptions['paths']): CompletionSource {
+const LEAVE_MS = 10_000; // how long after Escape Tab leaves the editor
+const MAX_SUGGESTIONS = 50; // after `[[`
+
+/** Completes the names of notes after `[[`. */
+function completeLinks(paths: EditorOptions['paths']): CompletionSource {
   return (context) => {
     const typed = context.matchBefore(/\[\[[^[\]|#\n]*/);
     if (!typed) return null;
-    const wanted = typed.text.slice(2).toLowerCase();
+    const prefix = typed.text.slice(2).toLowerCase();
     const options = [];
     for (const { title, path } of paths()) {
-      if (!title.toLowerCase().includes(wanted)) continue;
+      if (!title.toLowerCase().includes(prefix)) continue;
       options.push({ label: title, detail: path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '', apply: `${title}]]` });
-      if (options.length >= OFFERED) break;
+      if (options.length >= MAX_SUGGESTIONS) break;
     }
     return { from: typed.from + 2, options, filter: false };
   };
 }
 
-export function mountEditor(place: HTMLElement, options: EditorOptions): EditorView {
-  const root = rootOf(place);
+export function mountEditor(host: HTMLElement, options: EditorOptions): EditorView {
+  const root = shadowRootOf(host);
   const keys = keymap.of([
     { key: 'Mod-s', run: () => (options.onSave(), true), preventDefault: true },
     { key: 'Escape', run: (view) => (options.onLeave() || view.setTabFocusMode(LEAVE_MS), true) },
     ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab,
   ]);
   const extensions = [
-    keymap.of([]), lineNumbers(), history(), drawSelection(), highlightActiveLine(), highlightSelectionMatches(),
-    autocompletion({ override: [links(options.paths)], icons: false }), keys, common,
+    keymap.of([]), lineNumbers(), history(), drawSelection(selectionOptions), highlightActiveLine(), highlightSelectionMatches(),
+    autocompletion({ override: [completeLinks(options.paths)], icons: false }), keys, markdownExtensions,
     EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'true', tabindex: '0' }),
     EditorView.updateListener.of((update) => update.docChanged && options.onChange(update.state.doc.toString())),
   ];
   return new EditorView({ root, parent: root, state: EditorState.create({ doc: options.text, extensions }) });
 }
 
-/** Two texts side by side; the right one can be edited, and differences be taken over from the left. */
-export function mountConflict(place: HTMLElement, theirs: string, mine: string, labels: [string, string], onType: (text: string) => void): MergeView {
-  const root = rootOf(place);
-  const side = (label: string, more: Extension) => [lineNumbers(), common, EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), more];
+/** Shows two texts side by side. The right one can be edited, and can take over differences from the left one. */
+export function mountConflict(host: HTMLElement, theirs: string, mine: string, labels: [string, string], onType: (text: string) => void): MergeView {
+  const root = shadowRootOf(host);
+  const side = (label: string, extra: Extension) => [lineNumbers(), markdownExtensions, EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), extra];
   return new MergeView({
     root, parent: root,
     a: { doc: theirs, extensions: side(labels[0], [EditorState.readOnly.of(true)]) },
-    b: { doc: mine, extensions: side(labels[1], [history(), drawSelection(), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), EditorView.updateListener.of((update) => update.docChanged && onType(update.state.doc.toString()))]) },
+    b: { doc: mine, extensions: side(labels[1], [history(), drawSelection(selectionOptions), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), EditorView.updateListener.of((update) => update.docChanged && onType(update.state.doc.toString()))]) },
     revertControls: 'a-to-b', highlightChanges: true, gutter: true, collapseUnchanged: { margin: 3, minSize: 4 },
   });
 }

@@ -1,20 +1,20 @@
-// The live connection to the server: the socket `/editor` (docs/editor-protocol.md), kept open.
+// The live connection to the server, over the socket `/editor` (docs/editor-protocol.md). It reconnects by itself.
 
-import { api, setDefaultVault, vaultName } from './api';
-import { token } from './token';
-import { Value } from './value';
+import { api, getVaultName, setDefaultVault } from './api';
+import { Store } from './store';
+import { getToken } from './token';
 
-const WAITS = [250, 500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; the last one repeats
-const ASK_MS = 15000; // a server on this machine answers at once; a silent one is gone
-const REFUSED = 1008; // the code with which the server closes a connection whose token is wrong
+const RETRY_MS = [250, 500, 1000, 2000, 4000, 8000, 15000]; // before each attempt to reconnect; the last one repeats
+const ANSWER_MS = 15000; // a server on this machine answers at once; one that stays silent is gone
+const REFUSED_CODE = 1008; // with which the server closes a connection whose token is wrong
 
 export type LiveState =
-  | { word: 'starting' }
-  | { word: 'connected' }
-  /** An access token: the page can ask, but hears nothing by itself. */
-  | { word: 'limited' }
-  | { word: 'lost'; seconds: number }
-  | { word: 'refused'; why: string };
+  | { status: 'starting' }
+  | { status: 'connected' }
+  /** With an access token, the page can send requests but receives no events. */
+  | { status: 'limited' }
+  | { status: 'lost'; seconds: number }
+  | { status: 'refused'; reason: string };
 
 export interface Hello {
   vault: string;
@@ -27,29 +27,29 @@ export interface Hello {
 type Params = Record<string, unknown>;
 type Handler = (params: any) => unknown;
 
-export class LiveError extends Error {
-  /** `refused`: the server answered, and its answer is no. */
-  constructor(message: string, readonly refused = false) {
+class LiveError extends Error {
+  /** `isRefusal`: the server answered, and refused the request. */
+  constructor(message: string, readonly isRefusal = false) {
     super(message);
   }
 }
 
-export class Live {
-  readonly state = new Value<LiveState>({ word: 'starting' });
-  readonly hello = new Value<Hello | null>(null);
+class LiveConnection {
+  readonly state = new Store<LiveState>({ status: 'starting' });
+  readonly hello = new Store<Hello | null>(null);
   #socket: WebSocket | null = null;
-  #asked = new Map<number, { done: (value: any) => void; fail: (error: Error) => void }>();
+  #pending = new Map<number, { resolve: (value: any) => void; reject: (error: Error) => void }>();
   #handlers = new Map<string, Set<Handler>>();
-  #next = 1;
-  #tries = 0;
+  #nextId = 1;
+  #attempts = 0;
   #timer = 0;
 
   constructor() {
-    addEventListener('online', () => this.#hurry());
-    document.addEventListener('visibilitychange', () => document.hidden || this.#hurry());
+    addEventListener('online', () => this.#retryNow());
+    document.addEventListener('visibilitychange', () => document.hidden || this.#retryNow());
   }
 
-  /** Acts on a message of the server, such as `proposalOpened`. What a handler of a request returns is the answer. */
+  /** Handles a message from the server, such as `proposalOpened`. If it is a request, what the handler returns is the answer. */
   on(method: string, handler: Handler): () => void {
     const handlers = this.#handlers.get(method) ?? new Set();
     this.#handlers.set(method, handlers.add(handler));
@@ -61,12 +61,12 @@ export class Live {
     this.#timer = 0;
     const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/editor`, 'vaultbridge.editor.v1');
     this.#socket = socket;
-    socket.onopen = () => this.#greet(socket);
-    socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    socket.onclose = (event) => this.#lost(socket, event.code);
+    socket.onopen = () => this.#sendHello(socket);
+    socket.onmessage = (event) => this.#handleMessage(JSON.parse(event.data));
+    socket.onclose = (event) => this.#handleClose(socket, event.code);
   }
 
-  /** Connect anew, as after a change of vault. */
+  /** Opens a new connection, as another vault needs one. */
   reconnect(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -74,65 +74,64 @@ export class Live {
     this.connect();
   }
 
-  async #greet(socket: WebSocket): Promise<void> {
+  async #sendHello(socket: WebSocket): Promise<void> {
     const abilities = { proposals: true, activity: true, open: true };
-    const vault = vaultName();
+    const vault = getVaultName();
     try {
-      const hello = await this.ask<Hello>('hello', { app: 'page', protocol: 1, token: token(), abilities, ...(vault && { vault }) });
-      this.#tries = 0;
+      const hello = await this.request<Hello>('hello', { app: 'page', protocol: 1, token: getToken(), abilities, ...(vault && { vault }) });
+      this.#attempts = 0;
       if (!vault) setDefaultVault(hello.vault);
       this.hello.set(hello);
-      this.state.set({ word: 'connected' });
+      this.state.set({ status: 'connected' });
     } catch (error) {
-      if (error instanceof LiveError && error.refused) {
-        this.#socket = null; // another attempt with the same token would not help
-        void this.#refused(error.message);
+      if (error instanceof LiveError && error.isRefusal) {
+        this.#socket = null; // trying again with the same token would not help
+        void this.#handleRefusal(error.message);
       }
       socket.close();
     }
   }
 
-  #lost(socket: WebSocket, code: number): void {
+  #handleClose(socket: WebSocket, code: number): void {
     if (this.#socket !== null && socket !== this.#socket) return;
-    for (const asked of this.#asked.values()) asked.fail(new LiveError('The connection to the server was lost.'));
-    this.#asked.clear();
+    for (const { reject } of this.#pending.values()) reject(new LiveError('The connection to the server was lost.'));
+    this.#pending.clear();
     if (socket !== this.#socket) return;
     this.#socket = null;
-    if (code === REFUSED) return void this.#refused('The token is missing or wrong.');
-    const wait = WAITS[Math.min(this.#tries++, WAITS.length - 1)] ?? 0;
-    this.#timer = setTimeout(() => this.connect(), wait * (0.8 + Math.random() * 0.4));
-    this.state.set({ word: 'lost', seconds: Math.max(1, Math.round(wait / 1000)) });
+    if (code === REFUSED_CODE) return void this.#handleRefusal('The token is missing or wrong.');
+    const delay = RETRY_MS[Math.min(this.#attempts++, RETRY_MS.length - 1)] ?? 0;
+    this.#timer = setTimeout(() => this.connect(), delay * (0.8 + Math.random() * 0.4));
+    this.state.set({ status: 'lost', seconds: Math.max(1, Math.round(delay / 1000)) });
   }
 
-  /** The socket is for the bridge's own token. With an access token the page shows what that one shows. */
-  async #refused(why: string): Promise<void> {
-    interface Seen { vault: string; vaults: string[] }
-    const seen = await api<Seen>('home', { query: { limit: 1 } }).catch(() => null);
-    this.state.set(seen ? { word: 'limited' } : { word: 'refused', why });
-    if (seen && !vaultName()) setDefaultVault(seen.vault);
-    if (seen) this.hello.set({ vault: seen.vault, vaults: seen.vaults, shareSelection: false, assistants: 0, version: '' });
+  /** The socket is for the bridge's own token only. With an access token, the page shows what that token may see. */
+  async #handleRefusal(reason: string): Promise<void> {
+    const home = await api<{ vault: string; vaults: string[] }>('home', { query: { limit: 1 } }).catch(() => null);
+    this.state.set(home ? { status: 'limited' } : { status: 'refused', reason });
+    if (home && !getVaultName()) setDefaultVault(home.vault);
+    if (home) this.hello.set({ vault: home.vault, vaults: home.vaults, shareSelection: false, assistants: 0, version: '' });
   }
 
-  /** Whether the server answers requests now. */
-  isUp(): boolean {
-    return ['connected', 'limited'].includes(this.state.get().word);
+  /** Whether the server can be expected to answer. */
+  isReachable(): boolean {
+    return ['connected', 'limited'].includes(this.state.get().status);
   }
 
-  #hurry(): void {
+  #retryNow(): void {
     if (this.#timer) this.connect();
   }
 
-  async #receive(message: { id?: number; method?: string; params?: Params; result?: unknown; error?: { message: string } }): Promise<void> {
+  async #handleMessage(message: { id?: number; method?: string; params?: Params; result?: unknown; error?: { message: string } }): Promise<void> {
     if (message.method === undefined) {
-      const asked = this.#asked.get(message.id ?? 0);
-      this.#asked.delete(message.id ?? 0);
-      if (message.error) asked?.fail(new LiveError(message.error.message, true));
-      else asked?.done(message.result);
+      const pending = this.#pending.get(message.id ?? 0);
+      this.#pending.delete(message.id ?? 0);
+      if (message.error) pending?.reject(new LiveError(message.error.message, true));
+      else pending?.resolve(message.result);
       return;
     }
-    let answer: unknown;
-    for (const handler of this.#handlers.get(message.method) ?? []) answer = (await handler(message.params ?? {})) ?? answer;
-    if (message.id !== undefined && this.#isOpen()) this.#send({ id: message.id, result: answer ?? { done: false } });
+    let result: unknown;
+    for (const handler of this.#handlers.get(message.method) ?? []) result = (await handler(message.params ?? {})) ?? result;
+    if (message.id !== undefined && this.#isOpen()) this.#send({ id: message.id, result: result ?? { done: false } });
   }
 
   #isOpen(): boolean {
@@ -144,33 +143,33 @@ export class Live {
     this.#socket?.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
-  /** A notification; dropped while the server is away. */
-  tell(method: string, params: Params): void {
-    if (this.state.get().word === 'connected' && this.#isOpen()) this.#send({ method, params });
+  /** Sends a notification. It is dropped while the server is away. */
+  notify(method: string, params: Params): void {
+    if (this.state.get().status === 'connected' && this.#isOpen()) this.#send({ method, params });
   }
 
-  /** The answer to a request. Throws LiveError. */
-  ask<T>(method: string, params: Params = {}): Promise<T> {
-    const id = this.#next++;
+  /** Sends a request and waits for its answer. Throws LiveError. */
+  request<T>(method: string, params: Params = {}): Promise<T> {
+    const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
-      const late = setTimeout(() => {
-        this.#asked.delete(id);
+      const timer = setTimeout(() => {
+        this.#pending.delete(id);
         reject(new LiveError('The server did not answer in time.'));
         this.#socket?.close();
-      }, ASK_MS);
-      this.#asked.set(id, {
-        done: (value) => (clearTimeout(late), resolve(value)),
-        fail: (error) => (clearTimeout(late), reject(error)),
+      }, ANSWER_MS);
+      this.#pending.set(id, {
+        resolve: (value) => (clearTimeout(timer), resolve(value)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
       });
       try {
         this.#send({ id, method, params });
       } catch (error) {
-        this.#asked.delete(id);
-        clearTimeout(late);
+        this.#pending.delete(id);
+        clearTimeout(timer);
         reject(error);
       }
     });
   }
 }
 
-export const live = new Live();
+export const live = new LiveConnection();

@@ -1,46 +1,46 @@
-// A button that opens a list of things to do: arrow keys lead through it, Escape and a press elsewhere close it.
+// A button that opens a menu. Arrow keys move in it; Escape and a press elsewhere close it.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Icon, type IconName } from './ui';
+import { Icon, type IconName } from './icons';
 
-export interface Act {
+export interface MenuItem {
   id?: string;
   icon: IconName;
   label: string;
-  /** The key that does the same. */
+  /** The shortcut for the same, shown beside it. */
   keys?: string;
-  bad?: boolean;
-  /** Where it leads; otherwise what it does. */
+  isDangerous?: boolean;
+  /** Where it leads; otherwise `run` is called. */
   href?: string;
   run?: () => void;
 }
 
-export function Menu({ label, acts, children }: { label: string; acts: Act[]; children?: ComponentChildren }): JSX.Element {
-  const [isOpen, open] = useState(false);
-  const place = useRef<HTMLDivElement>(null);
+export function Menu({ label, items, children }: { label: string; items: MenuItem[]; children?: ComponentChildren }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const container = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const items = (): HTMLElement[] => [...(place.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
-  useLayoutEffect(() => void (isOpen && items()[0]?.focus()), [isOpen]);
+  const findItems = (): HTMLElement[] => [...(container.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+  useLayoutEffect(() => void (isOpen && findItems()[0]?.focus()), [isOpen]);
   useEffect(() => {
     if (!isOpen) return undefined;
-    const press = (event: Event): void => void (event.target instanceof Node && !place.current?.contains(event.target) && open(false));
-    document.addEventListener('pointerdown', press);
-    return () => document.removeEventListener('pointerdown', press);
+    const handlePress = (event: Event): void => void (event.target instanceof Node && !container.current?.contains(event.target) && setOpen(false));
+    document.addEventListener('pointerdown', handlePress);
+    return () => document.removeEventListener('pointerdown', handlePress);
   }, [isOpen]);
-  // The button has the focus again before anything is done: a question that is asked next returns it there.
+  // The button gets the focus back before the item runs: a dialog that it opens will return the focus there.
   const close = (): void => {
-    open(false);
+    setOpen(false);
     button.current?.focus();
   };
-  const press = (event: KeyboardEvent): void => {
-    const all = items();
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+  const handleKeyDown = (event: KeyboardEvent): void => {
+    const elements = findItems();
+    const at = elements.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: elements.length - 1 }[event.key];
     if (event.key === 'Escape') close();
-    else if (to !== undefined && isOpen) all[(to + all.length) % all.length]?.focus();
-    else if (event.key === 'ArrowDown') open(true);
-    else if (event.key === 'Tab') return open(false);
+    else if (to !== undefined && isOpen) elements[(to + elements.length) % elements.length]?.focus();
+    else if (event.key === 'ArrowDown') setOpen(true);
+    else if (event.key === 'Tab') return setOpen(false);
     else return;
     event.preventDefault();
   };
@@ -49,14 +49,14 @@ export function Menu({ label, acts, children }: { label: string; acts: Act[]; ch
     run?.();
   };
   return (
-    <div class="menu" ref={place} onKeyDown={isOpen || document.activeElement === button.current ? press : undefined}>
-      <button ref={button} type="button" class="menu-button" aria-haspopup="menu" aria-expanded={isOpen} aria-label={label} title={label} onClick={() => open(!isOpen)}>{children ?? <Icon name="more" />}</button>
+    <div class="menu" ref={container} onKeyDown={isOpen || document.activeElement === button.current ? handleKeyDown : undefined}>
+      <button ref={button} type="button" class="menu-button" aria-haspopup="menu" aria-expanded={isOpen} aria-label={label} title={label} onClick={() => setOpen(!isOpen)}>{children ?? <Icon name="more" />}</button>
       {isOpen && (
         <div class="menu-list card" role="menu" aria-label={label}>
-          {acts.map(({ id, icon, label: name, keys, bad, href, run }) => {
-            const inside = <><Icon name={icon} /><span>{name}</span>{keys && <kbd aria-hidden="true">{keys}</kbd>}</>;
-            const shared = { key: name, id, role: 'menuitem' as const, tabIndex: -1, class: bad ? 'bad' : undefined };
-            return href ? <a {...shared} href={href} onClick={() => open(false)}>{inside}</a> : <button {...shared} type="button" onClick={() => choose(run)}>{inside}</button>;
+          {items.map(({ id, icon, label: name, keys, isDangerous, href, run }) => {
+            const content = <><Icon name={icon} /><span>{name}</span>{keys && <kbd aria-hidden="true">{keys}</kbd>}</>;
+            const shared = { key: name, id, role: 'menuitem' as const, tabIndex: -1, class: isDangerous ? 'bad' : undefined };
+            return href ? <a {...shared} href={href} onClick={() => setOpen(false)}>{content}</a> : <button {...shared} type="button" onClick={() => choose(run)}>{content}</button>;
           })}
         </div>
       )}

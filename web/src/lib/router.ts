@@ -1,8 +1,8 @@
-// Addresses: `#/VIEW/PATH?QUERY`. Everything that can be looked at has one, Back works, and a reload comes back.
+// Addresses: `#/VIEW/PATH?QUERY`. Everything that can be viewed has one, so that Back, bookmarks and reloads work.
 //
-// They are in the fragment, which browsers do not send: names of notes reach no log of requests.
+// They are in the fragment, which browsers do not send, so that names of notes reach no request log.
 
-import { Value } from './value';
+import { Store } from './store';
 
 export interface Route {
   view: string;
@@ -13,7 +13,7 @@ export interface Route {
 
 export const HOME = 'vault';
 
-export function parse(hash: string): Route {
+export function parseRoute(hash: string): Route {
   const [, view = '', path = '', query = ''] = /^#\/?([^/?]*)\/?([^?]*)(?:\?(.*))?$/s.exec(hash) ?? [];
   return { view: view || HOME, path: path.split('/').map(decode).join('/'), query: new URLSearchParams(query) };
 }
@@ -30,37 +30,37 @@ type Query = Record<string, string | number | undefined | null>;
 
 /** An address. The vault stays the one of the current address unless `query` names another. */
 export function href(view: string, path = '', query: Query = {}): string {
-  const search = new URLSearchParams();
+  const parameters = new URLSearchParams();
   const vault = route.get().query.get('vault');
   for (const [name, value] of Object.entries({ vault, ...query }))
-    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
-  const tail = search.size ? `?${search}` : '';
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
+  const tail = parameters.size ? `?${parameters}` : '';
   const encoded = path && `/${path.split('/').map(encodeURIComponent).join('/')}`;
   return `#/${view === HOME && !path ? '' : view}${encoded}${tail}`;
 }
 
-export const route = new Value<Route>(parse(location.hash));
+export const route = new Store<Route>(parseRoute(location.hash));
 
-/** Go to an address. `replace` leaves no step for Back, as for a search that is still being typed. */
+/** Goes to an address. `replace` adds no step for Back, for instance while a search is still being typed. */
 export function navigate(to: string, { replace = false } = {}): void {
   if (to === location.hash) return;
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
-  route.set(parse(to));
+  route.set(parseRoute(to));
 }
 
-/** Whether the last step was Back or Forward; then a view returns to the place where the person was. */
-export let wentBack = false;
+/** Whether the last step was Back or Forward: then a view restores its scroll position. */
+export let isHistoryStep = false;
 
-function arrive(): void {
-  wentBack = true;
-  route.set(parse(location.hash));
-  wentBack = false;
+function handleHistoryStep(): void {
+  isHistoryStep = true;
+  route.set(parseRoute(location.hash));
+  isHistoryStep = false;
 }
 
-addEventListener('hashchange', arrive);
-addEventListener('popstate', arrive);
+addEventListener('hashchange', handleHistoryStep);
+addEventListener('popstate', handleHistoryStep);
 
-// A link within the page is a step like any other; left to the browser it could not be told from Back.
+// Links within the page go through `navigate`: left to the browser, they would look like Back.
 document.addEventListener('click', (event) => {
   const link = event.composedPath().find((node) => node instanceof HTMLAnchorElement);
   if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

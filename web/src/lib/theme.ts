@@ -1,14 +1,14 @@
-// Light or dark: as the system says, or as a person has chosen in Settings, for this browser.
+// Light or dark: as the system says, or as chosen in Settings for this browser.
 
 const KEY = 'theme';
 
 export const THEMES = [
-  { value: '', title: 'As the system' },
+  { value: '', title: 'Same as the system' },
   { value: 'light', title: 'Light' },
   { value: 'dark', title: 'Dark' },
 ];
 
-export const chosenTheme = (): string => {
+export const getTheme = (): string => {
   const chosen = localStorage.getItem(KEY) ?? '';
   return THEMES.some(({ value }) => value === chosen) ? chosen : '';
 };
@@ -20,7 +20,7 @@ export function setTheme(value: string): void {
 }
 
 export function applyTheme(): void {
-  const chosen = chosenTheme();
+  const chosen = getTheme();
   if (chosen) document.documentElement.dataset.theme = chosen;
   else delete document.documentElement.dataset.theme;
 }

@@ -1,4 +1,4 @@
-// Code in colours: a choice of languages that notes hold. The colours are in styles/note.css.
+// Syntax highlighting of code blocks, for the languages that notes are likely to contain. The colours are in styles/note.css.
 
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
@@ -32,10 +32,10 @@ for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(
 hljs.registerAliases(['html', 'svg'], { languageName: 'xml' });
 hljs.registerAliases(['toml'], { languageName: 'ini' });
 
-const CODE_CHARS = 50_000; // a longer block stays plain: colours would take noticeable time
+const MAX_CHARS = 50_000; // a longer block stays plain: highlighting it would take noticeable time
 
-/** The code as markup, or '' for a language that is not known. */
+/** The code as markup, or '' if the language is unknown. */
 export function highlight(code: string, language: string): string {
-  if (!language || code.length > CODE_CHARS || !hljs.getLanguage(language)) return '';
+  if (!language || code.length > MAX_CHARS || !hljs.getLanguage(language)) return '';
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }

@@ -1,161 +1,164 @@
-// A note's text as elements: Markdown to markup, through the sanitizer, and then what is live in it.
+// Renders a note: Markdown becomes markup, which is sanitized, and then its marks become links, tasks, embeds and so on.
 
 import { api, ApiError } from '../lib/api';
+import { type IconName, ICONS } from '../lib/icons';
+import { kindOf, titleOf } from '../lib/paths';
 import { href } from '../lib/router';
-import { ICONS, type IconName } from '../lib/ui';
-import { kindOf, type NoteData, type Target, titleOf } from '../vault/types';
+import type { NoteData, Target } from '../vault/model';
 import { MARK, sanitize } from './sanitize';
-import { type Env, type Mark, newEnv, toPieces } from './syntax';
+import { type Env, type Mark, newEnv, renderPieces } from './syntax';
 
-const EMBED_DEPTH = 4; // notes within notes
-const EMBEDS = 100; // of one text; a page with more is no longer read
-const SIZE = /^(\d{1,4})(?:x(\d{1,4}))?$/;
+const MAX_EMBED_DEPTH = 4; // notes within notes
+const MAX_EMBEDS = 100; // in one text; nobody reads a page with more
+const IMAGE_SIZE = /^(\d{1,4})(?:x(\d{1,4}))?$/;
 
-export interface Rendering {
+export interface RenderOptions {
   path: string;
   links: Record<string, Target>;
-  /** The note's hash, with which tasks are ticked; '' when they cannot be. */
+  /** The note's hash, which ticking a task requires; '' if tasks cannot be ticked. */
   hash: string;
+  /** The line of the note at which the text begins. */
   offset: number;
+  /** How many notes embed this text. */
   depth: number;
   breaks: boolean;
-  /** The paths of the notes around this one, so that a note that embeds itself ends. */
-  around: string[];
-  tick?: ((path: string, line: number, hash: string) => void) | undefined;
-  /** Puts a base into a place of the note. */
-  base?: ((place: HTMLElement, path: string, block: number, view: string) => void) | undefined;
+  /** The paths of this note and of those that embed it, so that a note that embeds itself comes to an end. */
+  ancestors: string[];
+  onTask?: ((path: string, line: number, hash: string) => void) | undefined;
+  /** Renders a base into an element of the note. */
+  mountBase?: ((element: HTMLElement, path: string, block: number, view: string) => void) | undefined;
 }
 
-const PIECE_CHARS = 24_000; // drawn at once: more than most notes have, and no longer than a blink
-const TURN_MS = 30; // of drawing, before the browser may show it and a person scroll
-const LINE_CHARS = 90; // in one line on a wide screen
-const LINE_PX = 27;
-const KNOWN_NOTES = 50; // long notes whose heights are remembered: those that Back may lead to
+const PIECE_CHARS = 24_000; // drawn at once: longer than most notes, and still too fast to notice
+const TURN_MS = 30; // of drawing, before the browser gets a turn to paint and scroll
+const CHARS_PER_LINE = 90; // on a wide screen
+const LINE_HEIGHT = 27; // px
+const MAX_HEIGHTS = 50; // long notes whose heights are remembered, for Back
 
-/** How high the pieces of long notes were when they were last shown. */
-const known = new Map<string, number[]>();
+/** The heights of the pieces of long notes when they were last shown, by path. */
+const lastHeights = new Map<string, number[]>();
 
-/** A text that is being drawn: of a long one the beginning is there at once, and the rest follows. */
+/** A text that is being drawn. The beginning of a long one is there at once, and the rest follows. */
 export interface Drawing {
-  /** Draws on at once until this line is there. */
-  reach: (line: number) => void;
-  end: () => void;
+  /** Draws everything up to this line at once. */
+  drawTo: (line: number) => void;
+  stop: () => void;
 }
 
-/** Draws a text into `place`. All pieces after the first are laid out by the browser when they come near to what is in sight:
- * otherwise each would make it lay out all that are there already. Until then they are as high as they were, or as it seems. */
-export function render(place: HTMLElement, text: string, rendering: Rendering): Drawing {
-  const env = newEnv(rendering.offset, rendering.breaks);
+/** Draws a text into `container`. The browser lays out the pieces after the first only when they come close to the visible
+ * part: otherwise each piece would make it lay out all the others again. Until then they have their last or estimated height. */
+export function render(container: HTMLElement, text: string, options: RenderOptions): Drawing {
+  const env = newEnv(options.offset, options.breaks);
   const source = text.replace(/\r\n?/g, '\n');
-  const pieces = toPieces(source, env, PIECE_CHARS);
-  const embeds = { left: EMBEDS };
-  const rest: HTMLElement[] = [];
-  const heights = (rendering.depth === 0 && known.get(rendering.path)) || [];
+  const pieces = renderPieces(source, env, PIECE_CHARS);
+  const embeds = { left: MAX_EMBEDS };
+  const laterPieces: HTMLElement[] = [];
+  const heights = (options.depth === 0 && lastHeights.get(options.path)) || [];
   let lines: string[] | null = null;
-  let drawn = 0;
+  let drawnTo = 0; // the line after the last one drawn
   let timer = 0;
-  const next = (): void => {
+  const drawNext = (): void => {
     const { value, done } = pieces.next();
-    if (done) return void (drawn = Infinity);
+    if (done) return void (drawnTo = Infinity);
     const fragment = sanitize(value.html);
-    enliven(fragment, env, rendering, embeds);
-    if (drawn) {
+    activate(fragment, env, options, embeds);
+    if (drawnTo) {
       const piece = document.createElement('div');
       piece.className = 'md-piece';
       lines ??= source.split('\n');
-      const own = lines.slice(drawn - rendering.offset, value.line - rendering.offset);
-      const guess = own.reduce((sum, line) => sum + (line.trim() ? Math.ceil(line.length / LINE_CHARS) : 0.5) * LINE_PX, 0);
-      piece.style.containIntrinsicBlockSize = `auto ${heights[rest.length] ?? Math.round(guess)}px`;
+      const pieceLines = lines.slice(drawnTo - options.offset, value.line - options.offset);
+      const estimate = pieceLines.reduce((sum, line) => sum + (line.trim() ? Math.ceil(line.length / CHARS_PER_LINE) : 0.5) * LINE_HEIGHT, 0);
+      piece.style.containIntrinsicBlockSize = `auto ${heights[laterPieces.length] ?? Math.round(estimate)}px`;
       piece.append(fragment);
-      rest.push(piece);
-      place.append(piece);
-    } else place.append(fragment);
-    drawn = value.line;
+      laterPieces.push(piece);
+      container.append(piece);
+    } else container.append(fragment);
+    drawnTo = value.line;
   };
-  const goOn = (): void => {
+  const continueDrawing = (): void => {
     const until = performance.now() + TURN_MS;
-    while (drawn < Infinity && performance.now() < until) next();
-    timer = drawn < Infinity ? setTimeout(goOn) : 0;
+    while (drawnTo < Infinity && performance.now() < until) drawNext();
+    timer = drawnTo < Infinity ? setTimeout(continueDrawing) : 0;
   };
-  place.replaceChildren();
-  next();
-  if (drawn < Infinity) timer = setTimeout(goOn);
+  container.replaceChildren();
+  drawNext();
+  if (drawnTo < Infinity) timer = setTimeout(continueDrawing);
   return {
-    reach: (line) => {
-      while (drawn <= line) next();
+    drawTo: (line) => {
+      while (drawnTo <= line) drawNext();
     },
-    end: () => {
+    stop: () => {
       clearTimeout(timer);
-      if (rendering.depth || !rest.length) return;
-      known.delete(rendering.path);
-      known.set(rendering.path, rest.map((piece) => piece.offsetHeight));
-      if (known.size > KNOWN_NOTES) known.delete(known.keys().next().value ?? '');
+      if (options.depth || !laterPieces.length) return;
+      lastHeights.delete(options.path);
+      lastHeights.set(options.path, laterPieces.map((piece) => piece.offsetHeight));
+      if (lastHeights.size > MAX_HEIGHTS) lastHeights.delete(lastHeights.keys().next().value ?? '');
     },
   };
 }
 
 /** Draws a note without its properties. */
-export function renderNote(place: HTMLElement, note: NoteData, rest: Pick<Rendering, 'depth' | 'around' | 'tick' | 'base'>): Drawing {
+export function renderNote(container: HTMLElement, note: NoteData, options: Pick<RenderOptions, 'depth' | 'ancestors' | 'onTask' | 'mountBase'>): Drawing {
   const lines = note.text.replace(/\r\n?/g, '\n').split('\n');
   const body = lines.slice(note.bodyLine - 1).join('\n');
   const offset = note.bodyLine - 1 + note.firstLine;
-  const drawing = render(place, body, { path: note.path, links: note.links, hash: note.readOnly ? '' : note.hash, offset, breaks: note.breaks, ...rest });
-  // The title is above already. The heading stays as a place that links lead to.
-  const first = place.firstElementChild;
-  if (!rest.depth && first?.tagName === 'H1' && first.textContent?.trim() === titleOf(note.path)) {
+  const drawing = render(container, body, { path: note.path, links: note.links, hash: note.readOnly ? '' : note.hash, offset, breaks: note.breaks, ...options });
+  // The page shows the title already. The heading stays, hidden, because links may lead to it.
+  const first = container.firstElementChild;
+  if (!options.depth && first?.tagName === 'H1' && first.textContent?.trim() === titleOf(note.path)) {
     first.classList.add('md-same');
     if (!first.querySelector('a, input')) first.setAttribute('aria-hidden', 'true');
   }
   return drawing;
 }
 
-function enliven(fragment: DocumentFragment, env: Env, rendering: Rendering, embeds: { left: number }): void {
+function activate(fragment: DocumentFragment, env: Env, options: RenderOptions, embeds: { left: number }): void {
   for (const node of fragment.querySelectorAll<HTMLElement>('[data-md]')) {
     const mark = env.marks[Number(node.dataset.md?.slice(MARK.length + 1))];
     node.removeAttribute('data-md');
     if (!mark) continue;
-    if (mark.kind === 'embed' && embeds.left-- <= 0) node.replaceWith(link({ ...mark, kind: 'link' }, [], rendering));
-    else enlivenOne(node, mark, rendering);
+    if (mark.kind === 'embed' && embeds.left-- <= 0) node.replaceWith(makeLink({ ...mark, kind: 'link' }, [], options));
+    else activateMark(node, mark, options);
   }
   for (const node of fragment.querySelectorAll<HTMLElement>('[data-md-line]')) {
     node.dataset.line = node.dataset.mdLine?.slice(MARK.length + 1) ?? '';
     node.removeAttribute('data-md-line');
   }
-  for (const title of fragment.querySelectorAll('.md-callout-title')) title.prepend(calloutIcon(title.parentElement?.className ?? ''));
-  // Each block is written in the direction of its own text, lists and quotations with their marks; code never turns.
+  for (const title of fragment.querySelectorAll('.md-callout-title')) title.prepend(makeCalloutIcon(title.parentElement?.className ?? ''));
+  // Each block has the direction of its own text, and lists and quotations that of their markers; code is always left to right.
   for (const block of fragment.children) if (!block.matches('.md-code')) block.setAttribute('dir', 'auto');
   for (const table of fragment.querySelectorAll<HTMLElement>('.md-table, .md-code')) table.tabIndex = 0;
-  for (const picture of fragment.querySelectorAll('img:not([src])')) picture.replaceWith(quiet(picture.getAttribute('alt') || 'picture'));
+  for (const image of fragment.querySelectorAll('img:not([src])')) image.replaceWith(makePlaceholder(image.getAttribute('alt') || 'picture'));
 }
 
-function enlivenOne(node: HTMLElement, mark: Mark, rendering: Rendering): void {
+function activateMark(node: HTMLElement, mark: Mark, options: RenderOptions): void {
   switch (mark.kind) {
     case 'link':
-      return node.replaceWith(link(mark, [...node.childNodes], rendering));
+      return node.replaceWith(makeLink(mark, [...node.childNodes], options));
     case 'tag':
-      return node.replaceWith(anchor(href('search', '', { q: `tag:#${mark.name}`, kind: 'exact' }), `#${mark.name}`, 'md-tag'));
-    case 'picture':
-      return node.replaceWith(worldPicture(mark.address, mark.text));
+      return node.replaceWith(makeAnchor(href('search', '', { q: `tag:#${mark.name}`, kind: 'exact' }), `#${mark.name}`, 'md-tag'));
+    case 'image':
+      return node.replaceWith(makeImageLink(mark.address, mark.text));
     case 'task':
-      return node.replaceWith(box(mark, rendering));
+      return node.replaceWith(makeCheckbox(mark, options));
     case 'math':
-      return math(node, mark.tex, mark.display);
+      return drawMath(node, mark.tex, mark.display);
     case 'base':
-      return rendering.base?.(node, rendering.path, mark.block, '');
+      return options.mountBase?.(node, options.path, mark.block, '');
     case 'embed':
-      return embed(node, mark, rendering);
+      return drawEmbed(node, mark, options);
   }
 }
 
-const CALLOUTS: [RegExp, IconName][] = [
+const CALLOUT_ICONS: [RegExp, IconName][] = [
   [/-(?:tip|hint|important)\b/, 'tip'], [/-(?:success|check|done)\b/, 'check'], [/-(?:warning|caution|attention)\b/, 'warning'],
   [/-(?:question|help|faq)\b/, 'help'], [/-(?:failure|fail|missing|danger|error|bug)\b/, 'stop'], [/-(?:todo)\b/, 'task'],
   [/-(?:example|abstract|summary|tldr)\b/, 'list'], [/-(?:quote|cite)\b/, 'quote'], [/-note\b/, 'edit'],
 ];
 
-/** A note's own markup holds no drawing, so it is made here. */
-function calloutIcon(className: string): SVGElement {
-  const name = CALLOUTS.find(([kind]) => kind.test(className))?.[1] ?? 'info';
+/** Made with DOM calls, because the sanitizer allows no SVG. */
+function makeCalloutIcon(className: string): SVGElement {
+  const name = CALLOUT_ICONS.find(([kind]) => kind.test(className))?.[1] ?? 'info';
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   svg.setAttribute('class', 'icon');
   svg.setAttribute('viewBox', '0 0 24 24');
@@ -166,7 +169,7 @@ function calloutIcon(className: string): SVGElement {
   return svg;
 }
 
-function anchor(address: string, text: string, className: string): HTMLAnchorElement {
+function makeAnchor(address: string, text: string, className: string): HTMLAnchorElement {
   const node = document.createElement('a');
   node.href = address;
   node.className = className;
@@ -174,108 +177,108 @@ function anchor(address: string, text: string, className: string): HTMLAnchorEle
   return node;
 }
 
-function quiet(text: string): HTMLElement {
+function makePlaceholder(text: string): HTMLElement {
   const node = document.createElement('span');
   node.className = 'md-absent';
   node.textContent = text;
   return node;
 }
 
-/** The address within the page of what a link names. */
+/** The address within the page to which a link leads. */
 export function addressOf(path: string, subpath: string): string {
   return href('note', path, { to: subpath.replace(/^#/, '') });
 }
 
-function shownText(mark: { target: string; subpath: string; text: string }): string {
+function linkText(mark: { target: string; subpath: string; text: string }): string {
   return mark.text || [mark.target, ...mark.subpath.split('#').filter(Boolean)].filter(Boolean).join(' > ');
 }
 
-function link(mark: Mark & { kind: 'link' }, children: Node[], { path, links }: Rendering): HTMLElement {
-  const found = mark.target ? links[mark.target] : { path };
-  const missing = found?.path === null;
-  const node = anchor(missing ? href('note', mark.target) : addressOf(found?.path ?? mark.target, mark.subpath), '', missing ? 'md-link md-missing' : 'md-link');
-  if (missing) node.title = 'There is no such note yet';
+function makeLink(mark: Mark & { kind: 'link' }, children: Node[], { path, links }: RenderOptions): HTMLElement {
+  const target = mark.target ? links[mark.target] : { path };
+  const isMissing = target?.path === null;
+  const node = makeAnchor(isMissing ? href('note', mark.target) : addressOf(target?.path ?? mark.target, mark.subpath), '', isMissing ? 'md-link md-missing' : 'md-link');
+  if (isMissing) node.title = 'This note does not exist yet';
   if (children.length) node.append(...children);
-  else node.textContent = shownText(mark);
+  else node.textContent = linkText(mark);
   return node;
 }
 
-/** A picture from elsewhere is not loaded: its server would learn when the note is read. */
-function worldPicture(address: string, text: string): HTMLElement {
-  if (!/^https?:/i.test(address)) return quiet(text || address);
-  const node = anchor(address, text || address, 'md-outside');
+/** A picture from the internet is not loaded, because its server would learn when the note is read. */
+function makeImageLink(address: string, text: string): HTMLElement {
+  if (!/^https?:/i.test(address)) return makePlaceholder(text || address);
+  const node = makeAnchor(address, text || address, 'md-outside');
   node.target = '_blank';
   node.rel = 'noopener noreferrer';
-  node.title = 'A picture from the internet, which is not loaded here. Opens in a new tab.';
+  node.title = 'A picture from the internet, not loaded here. Opens in a new tab.';
   return node;
 }
 
-function box({ line, status }: Mark & { kind: 'task' }, { path, hash, tick }: Rendering): HTMLElement {
+function makeCheckbox({ line, status }: Mark & { kind: 'task' }, { path, hash, onTask }: RenderOptions): HTMLElement {
   const node = document.createElement('input');
   node.type = 'checkbox';
   node.checked = status !== ' ';
   node.dataset.task = String(line);
-  node.setAttribute('aria-label', status === ' ' ? 'Open task' : 'Done task');
+  node.setAttribute('aria-label', status === ' ' ? 'Open task' : 'Completed task');
   node.indeterminate = status !== ' ' && !/[x-]/i.test(status);
-  if (hash && tick) node.addEventListener('change', () => ((node.disabled = true), tick(path, line, hash)));
+  if (hash && onTask) node.addEventListener('change', () => ((node.disabled = true), onTask(path, line, hash)));
   else node.disabled = true;
   return node;
 }
 
-function math(node: HTMLElement, tex: string, display: boolean): void {
+function drawMath(node: HTMLElement, tex: string, display: boolean): void {
   node.textContent = tex.trim();
   node.classList.add('md-math');
   void import('./math').then(({ renderMath }) => {
-    const drawn = renderMath(tex, display);
-    if (drawn) node.replaceChildren(drawn);
+    const formula = renderMath(tex, display);
+    if (formula) node.replaceChildren(formula);
     else node.classList.add('md-tex');
   });
 }
 
-function embed(node: HTMLElement, mark: Mark & { kind: 'embed' }, rendering: Rendering): void {
-  const found = mark.target ? rendering.links[mark.target] : { path: rendering.path };
-  const path = found?.path;
-  if (!path) return node.replaceWith(link({ ...mark, kind: 'link' }, [], rendering));
+function drawEmbed(node: HTMLElement, mark: Mark & { kind: 'embed' }, options: RenderOptions): void {
+  const target = mark.target ? options.links[mark.target] : { path: options.path };
+  const path = target?.path;
+  if (!path) return node.replaceWith(makeLink({ ...mark, kind: 'link' }, [], options));
   const kind = kindOf(path);
-  const size = SIZE.exec(mark.text.split('|').at(-1) ?? '');
+  const size = IMAGE_SIZE.exec(mark.text.split('|').at(-1) ?? '');
   const name = titleOf(path);
-  if (kind === 'image' && found?.media) {
-    const picture = document.createElement('img');
-    picture.alt = (size ? mark.text.split('|').slice(0, -1).join('|') : mark.text) || name;
-    // Room is left for it before it comes, so that the text does not jump.
-    const [width, height] = [Number(size?.[1] ?? found.width ?? 0), Number(size?.[2] ?? 0)];
-    if (width) picture.width = width;
-    if (height || (width && found.width && found.height)) picture.height = height || Math.round((width * (found.height ?? 0)) / (found.width ?? 1));
-    picture.loading = 'lazy';
-    picture.src = found.media;
-    const around = anchor(addressOf(path, ''), '', 'md-picture');
-    around.append(picture);
-    return node.replaceWith(around);
+  if (kind === 'image' && target?.media) {
+    const image = document.createElement('img');
+    image.alt = (size ? mark.text.split('|').slice(0, -1).join('|') : mark.text) || name;
+    // The size is set before the image is loaded, so that the text does not jump.
+    const [width, height] = [Number(size?.[1] ?? target.width ?? 0), Number(size?.[2] ?? 0)];
+    if (width) image.width = width;
+    if (height || (width && target.width && target.height)) image.height = height || Math.round((width * (target.height ?? 0)) / (target.width ?? 1));
+    image.loading = 'lazy';
+    image.src = target.media;
+    const anchor = makeAnchor(addressOf(path, ''), '', 'md-picture');
+    anchor.append(image);
+    return node.replaceWith(anchor);
   }
-  if ((kind === 'audio' || kind === 'video') && found?.media) {
+  if ((kind === 'audio' || kind === 'video') && target?.media) {
     const player = document.createElement(kind);
     player.controls = true;
     player.preload = 'metadata';
-    player.src = found.media;
+    player.src = target.media;
     player.setAttribute('aria-label', name);
     return node.replaceWith(player);
   }
-  const shown = kind === 'note' || kind === 'base';
-  if (!shown || rendering.depth >= EMBED_DEPTH || rendering.around.includes(path)) return node.replaceWith(link({ ...mark, kind: 'link' }, [], rendering));
+  const isEmbeddable = kind === 'note' || kind === 'base';
+  if (!isEmbeddable || options.depth >= MAX_EMBED_DEPTH || options.ancestors.includes(path)) return node.replaceWith(makeLink({ ...mark, kind: 'link' }, [], options));
   node.className = 'md-embed';
-  const title = anchor(addressOf(path, mark.subpath), shownText({ ...mark, target: name, text: '' }), 'md-embed-title');
+  const title = makeAnchor(addressOf(path, mark.subpath), linkText({ ...mark, target: name, text: '' }), 'md-embed-title');
   const body = document.createElement('div');
   body.className = 'md-embed-body';
   node.replaceChildren(title, body);
-  if (kind === 'base') rendering.base?.(body, path, 0, mark.subpath.replace(/^#/, ''));
-  else void embedNote(body, path, mark.subpath, rendering);
+  if (kind === 'base') options.mountBase?.(body, path, 0, mark.subpath.replace(/^#/, ''));
+  else void drawEmbeddedNote(body, path, mark.subpath, options);
 }
 
-async function embedNote(body: HTMLElement, path: string, subpath: string, rendering: Rendering): Promise<void> {
+async function drawEmbeddedNote(body: HTMLElement, path: string, subpath: string, options: RenderOptions): Promise<void> {
   try {
     const note = await api<NoteData>('note', { query: { path, subpath } });
-    renderNote(body, note, { depth: rendering.depth + 1, around: [...rendering.around, path], tick: rendering.tick, base: rendering.base });
+    renderNote(body, note, { depth: options.depth + 1, ancestors: [...options.ancestors, path], onTask: options.onTask, mountBase: options.mountBase });
   } catch (error) {
-    body.replaceChildren(quiet(error instanceof ApiError ? error.message : `${path} cannot be shown.`));
+    body.replaceChildren(makePlaceholder(error instanceof ApiError ? error.message : `${path} cannot be shown.`));
   }
 }

@@ -1,12 +1,12 @@
-// The one place where text becomes markup. Everything goes through DOMPurify; nothing in a note ever executes.
+// The only place where text becomes markup. Everything goes through DOMPurify; nothing in a note is ever executed.
 //
-// The policy of Trusted Types is made here and given to DOMPurify alone: no other code of the page can turn text into
-// markup, also by mistake. What comes out is a fragment of inert elements; what does something (links within the vault,
-// tasks, embeds) is made from it afterwards with DOM calls, by marks that hold a secret of this page load.
+// The policy of Trusted Types is created here and given to DOMPurify alone, so that no other code of the page can turn text
+// into markup, not even by mistake. The result is a fragment of inert elements. Interactive ones (links within the vault,
+// tasks, embeds) are created afterwards with DOM calls, in place of marks that contain a secret of this page load.
 
 import DOMPurify from 'dompurify';
 
-/** Marks that our own renderer made begin with this; a note cannot know it. */
+/** With this begin the marks that our own renderer makes; a note cannot know it. */
 export const MARK = crypto.randomUUID().slice(0, 8);
 
 const TAGS = `a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure
@@ -20,7 +20,7 @@ const MATH_ATTRIBUTES = `accent accentunder class columnalign columnlines column
   form height intent largeop linethickness lspace mathvariant maxsize minsize movablelimits notation rowlines rowspan rspace
   scriptlevel separator stretchy symmetric voffset width xmlns`.split(/\s+/);
 
-// Classes of our own renderer. Others would let a note dress up as a part of the page.
+// The classes of our own renderer. Others could make a note look like a part of the page.
 const CLASSES = /^(?:md-[\w-]+|hljs(?:-[\w-]+)?|tml-[\w-]+)$/;
 const LINKS = /^(?:https?:|mailto:)/i;
 const PICTURES = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]*$/;
@@ -32,7 +32,7 @@ const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy('vaultbridge', {
   createHTML: (text: string) => text,
   createScriptURL: () => {
-    throw new TypeError('No script is ever made from text here.');
+    throw new TypeError('This page never makes a script from text.');
   },
 });
 
@@ -57,12 +57,12 @@ const BASE = {
 
 /** The markup of a note as inert elements. */
 export function sanitize(html: string): DocumentFragment {
-  const found = DOMPurify.sanitize(html, { ...BASE, ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, FORBID_CONTENTS: ['script', 'style', 'iframe', 'noscript', 'template', 'textarea', 'title', 'svg', 'math', 'xmp', 'noembed', 'noframes', 'plaintext'] });
-  for (const link of found.querySelectorAll('a[href]')) {
+  const fragment = DOMPurify.sanitize(html, { ...BASE, ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, FORBID_CONTENTS: ['script', 'style', 'iframe', 'noscript', 'template', 'textarea', 'title', 'svg', 'math', 'xmp', 'noembed', 'noframes', 'plaintext'] });
+  for (const link of fragment.querySelectorAll('a[href]')) {
     link.setAttribute('target', '_blank');
     link.setAttribute('rel', 'noopener noreferrer');
   }
-  return document.importNode(found, true);
+  return document.importNode(fragment, true);
 }
 
 /** A formula's MathML as inert elements. */

@@ -1,5 +1,5 @@
 // Obsidian's Markdown on top of markdown-it: links and embeds, tags, highlights, comments, callouts, tasks, footnotes,
-// formulas and block ids. What does something becomes a mark, `<span data-md="…">`; `render.ts` makes it live.
+// formulas and block ids. Whatever is interactive becomes a mark, `<span data-md="…">`, which `render.ts` replaces.
 
 import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Token } from 'markdown-it';
 import { highlight } from './highlight';
@@ -12,36 +12,37 @@ export type Mark =
   | { kind: 'task'; line: number; status: string }
   | { kind: 'math'; tex: string; display: boolean }
   | { kind: 'base'; block: number }
-  | { kind: 'picture'; address: string; text: string };
+  | { kind: 'image'; address: string; text: string };
 
 /** What one rendering collects. `offset` is added to line numbers: the text may be a part of a note. */
 export interface Env {
   offset: number;
   marks: Mark[];
   footnotes: Map<string, string>;
-  noted: string[];
+  /** The keys of the footnotes that the text refers to, in their order. */
+  citedFootnotes: string[];
   bases: number;
   depth: number;
-  /** Whether a line end within a paragraph is shown as one, as the app does unless told otherwise. */
+  /** Whether a line break within a paragraph is shown as one: Obsidian's default. */
   breaks: boolean;
 }
 
-const ours = (env: unknown): Env => env as Env;
+const envOf = (env: unknown): Env => env as Env;
 
-export const newEnv = (offset: number, breaks: boolean): Env => ({ offset, breaks, marks: [], footnotes: new Map(), noted: [], bases: 0, depth: 0 });
+export const newEnv = (offset: number, breaks: boolean): Env => ({ offset, breaks, marks: [], footnotes: new Map(), citedFootnotes: [], bases: 0, depth: 0 });
 
-function put(env: Env, mark: Mark, tag = 'span', className = ''): string {
+function addMark(env: Env, mark: Mark, tag = 'span', className = ''): string {
   env.marks.push(mark);
-  const named = className && ` class="${className}"`;
-  return `<${tag}${named} data-md="${MARK}:${env.marks.length - 1}"></${tag}>`;
+  const classAttribute = className && ` class="${className}"`;
+  return `<${tag}${classAttribute} data-md="${MARK}:${env.marks.length - 1}"></${tag}>`;
 }
 
 const markdown = new MarkdownIt({ html: true, linkify: true, highlight });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 const { escapeHtml } = markdown.utils;
 
-/** A piece of markup among the tokens. */
-function html(state: StateInline | StateBlock, markup: string, block = false): Token {
+/** Adds a piece of markup to the tokens. */
+function pushHtml(state: StateInline | StateBlock, markup: string, block = false): Token {
   const token = state.push(block ? 'html_block' : 'html_inline', '', 0);
   token.content = markup;
   return token;
@@ -49,15 +50,15 @@ function html(state: StateInline | StateBlock, markup: string, block = false): T
 
 // [[links]] and ![[embeds]]
 
-const WIKI_CHARS = 1000; // the longest link that is read as one
+const MAX_LINK_CHARS = 1000; // longer ones stay text
 
-function wikilink(state: StateInline, silent: boolean): boolean {
+function parseWikilink(state: StateInline, silent: boolean): boolean {
   const { src, pos } = state;
   const embed = src.startsWith('![[', pos);
   if (!embed && !src.startsWith('[[', pos)) return false;
   const start = pos + (embed ? 3 : 2);
   const end = src.indexOf(']]', start);
-  if (end < 0 || end > state.posMax - 2 || end - start > WIKI_CHARS) return false;
+  if (end < 0 || end > state.posMax - 2 || end - start > MAX_LINK_CHARS) return false;
   const inner = src.slice(start, end);
   if (!inner.trim() || /[\r\n]|\[\[/.test(inner)) return false;
   if (!silent) {
@@ -66,7 +67,7 @@ function wikilink(state: StateInline, silent: boolean): boolean {
     const target = (hash < 0 ? reference : reference.slice(0, hash)).trim();
     const subpath = hash < 0 ? '' : reference.slice(hash).trim();
     const text = rest.join('|').trim();
-    html(state, put(ours(state.env), { kind: embed ? 'embed' : 'link', target, subpath, text }));
+    pushHtml(state, addMark(envOf(state.env), { kind: embed ? 'embed' : 'link', target, subpath, text }));
   }
   state.pos = end + 2;
   return true;
@@ -76,20 +77,20 @@ function wikilink(state: StateInline, silent: boolean): boolean {
 
 const TAG = /#[\p{L}\p{M}\p{N}\p{Extended_Pictographic}_\-/]+/uy;
 
-function tag(state: StateInline, silent: boolean): boolean {
+function parseTag(state: StateInline, silent: boolean): boolean {
   const { src, pos } = state;
   if (src[pos] !== '#' || (pos > 0 && !/[\s\p{P}]/u.test(src[pos - 1] ?? '')) || src[pos - 1] === '#') return false;
   TAG.lastIndex = pos;
   const name = TAG.exec(src)?.[0].slice(1).replace(/\/+$/, '') ?? '';
   if (!/[^\d/]/.test(name)) return false;
-  if (!silent) html(state, put(ours(state.env), { kind: 'tag', name }));
+  if (!silent) pushHtml(state, addMark(envOf(state.env), { kind: 'tag', name }));
   state.pos = pos + 1 + name.length;
   return true;
 }
 
 // ==highlights==
 
-function highlighted(state: StateInline, silent: boolean): boolean {
+function parseHighlight(state: StateInline, silent: boolean): boolean {
   const { src, pos, posMax } = state;
   if (!src.startsWith('==', pos) || src[pos + 2] === '=' || /\s/.test(src[pos + 2] ?? ' ')) return false;
   const end = src.indexOf('==', pos + 3);
@@ -108,7 +109,7 @@ function highlighted(state: StateInline, silent: boolean): boolean {
 
 // %%comments%%, also over several blocks
 
-function inlineComment(state: StateInline): boolean {
+function parseInlineComment(state: StateInline): boolean {
   if (!state.src.startsWith('%%', state.pos)) return false;
   const end = state.src.indexOf('%%', state.pos + 2);
   if (end < 0 || end > state.posMax - 2) return false;
@@ -116,7 +117,7 @@ function inlineComment(state: StateInline): boolean {
   return true;
 }
 
-function blockComment(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+function parseBlockComment(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const begin = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
   const first = state.src.slice(begin, state.eMarks[startLine]);
   if (!first.startsWith('%%') || first.indexOf('%%', 2) >= 0) return false;
@@ -129,7 +130,7 @@ function blockComment(state: StateBlock, startLine: number, endLine: number, sil
 
 // $formulas$ and $$formulas$$
 
-function inlineMath(state: StateInline, silent: boolean): boolean {
+function parseInlineMath(state: StateInline, silent: boolean): boolean {
   const { src, pos, posMax } = state;
   if (src[pos] !== '$') return false;
   const display = src[pos + 1] === '$';
@@ -144,12 +145,12 @@ function inlineMath(state: StateInline, silent: boolean): boolean {
   }
   const tex = src.slice(start, end);
   if (!tex.trim() || (!display && (/\s$/.test(tex) || /\d/.test(src[end + 1] ?? '')))) return false;
-  if (!silent) html(state, put(ours(state.env), { kind: 'math', tex, display }));
+  if (!silent) pushHtml(state, addMark(envOf(state.env), { kind: 'math', tex, display }));
   state.pos = end + (display ? 2 : 1);
   return true;
 }
 
-function blockMath(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+function parseBlockMath(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const text = (line: number) => state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
   if (!text(startLine).startsWith('$$')) return false;
   const single = text(startLine).trim();
@@ -164,15 +165,15 @@ function blockMath(state: StateBlock, startLine: number, endLine: number, silent
   }
   if (silent) return true;
   state.line = line + 1;
-  const token = html(state, put(ours(state.env), { kind: 'math', tex, display: true }, 'p', 'md-formula'), true);
+  const token = pushHtml(state, addMark(envOf(state.env), { kind: 'math', tex, display: true }, 'p', 'md-formula'), true);
   token.map = [startLine, state.line];
   return true;
 }
 
 // [^1], [^1]: text and ^[text]
 
-function footnote(state: StateInline, silent: boolean): boolean {
-  const env = ours(state.env);
+function parseFootnote(state: StateInline, silent: boolean): boolean {
+  const env = envOf(state.env);
   const { src, pos } = state;
   let key = '';
   let end = -1;
@@ -193,15 +194,15 @@ function footnote(state: StateInline, silent: boolean): boolean {
     if (!silent) env.footnotes.set(key, src.slice(pos + 2, end));
   } else return false;
   if (!silent) {
-    if (!env.noted.includes(key)) env.noted.push(key);
-    html(state, `<sup class="md-note-ref">${env.noted.indexOf(key) + 1}</sup>`);
+    if (!env.citedFootnotes.includes(key)) env.citedFootnotes.push(key);
+    pushHtml(state, `<sup class="md-note-ref">${env.citedFootnotes.indexOf(key) + 1}</sup>`);
   }
   state.pos = end + 1;
   return true;
 }
 
 /** Definitions are collected before anything is rendered, because a reference may come first. */
-function definition(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+function parseFootnoteDefinition(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const text = (line: number) => state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
   const found = /^\[\^([^\]\s]+)\]:\s*(.*)$/.exec(text(startLine));
   if (!found) return false;
@@ -215,20 +216,21 @@ function definition(state: StateBlock, startLine: number, endLine: number, silen
     if (!blank && !indented && text(line).startsWith('[^')) break;
     lines.push(blank ? '' : text(line));
   }
-  ours(state.env).footnotes.set(found[1] ?? '', lines.join('\n'));
+  envOf(state.env).footnotes.set(found[1] ?? '', lines.join('\n'));
   state.line = line;
   return true;
 }
 
-const FOOTNOTE_DEPTH = 3; // footnotes within footnotes
+const MAX_FOOTNOTE_DEPTH = 3; // footnotes within footnotes
+const MAX_FOOTNOTES = 1000; // which refer to each other
 
-function footnoteList(env: Env): string {
-  if (!env.noted.length || env.depth > FOOTNOTE_DEPTH) return '';
+function renderFootnotes(env: Env): string {
+  if (!env.citedFootnotes.length || env.depth > MAX_FOOTNOTE_DEPTH) return '';
   let items = '';
-  // A footnote may refer to another, which joins the list.
-  for (let at = 0; at < env.noted.length && at < 1000; at++) {
+  // A footnote may refer to another, which is then added to the list.
+  for (let at = 0; at < env.citedFootnotes.length && at < MAX_FOOTNOTES; at++) {
     env.depth++;
-    items += `<li>${markdown.render(env.footnotes.get(env.noted[at] ?? '') ?? '', env as never)}</li>`;
+    items += `<li>${markdown.render(env.footnotes.get(env.citedFootnotes[at] ?? '') ?? '', env as never)}</li>`;
     env.depth--;
   }
   return `<section class="md-footnotes"><hr><ol>${items}</ol></section>`;
@@ -238,7 +240,7 @@ function footnoteList(env: Env): string {
 
 const CALLOUT = /^\[!([^\]\s]+)\]([+-]?)[ \t]*(.*)(?:\n|$)/;
 
-function callouts(state: StateCore): void {
+function markCallouts(state: StateCore): void {
   const tokens: Token[] = [];
   const open: ({ fold: boolean } | null)[] = [];
   for (let at = 0; at < state.tokens.length; at++) {
@@ -275,8 +277,8 @@ function callouts(state: StateCore): void {
 
 const TASK = /^\[([^\]])\](?:\s|$)/u;
 
-function tasks(state: StateCore): void {
-  const env = ours(state.env);
+function markTasks(state: StateCore): void {
+  const env = envOf(state.env);
   if (env.depth) return;
   state.tokens.forEach((token, at) => {
     const inline = state.tokens[at + 2];
@@ -286,14 +288,14 @@ function tasks(state: StateCore): void {
     inline.content = inline.content.slice(found[0].length);
     const status = found[1] ?? ' ';
     token.attrJoin('class', `md-task${/[x-]/i.test(status) ? ' md-done' : ''}`);
-    inline.meta = { box: put(env, { kind: 'task', line: (inline.map?.[0] ?? 0) + env.offset, status }) };
+    inline.meta = { box: addMark(env, { kind: 'task', line: (inline.map?.[0] ?? 0) + env.offset, status }) };
   });
 }
 
-function afterText(state: StateCore): void {
-  const env = ours(state.env);
+function finishText(state: StateCore): void {
+  const env = envOf(state.env);
   for (const token of state.tokens) {
-    // The lines of a footnote's text are not known here.
+    // Within footnotes, the numbers of lines are unknown.
     if (!env.depth && token.map && token.nesting >= 0 && token.type !== 'inline') token.attrSet('data-md-line', `${MARK}:${token.map[0] + env.offset}`);
     if (token.type !== 'inline' || !token.children) continue;
     if (token.meta?.box) {
@@ -306,23 +308,24 @@ function afterText(state: StateCore): void {
   }
 }
 
-markdown.inline.ruler.before('link', 'wikilink', wikilink);
-markdown.inline.ruler.before('wikilink', 'footnote', footnote);
-markdown.inline.ruler.before('emphasis', 'highlighted', highlighted);
-markdown.inline.ruler.before('wikilink', 'comment', inlineComment);
-markdown.inline.ruler.after('escape', 'math', inlineMath);
-markdown.inline.ruler.after('math', 'tag', tag);
-markdown.block.ruler.before('fence', 'comment', blockComment, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
-markdown.block.ruler.before('fence', 'math', blockMath, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
-markdown.block.ruler.before('reference', 'footnote', definition, { alt: ['paragraph'] });
-markdown.core.ruler.after('block', 'callouts', callouts);
-markdown.core.ruler.after('callouts', 'tasks', tasks);
-markdown.core.ruler.push('after_text', afterText);
-// Blocks are found in the whole text, because a definition at its end counts everywhere; their text is read piece by piece.
+markdown.inline.ruler.before('link', 'wikilink', parseWikilink);
+markdown.inline.ruler.before('wikilink', 'footnote', parseFootnote);
+markdown.inline.ruler.before('emphasis', 'highlight', parseHighlight);
+markdown.inline.ruler.before('wikilink', 'comment', parseInlineComment);
+markdown.inline.ruler.after('escape', 'math', parseInlineMath);
+markdown.inline.ruler.after('math', 'tag', parseTag);
+markdown.block.ruler.before('fence', 'comment', parseBlockComment, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
+markdown.block.ruler.before('fence', 'math', parseBlockMath, { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
+markdown.block.ruler.before('reference', 'footnote', parseFootnoteDefinition, { alt: ['paragraph'] });
+markdown.core.ruler.after('block', 'callouts', markCallouts);
+markdown.core.ruler.after('callouts', 'tasks', markTasks);
+markdown.core.ruler.push('finish_text', finishText);
+// Blocks are parsed in the whole text, because a definition at its end applies everywhere; their inline text is parsed piece
+// by piece. This rule does nothing: it marks the border.
 const pause = (): void => undefined;
 markdown.core.ruler.before('inline', 'pause', pause);
 
-// Text stops at characters that begin something; markdown-it's own set lacks ours.
+// Text ends at a character that may begin something. markdown-it's own set lacks ours.
 const STOPS = /[\n$%&*+\-:<=>@[\]\\^_`{}~#!|"'().,;/?]/g;
 markdown.inline.ruler.at('text', (state, silent) => {
   STOPS.lastIndex = state.pos;
@@ -334,11 +337,11 @@ markdown.inline.ruler.at('text', (state, silent) => {
   return true;
 });
 
-// Links of Markdown's own form: to the vault, or to the world.
+// Markdown's own links: into the vault, or to the internet.
 
-const WORLD = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
+const EXTERNAL = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 
-function split(address: string): { target: string; subpath: string } {
+function splitAddress(address: string): { target: string; subpath: string } {
   const [path = '', ...rest] = address.split('#');
   const decode = (text: string) => {
     try {
@@ -352,10 +355,10 @@ function split(address: string): { target: string; subpath: string } {
 
 markdown.renderer.rules.link_open = (tokens, at, options, env, self) => {
   const address = String(tokens[at]?.attrGet('href') ?? '');
-  if (WORLD.test(address)) return self.renderToken(tokens, at, options);
-  // The text of the link stays where it is; `render.ts` moves it into the link that it makes.
-  const { marks } = ours(env);
-  marks.push({ kind: 'link', ...split(address), text: '' });
+  if (EXTERNAL.test(address)) return self.renderToken(tokens, at, options);
+  // The text of the link follows; `render.ts` moves it into the link that it makes.
+  const { marks } = envOf(env);
+  marks.push({ kind: 'link', ...splitAddress(address), text: '' });
   return `<span class="md-inner" data-md="${MARK}:${marks.length - 1}">`;
 };
 markdown.renderer.rules.link_close = (tokens, at) => {
@@ -363,7 +366,7 @@ markdown.renderer.rules.link_close = (tokens, at) => {
   for (let back = at; back >= 0; back--) {
     const type = tokens[back]?.type;
     if (type === 'link_close') open++;
-    if (type === 'link_open' && !--open) return WORLD.test(String(tokens[back]?.attrGet('href') ?? '')) ? '</a>' : '</span>';
+    if (type === 'link_open' && !--open) return EXTERNAL.test(String(tokens[back]?.attrGet('href') ?? '')) ? '</a>' : '</span>';
   }
   return '</a>';
 };
@@ -372,20 +375,20 @@ markdown.renderer.rules.image = (tokens, at, _, env) => {
   const address = String(token.attrGet('src') ?? '');
   const text = token.content;
   if (/^data:image\//i.test(address)) return `<img src="${escapeHtml(address)}" alt="${escapeHtml(text)}">`;
-  if (WORLD.test(address)) return put(ours(env), { kind: 'picture', address, text });
-  return put(ours(env), { kind: 'embed', ...split(address), text });
+  if (EXTERNAL.test(address)) return addMark(envOf(env), { kind: 'image', address, text });
+  return addMark(envOf(env), { kind: 'embed', ...splitAddress(address), text });
 };
 markdown.validateLink = (address) => !/^(?:javascript|vbscript|file|data(?!:image\/(?:png|jpeg|gif|webp|avif);)):/i.test(address.trim());
 
 const fence = markdown.renderer.rules.fence;
 markdown.renderer.rules.fence = (tokens, at, options, env, self) => {
   const language = (tokens[at]?.info ?? '').trim().split(/\s+/)[0] ?? '';
-  if (language === 'base') return put(ours(env), { kind: 'base', block: ++ours(env).bases }, 'div', 'md-base');
+  if (language === 'base') return addMark(envOf(env), { kind: 'base', block: ++envOf(env).bases }, 'div', 'md-base');
   const body = fence?.(tokens, at, options, env, self) ?? '';
   return body.replace('<pre>', `<pre class="md-code"${tokens[at]?.attrGet('data-md-line') ? ` data-md-line="${tokens[at]?.attrGet('data-md-line')}"` : ''}>`);
 };
-markdown.renderer.rules.softbreak = (_, __, ___, env) => (ours(env).breaks ? '<br>\n' : '\n');
-// The alignment of a column is a class: the page's policy applies no inline style.
+markdown.renderer.rules.softbreak = (_, __, ___, env) => (envOf(env).breaks ? '<br>\n' : '\n');
+// A column is aligned with a class, because the page's policy forbids inline styles.
 for (const cell of ['th_open', 'td_open'])
   markdown.renderer.rules[cell] = (tokens, at, options, _, self) => {
     const token = tokens[at] as Token;
@@ -397,15 +400,14 @@ for (const cell of ['th_open', 'td_open'])
 markdown.renderer.rules.table_open = (tokens, at, options, _, self) => `<div class="md-table">${self.renderToken(tokens, at, options)}`;
 markdown.renderer.rules.table_close = () => '</table></div>';
 
-/** A part of a text's markup: whole blocks, with the line after the last of them. */
+/** The markup of some blocks, and the line after the last of them. */
 export interface Piece {
   html: string;
   line: number;
 }
 
-/** The markup of a text, in pieces of about so many characters, and what it collected. It is not safe yet: `sanitize` comes
- * next. */
-export function* toPieces(text: string, env: Env, chars: number): Generator<Piece> {
+/** Renders a text in pieces of about so many characters. The result is not safe yet: `sanitize` must come next. */
+export function* renderPieces(text: string, env: Env, chars: number): Generator<Piece> {
   const state = new markdown.core.State(text, markdown, env as never);
   const rules = markdown.core.ruler.getRules('');
   const middle = rules.indexOf(pause);
@@ -425,5 +427,5 @@ export function* toPieces(text: string, env: Env, chars: number): Generator<Piec
     yield { html: finish(start, at + 1), line: line + env.offset };
     [start, size] = [at + 1, 0];
   }
-  yield { html: finish(start, tokens.length) + footnoteList(env), line: Infinity };
+  yield { html: finish(start, tokens.length) + renderFootnotes(env), line: Infinity };
 }

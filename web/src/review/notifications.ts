@@ -1,42 +1,42 @@
-// Notifications of the desktop: when a proposal arrives while this tab is not looked at. Asked for only on a press.
+// Desktop notifications of proposals that arrive while this tab is not in front. Permission is requested only on a press.
 
-import { knownName } from '../activity/known';
+import { assistantNameOf } from '../activity/assistant-list';
+import { notify } from '../lib/notices';
 import { href, navigate } from '../lib/router';
-import { notify } from '../lib/ui';
-import { Value } from '../lib/value';
-import { arrivals, type Proposal } from './proposals';
-import { what } from './words';
+import { Store } from '../lib/store';
+import { arrivalHandlers, type Proposal } from './proposals';
+import { describeTarget } from './wording';
 
 const KEY = 'notifications';
 
-type State = 'impossible' | 'refused' | 'off' | 'on';
+type NotificationState = 'unsupported' | 'blocked' | 'off' | 'on';
 
-function read(): State {
-  if (!('Notification' in globalThis)) return 'impossible';
-  if (Notification.permission === 'denied') return 'refused';
+function readState(): NotificationState {
+  if (!('Notification' in globalThis)) return 'unsupported';
+  if (Notification.permission === 'denied') return 'blocked';
   return Notification.permission === 'granted' && localStorage.getItem(KEY) === 'on' ? 'on' : 'off';
 }
 
-export const notifying = new Value<State>(read());
+export const notificationState = new Store<NotificationState>(readState());
 
-export async function askToNotify(): Promise<void> {
+export async function enableNotifications(): Promise<void> {
   if ((await Notification.requestPermission()) === 'granted') localStorage.setItem(KEY, 'on');
-  notifying.set(read());
-  if (notifying.get() === 'on') notify('You will get a desktop notification when a proposal arrives while this tab is not in front.');
+  notificationState.set(readState());
+  if (notificationState.get() === 'on') notify('You will get a desktop notification when a proposal arrives while this tab is not in front.');
   else notify('The browser did not allow notifications. You can allow them in its settings for this site.', 'bad');
 }
 
-export function silence(): void {
+export function disableNotifications(): void {
   localStorage.removeItem(KEY);
-  notifying.set(read());
+  notificationState.set(readState());
 }
 
-arrivals.add((proposal: Proposal) => {
-  if (notifying.get() !== 'on' || (!document.hidden && document.hasFocus())) return;
-  const shown = new Notification(`${knownName(proposal.assistant)} proposes a change`, { body: what(proposal), tag: proposal.id, icon: '/page/icon.svg' });
-  shown.onclick = () => {
+arrivalHandlers.add((proposal: Proposal) => {
+  if (notificationState.get() !== 'on' || (!document.hidden && document.hasFocus())) return;
+  const notification = new Notification(`${assistantNameOf(proposal.assistant)} proposes a change`, { body: describeTarget(proposal), tag: proposal.id, icon: '/page/icon.svg' });
+  notification.onclick = () => {
     window.focus();
     navigate(href('review', proposal.id));
-    shown.close();
+    notification.close();
   };
 });

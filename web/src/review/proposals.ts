@@ -1,9 +1,10 @@
-// The proposals that wait for a person, kept up to date by the server's events. What can be accepted, and how it fits
-// the notes as they are now, the server alone decides: nothing is merged here.
+// The proposals that wait for a person, kept up to date by the server's events. The server alone decides what can be
+// accepted and how it fits the current notes: nothing is merged here.
 
 import { api } from '../lib/api';
 import { live } from '../lib/live';
-import { Order, Value } from '../lib/value';
+import { RequestOrder } from '../lib/request-order';
+import { Store } from '../lib/store';
 
 export interface Hunk {
   oldStart: number;
@@ -17,7 +18,7 @@ export interface ProposedFile {
   path: string;
   was: string;
   change: 'created' | 'changed' | 'moved' | 'deleted';
-  /** Whether it is a text; a list of proposals does not say. */
+  /** Whether it is a text; missing in a list of proposals. */
   text?: boolean;
   oldText?: string | null;
   newText?: string | null;
@@ -62,7 +63,7 @@ export interface Decision {
   change: number;
 }
 
-export interface Closed {
+interface ClosedProposal {
   id: string;
   status: string;
   by: string;
@@ -73,7 +74,7 @@ export interface Closed {
 
 export type Policy = 'off' | 'destructive' | 'all';
 
-export interface ReviewState {
+interface ReviewState {
   review: Policy;
   set: Policy | null;
   configured: Policy;
@@ -81,98 +82,98 @@ export interface ReviewState {
   wait: number;
 }
 
-/** Those that wait, oldest first. */
-export const waiting = new Value<Proposal[]>([]);
-export const policy = new Value<ReviewState | null>(null);
-/** Whether the list has come at least once. */
-export const listed = new Value(false);
+/** Waiting proposals, oldest first. */
+export const waitingProposals = new Store<Proposal[]>([]);
+export const reviewState = new Store<ReviewState | null>(null);
+/** Whether the list has been loaded since the page connected. */
+export const isLoaded = new Store(false);
 
-const byAge = (list: Proposal[]): Proposal[] => list.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+const sortByAge = (list: Proposal[]): Proposal[] => list.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 
-const order = new Order();
-const POLICY = ''; // the name of the policy in the order; a proposal has its id
+const order = new RequestOrder();
+const REVIEW_STATE = ''; // the key of the review state in the order; the key of a proposal is its id
 
-/** Texts that are known for this hash stay: an event or a list may come without them. */
-function withTexts(proposal: Proposal): Proposal {
-  const before = waiting.get().find(({ id }) => id === proposal.id);
-  return before && before.hash === proposal.hash && hasTexts(before) && !hasTexts(proposal) ? { ...proposal, files: before.files } : proposal;
+/** Adds the texts that are known for this hash: events and lists come without them. */
+function addTexts(proposal: Proposal): Proposal {
+  const last = waitingProposals.get().find(({ id }) => id === proposal.id);
+  return last && last.hash === proposal.hash && hasTexts(last) && !hasTexts(proposal) ? { ...proposal, files: last.files } : proposal;
 }
 
-/** Whether it was the newest that is known of the proposal. */
-function put(proposal: Proposal, asked = order.ask()): boolean {
-  if (!order.take(proposal.id, asked)) return false;
-  waiting.set(byAge([...waiting.get().filter(({ id }) => id !== proposal.id), withTexts(proposal)]));
+/** Stores a proposal. Returns whether nothing newer was known of it. */
+function update(proposal: Proposal, started = order.start()): boolean {
+  if (!order.accept(proposal.id, started)) return false;
+  waitingProposals.set(sortByAge([...waitingProposals.get().filter(({ id }) => id !== proposal.id), addTexts(proposal)]));
   return true;
 }
 
-function drop(id: string): void {
-  order.take(id);
-  waiting.set(waiting.get().filter((other) => other.id !== id));
+function remove(id: string): void {
+  order.accept(id);
+  waitingProposals.set(waitingProposals.get().filter((other) => other.id !== id));
 }
 
-async function askPolicy(method: 'review' | 'setReview', params: { review?: Policy | null } = {}): Promise<void> {
-  const asked = order.ask();
-  const state = await live.ask<ReviewState>(method, params);
-  if (order.take(POLICY, asked)) policy.set(state);
+async function requestReviewState(method: 'review' | 'setReview', params: { review?: Policy | null } = {}): Promise<void> {
+  const started = order.start();
+  const state = await live.request<ReviewState>(method, params);
+  if (order.accept(REVIEW_STATE, started)) reviewState.set(state);
 }
 
-/** What to do when a proposal arrives that was not there before: badges, notifications of the desktop. */
-export const arrivals = new Set<(proposal: Proposal) => void>();
-export const departures = new Set<(closed: Closed) => void>();
+/** Called with each proposal that is new, and with each that is no longer waiting. */
+export const arrivalHandlers = new Set<(proposal: Proposal) => void>();
+export const closeHandlers = new Set<(closed: ClosedProposal) => void>();
 
 live.on('proposalOpened', (proposal: Proposal) => {
-  const isNew = !waiting.get().some(({ id }) => id === proposal.id);
-  put(proposal);
-  if (isNew && listed.get()) for (const tell of arrivals) tell(proposal);
+  const isNew = !waitingProposals.get().some(({ id }) => id === proposal.id);
+  update(proposal);
+  if (isNew && isLoaded.get()) for (const handle of arrivalHandlers) handle(proposal);
 });
-live.on('proposalChanged', (proposal: Proposal) => void put(proposal));
-live.on('proposalClosed', (closed: Closed) => {
-  drop(closed.id);
-  for (const tell of departures) tell(closed);
+live.on('proposalChanged', (proposal: Proposal) => void update(proposal));
+live.on('proposalClosed', (closed: ClosedProposal) => {
+  remove(closed.id);
+  for (const handle of closeHandlers) handle(closed);
 });
-live.on('reviewChanged', (state: ReviewState) => order.take(POLICY) && policy.set(state));
-live.hello.watch(async (hello) => {
+live.on('reviewChanged', (state: ReviewState) => order.accept(REVIEW_STATE) && reviewState.set(state));
+live.hello.subscribe(async (hello) => {
   if (!hello) return;
-  listed.set(false);
+  isLoaded.set(false);
   try {
-    await askPolicy('review');
-    const asked = order.ask();
-    const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals');
-    // What events have brought or closed since the question was asked is newer than the list.
-    const fresh = proposals.filter(({ id }) => order.take(id, asked)).map(withTexts);
-    const brought = waiting.get().filter(({ id }) => !fresh.some((other) => other.id === id) && !order.take(id, asked));
-    waiting.set(byAge([...fresh, ...brought]));
-    listed.set(true);
+    await requestReviewState('review');
+    const started = order.start();
+    const { proposals } = await live.request<{ proposals: Proposal[] }>('proposals');
+    // What events have added or closed since the request is newer than the list.
+    const listed = proposals.filter(({ id }) => order.accept(id, started)).map(addTexts);
+    const added = waitingProposals.get().filter(({ id }) => !listed.some((other) => other.id === id) && !order.accept(id, started));
+    waitingProposals.set(sortByAge([...listed, ...added]));
+    isLoaded.set(true);
   } catch {
-    // The connection went away; it comes back with a new hello.
+    // The connection was lost; the next one begins with a new hello.
   }
 });
 
-/** One proposal with its texts, fitted to the notes as they are now. */
-export async function look(id: string): Promise<Proposal> {
-  for (let left = LOOKS; ; left--) {
-    const asked = order.ask();
-    const { proposal } = await live.ask<{ proposal: Proposal }>('proposal', { id });
-    const isListed = proposal.status === 'waiting' && waiting.get().some((listed) => listed.id === id);
-    if (!isListed || put(proposal, asked) || left <= 1) return proposal;
+/** Loads a proposal with its texts, fitted to the current notes. */
+export async function loadProposal(id: string): Promise<Proposal> {
+  for (let left = MAX_LOADS; ; left--) {
+    const started = order.start();
+    const { proposal } = await live.request<{ proposal: Proposal }>('proposal', { id });
+    const isListed = proposal.status === 'waiting' && waitingProposals.get().some((other) => other.id === id);
+    if (!isListed || update(proposal, started) || left <= 1) return proposal;
   }
 }
-const LOOKS = 5; // while events overtake the answers
+const MAX_LOADS = 5; // if events keep overtaking the answers
 
-/** What accepting these texts would write now: `fits`, or `shown-again` where the same lines were written meanwhile. */
-export const preview = (id: string, hash: string, files: FileDecision[]): Promise<{ outcome: 'fits' | 'shown-again'; proposal: Proposal }> =>
-  live.ask('preview', { id, hash, files });
+/** What accepting these texts would write now: `fits`, or `shown-again` if the same lines have been changed in the meantime. */
+export const previewDecision = (id: string, hash: string, files: FileDecision[]): Promise<{ outcome: 'fits' | 'shown-again'; proposal: Proposal }> =>
+  live.request('preview', { id, hash, files });
 
-/** The proposals that this page is deciding on now: others go because somebody else has decided. */
+/** The proposals that this page is deciding on. Others are closed because they were decided elsewhere or withdrawn. */
 export const deciding = new Set<string>();
 
 export async function decide(proposal: Proposal, action: 'accept' | 'reject', files: FileDecision[] = []): Promise<Decision> {
-  const asked = order.ask();
+  const started = order.start();
   deciding.add(proposal.id);
   try {
-    const decision = await live.ask<Decision>('decide', { id: proposal.id, hash: proposal.hash, action, ...(files.length && { files }) });
-    if (decision.outcome === 'shown-again') put(decision.proposal, asked);
-    else drop(proposal.id);
+    const decision = await live.request<Decision>('decide', { id: proposal.id, hash: proposal.hash, action, ...(files.length && { files }) });
+    if (decision.outcome === 'shown-again') update(decision.proposal, started);
+    else remove(proposal.id);
     return decision;
   } finally {
     deciding.delete(proposal.id);
@@ -180,15 +181,15 @@ export async function decide(proposal: Proposal, action: 'accept' | 'reject', fi
 }
 
 /** Undoes what an accepted proposal wrote. What Claude Code wrote itself is a change like any other. */
-export async function undo({ id, kind, vault }: Proposal, change: number): Promise<void> {
-  if (kind === 'tool') await live.ask('undoProposal', { id });
+export async function undoProposal({ id, kind, vault }: Proposal, change: number): Promise<void> {
+  if (kind === 'tool') await live.request('undoProposal', { id });
   else await api('undo', { body: { vault, change, force: false }, query: { vault } });
 }
 
-export const setPolicy = (review: Policy | null): Promise<void> => askPolicy('setReview', { review });
+export const setReviewPolicy = (review: Policy | null): Promise<void> => requestReviewState('setReview', { review });
 
 export async function listDecided(): Promise<Proposal[]> {
-  const { proposals } = await live.ask<{ proposals: Proposal[] }>('proposals', { status: 'all', limit: 100 });
+  const { proposals } = await live.request<{ proposals: Proposal[] }>('proposals', { status: 'all', limit: 100 });
   return proposals.filter(({ status }) => status !== 'waiting');
 }
 

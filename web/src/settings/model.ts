@@ -1,4 +1,4 @@
-// What the server tells of its settings (docs/page.md).
+// What the server sends about its settings (docs/page.md).
 
 export interface Settings {
   version: string;
@@ -33,7 +33,7 @@ export interface Companion {
   enabled: boolean;
   connected: boolean;
   advice: string;
-  /** What to run for that, or ''. */
+  /** The command that follows the advice, or ''. */
   command: string;
 }
 

@@ -1,30 +1,38 @@
-// Notes that a person has begun to edit, until they are saved.
+// Notes that a person has started to edit, until they are saved.
 
-import { Kept } from '../lib/kept';
+import { DraftStore } from '../lib/draft-store';
+import { useStore } from '../lib/store';
 
 export interface Draft {
   path: string;
   vault: string;
   text: string;
-  /** The text and hash of the note with which the person began. */
+  /** The text and hash of the note on which the draft is based. */
   original: string;
   hash: string;
 }
 
-export const drafts = new Kept<Draft>('drafts');
+const drafts = new DraftStore<Draft>('drafts');
 
 const keyOf = (vault: string, path: string): string => `${vault}/${path}`;
 
 export const findDraft = (vault: string, path: string): Draft | undefined => drafts.get().get(keyOf(vault, path));
 
-export const keepDraft = (draft: Draft): void => drafts.put(keyOf(draft.vault, draft.path), draft.text === draft.original ? undefined : draft);
+/** The draft of a note; the component is rendered again when it changes. */
+export const useDraft = (vault: string, path: string): Draft | undefined => useStore(drafts).get(keyOf(vault, path));
 
-export const dropDraft = (vault: string, path: string): void => drafts.put(keyOf(vault, path), undefined);
+/** Stores a draft. One that does not differ from the note is discarded. */
+export function saveDraft(draft: Draft): void {
+  if (draft.text === draft.original) discardDraft(draft.vault, draft.path);
+  else drafts.put(keyOf(draft.vault, draft.path), draft);
+}
 
-/** The file has another path now: its draft moves with it. */
+export const discardDraft = (vault: string, path: string): void => drafts.remove(keyOf(vault, path));
+
+/** Moves the draft of a file that was renamed. */
 export function moveDraft(vault: string, from: string, to: string): void {
   const draft = findDraft(vault, from);
   if (!draft || from === to) return;
-  dropDraft(vault, from);
-  keepDraft({ ...draft, path: to });
+  discardDraft(vault, from);
+  saveDraft({ ...draft, path: to });
 }

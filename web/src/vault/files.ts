@@ -1,21 +1,21 @@
-// All files of the vault, kept current: the tree, names in the search and completions in the editor read them.
+// The list of all files in the vault, kept up to date. The tree, the search by name and the editor's completions use it.
 
-import { apiTagged, vaultName } from '../lib/api';
+import { apiIfChanged, getVaultName } from '../lib/api';
 import { live } from '../lib/live';
+import { titleOf } from '../lib/paths';
 import { route } from '../lib/router';
-import { Value } from '../lib/value';
-import { titleOf } from './types';
+import { Store } from '../lib/store';
 
 export interface Files {
   complete: boolean;
-  /** Whether nothing in the vault can be changed here. */
+  /** Whether the page may change nothing in the vault. */
   readOnly: boolean;
   paths: string[];
   modified: number[];
 }
 
-/** What makes a list of files into the next one. Positions to remove are of the old list, the others of the new one. */
-export interface FileChanges {
+/** The difference between two lists of files. Positions in `removed` are those of the old list, all others of the new one. */
+interface FileChanges {
   complete: boolean;
   readOnly: boolean;
   removed: number[];
@@ -23,37 +23,37 @@ export interface FileChanges {
   touched: [number, number][];
 }
 
-const LOOK_MS = 5000; // between two checks for new files while the page is visible
+const POLL_MS = 5000; // between two checks for changed files while the page is visible
 
-export const files = new Value<Files | null>(null);
-export const filesError = new Value<Error | null>(null);
-let tag = '';
+export const files = new Store<Files | null>(null);
+export const filesError = new Store<Error | null>(null);
+let etag = '';
 let loading: Promise<void> | null = null;
-let of = vaultName();
+let vault = getVaultName();
 
 export function loadFiles(): Promise<void> {
   if (loading) return loading;
-  const asked = of;
-  loading = apiTagged<Files | FileChanges>('files', tag, { delta: '1' })
-    .then(({ value, etag }) => {
-      // Another vault has been chosen meanwhile: this is not its list.
-      if (asked !== of) return;
-      const known = files.get();
+  const requested = vault;
+  loading = apiIfChanged<Files | FileChanges>('files', etag, { delta: '1' })
+    .then(({ value, etag: newTag }) => {
+      // In the meantime another vault was chosen, and this is not its list.
+      if (requested !== vault) return;
+      const current = files.get();
       if (value && 'paths' in value) files.set(value);
-      else if (value && known) files.set(applyChanges(known, value));
-      tag = etag;
+      else if (value && current) files.set(applyChanges(current, value));
+      etag = newTag;
       filesError.set(null);
     }, (error) => filesError.set(error))
     .finally(() => {
       loading = null;
-      if (asked !== of) void loadFiles();
+      if (requested !== vault) void loadFiles();
     });
   return loading;
 }
 
-export function applyChanges({ paths, modified }: Files, { complete, readOnly, removed, added, touched }: FileChanges): Files {
-  const gone = new Set(removed);
-  const next = { complete, readOnly, paths: paths.filter((_, at) => !gone.has(at)), modified: modified.filter((_, at) => !gone.has(at)) };
+function applyChanges({ paths, modified }: Files, { complete, readOnly, removed, added, touched }: FileChanges): Files {
+  const isRemoved = new Set(removed);
+  const next = { complete, readOnly, paths: paths.filter((_, at) => !isRemoved.has(at)), modified: modified.filter((_, at) => !isRemoved.has(at)) };
   for (const [at, path, time] of added) {
     next.paths.splice(at, 0, path);
     next.modified.splice(at, 0, time);
@@ -62,31 +62,31 @@ export function applyChanges({ paths, modified }: Files, { complete, readOnly, r
   return next;
 }
 
-/** The files whose names have all words; those that begin with the text first. */
-export function findByName(paths: readonly string[], query: string, most: number): string[] {
+/** Finds files whose paths contain all words of a query, the best matches first: a name that is the query, or starts with it. */
+export function findByName(paths: readonly string[], query: string, limit: number): string[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
-  const whole = words.join(' ');
+  const phrase = words.join(' ');
   const found: [number, string][] = [];
   for (const path of paths) {
-    const low = path.toLowerCase();
-    if (!words.every((word) => low.includes(word))) continue;
-    const name = titleOf(low);
-    const inName = words.every((word) => name.includes(word));
-    found.push([(name === whole ? 0 : name.startsWith(whole) ? 1 : inName ? 2 : 3) * 1000 + name.length, path]);
+    const lower = path.toLowerCase();
+    if (!words.every((word) => lower.includes(word))) continue;
+    const name = titleOf(lower);
+    const isInName = words.every((word) => name.includes(word));
+    found.push([(name === phrase ? 0 : name.startsWith(phrase) ? 1 : isInName ? 2 : 3) * 1000 + name.length, path]);
   }
-  return found.sort((a, b) => a[0] - b[0]).slice(0, most).map(([, path]) => path);
+  return found.sort((a, b) => a[0] - b[0]).slice(0, limit).map(([, path]) => path);
 }
 
-route.watch(() => {
-  if (of === vaultName()) return;
-  of = vaultName();
-  tag = '';
+route.subscribe(() => {
+  if (vault === getVaultName()) return;
+  vault = getVaultName();
+  etag = '';
   files.set(null);
   void loadFiles();
 });
 
-// Once a view has asked for them.
-const look = (): void => void (document.hidden || !live.isUp() || !(files.get() || filesError.get()) || loadFiles());
-setInterval(look, LOOK_MS);
-document.addEventListener('visibilitychange', look);
+// Once a view has loaded them.
+const poll = (): void => void (document.hidden || !live.isReachable() || !(files.get() || filesError.get()) || loadFiles());
+setInterval(poll, POLL_MS);
+document.addEventListener('visibilitychange', poll);

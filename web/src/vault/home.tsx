@@ -1,44 +1,47 @@
-// The vault's home: where to continue.
+// The home of the vault: where to continue.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, vaultName } from '../lib/api';
+import { assistantList, assistantNameOf, useAssistants } from '../activity/assistant-list';
+import { api, getVaultName } from '../lib/api';
+import { formatAgo, formatFileCounts, pluralize } from '../lib/format';
+import { useLoad, useTitle } from '../lib/hooks';
+import { Icon, type IconName } from '../lib/icons';
+import { notifyError } from '../lib/notices';
+import { folderOf, kindOf, titleOf } from '../lib/paths';
 import { href, navigate } from '../lib/router';
-import { ago, complain, Empty, Failure, Icon, type IconName, Loading, plural, useLoad, useTitle } from '../lib/ui';
-import { useValue } from '../lib/value';
-import { useKnown } from '../activity/assistants';
-import { known, knownName } from '../activity/known';
-import { waiting } from '../review/proposals';
+import { EmptyState, Failure, Loading } from '../lib/states';
+import { useStore } from '../lib/store';
+import { waitingProposals } from '../review/proposals';
 import { type Files, files, loadFiles } from './files';
-import { folderOf, type Home as HomeData, kindOf, type Saved, titleOf } from './types';
+import type { HomeData, Saved } from './model';
 
-const RECENT = 12;
+const MAX_RECENT = 12;
 
 export function Home(): JSX.Element {
   useTitle('');
-  const all = useValue(files);
-  // What changes while the first answer is on its way is asked for after it, so that the first is soon there.
-  const asked = useRef<Files | null>(null);
-  const home = useLoad((signal) => ((asked.current = files.get()), api<HomeData>('home', { query: { limit: RECENT }, signal })), [vaultName()]);
-  useEffect(() => void (home.state !== 'loading' && asked.current !== all && home.again()), [all, home.state]);
+  const allFiles = useStore(files);
+  // If files change while the answer is under way, it is requested again only after it has arrived, so that it is shown soon.
+  const requestedFor = useRef<Files | null>(null);
+  const home = useLoad((signal) => ((requestedFor.current = files.get()), api<HomeData>('home', { query: { limit: MAX_RECENT }, signal })), [getVaultName()]);
+  useEffect(() => void (home.state !== 'loading' && requestedFor.current !== allFiles && home.reload()), [allFiles, home.state]);
   const value = home.value;
-  const nobodyYet = useKnown().now?.assistants.length === 0;
-  if (!value) return home.state === 'failed' ? <Failure error={home.error} retry={home.again} /> : <Loading>Opening the vault…</Loading>;
+  const isUnused = useAssistants().list?.assistants.length === 0; // no assistant has ever connected
+  if (!value) return home.state === 'failed' ? <Failure error={home.error} retry={home.reload} /> : <Loading>Opening the vault…</Loading>;
   const { counts } = value;
-  const parts = [plural(counts.notes, 'note'), counts.canvases && plural(counts.canvases, 'canvas', 'canvases'), counts.bases && plural(counts.bases, 'base'), counts.attachments && plural(counts.attachments, 'attachment')];
   return (
     <div class="page home">
       <header class="home-head">
         <div>
           <h1>{value.vault}</h1>
-          <p class="quiet">{parts.filter(Boolean).join(' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading${value.index.total ? `, ${value.index.done} of ${value.index.total}` : ''}`}</p>
+          <p class="quiet">{formatFileCounts(counts, ' · ')}{value.readOnly ? ' · read-only' : ''}{value.index.complete ? '' : ` · reading${value.index.total ? `, ${value.index.done} of ${value.index.total}` : ''}`}</p>
         </div>
-        <Today today={value.today} readOnly={value.readOnly} />
+        <TodayButton today={value.today} readOnly={value.readOnly} />
       </header>
-      {value.owner && <Waiting />}
-      {value.owner && nobodyYet && <Invite />}
+      {value.owner && <WaitingProposals />}
+      {value.owner && isUnused && <ConnectCard />}
       {!counts.notes && value.index.complete ? (
-        <Empty icon="note" title="This vault has no notes yet"><p>{value.readOnly ? 'Nothing can be written here: the vault is read-only.' : 'Create one with the + beside the search, or have an assistant write the first.'}</p></Empty>
+        <EmptyState icon="note" title="This vault has no notes yet"><p>{value.readOnly ? 'The vault is read-only, so nothing can be written here.' : 'Create one with the + next to the search field, or let an assistant write the first.'}</p></EmptyState>
       ) : (
         <>
           {value.bookmarks.length > 0 && (
@@ -48,14 +51,14 @@ export function Home(): JSX.Element {
             </section>
           )}
           <section aria-labelledby="recent-title">
-            <h2 id="recent-title" class="list-title">Changed last</h2>
+            <h2 id="recent-title" class="list-title">Recently changed</h2>
             <ul class="recent">
               {value.recent.map(({ path, modified }) => (
                 <li key={path}>
                   <a class="card recent-card" href={href('note', path)}>
                     <Icon name={({ canvas: 'canvas', base: 'base' } as Partial<Record<string, IconName>>)[kindOf(path)] ?? 'note'} />
                     <span class="recent-name" title={titleOf(path)}>{titleOf(path)}</span>
-                    <span class="recent-place">{folderOf(path) && <><bdi class="quiet" title={folderOf(path)}>{folderOf(path).split('/').at(-1)}</bdi><span aria-hidden="true">·</span></>}<time dateTime={new Date(modified * 1000).toISOString()}>{ago(modified)}</time></span>
+                    <span class="recent-place">{folderOf(path) && <><bdi class="quiet" title={folderOf(path)}>{folderOf(path).split('/').at(-1)}</bdi><span aria-hidden="true">·</span></>}<time dateTime={new Date(modified * 1000).toISOString()}>{formatAgo(modified)}</time></span>
                   </a>
                 </li>
               ))}
@@ -63,49 +66,49 @@ export function Home(): JSX.Element {
           </section>
         </>
       )}
-      {value.owner && !nobodyYet && <Connected />}
+      {value.owner && !isUnused && <ConnectedAssistants />}
     </div>
   );
 }
 
-/** What assistants propose comes before everything else: they wait for it. */
-function Waiting(): JSX.Element | null {
-  const proposals = useValue(waiting);
-  useValue(known); // the names of assistants
+/** Proposals come before everything else, because assistants are waiting. */
+function WaitingProposals(): JSX.Element | null {
+  const proposals = useStore(waitingProposals);
+  useStore(assistantList); // for their names
   if (!proposals.length) return null;
-  const names = [...new Set(proposals.map(({ assistant }) => knownName(assistant)))];
+  const names = [...new Set(proposals.map(({ assistant }) => assistantNameOf(assistant)))];
   return (
     <p class="banner waiting" role="status">
       <Icon name="review" />
-      <span><strong>{plural(proposals.length, 'change waits', 'changes wait')} for you</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
+      <span><strong>{pluralize(proposals.length, 'change waits', 'changes wait')} for you</strong>, proposed by {names.slice(0, 3).join(', ')}{names.length > 3 ? ' and others' : ''}.</span>
       <a class="button accept" href={href('review')}>Review</a>
     </p>
   );
 }
 
-/** The daily note of today; one that is not there yet is created from its template, as in the app. */
-function Today({ today, readOnly }: { today: HomeData['today']; readOnly: boolean }): JSX.Element | null {
-  const [busy, setBusy] = useState(false);
+/** Opens today's daily note, or creates it from its template as Obsidian does. */
+function TodayButton({ today, readOnly }: { today: HomeData['today']; readOnly: boolean }): JSX.Element | null {
+  const [isBusy, setBusy] = useState(false);
   if (!today || (readOnly && !today.exists)) return null;
   if (today.exists) return <a class="button" id="today" href={href('note', today.path)}><Icon name="today" />Today’s note</a>;
-  const begin = async (): Promise<void> => {
+  const create = async (): Promise<void> => {
     setBusy(true);
     try {
       const { path } = await api<Saved>('today', { body: {} });
       void loadFiles();
       navigate(href('note', path, { edit: 1 }));
     } catch (error) {
-      complain(error);
+      notifyError(error);
       setBusy(false);
     }
   };
-  return <button type="button" id="today" disabled={busy} onClick={() => void begin()}><Icon name="today" />Begin today’s note</button>;
+  return <button type="button" id="today" disabled={isBusy} onClick={() => void create()}><Icon name="today" />Start today’s note</button>;
 }
 
-const SHOWN = 4; // assistants; Activity lists all
+const MAX_ASSISTANTS = 4; // listed here; Activity lists all
 
-/** What the page is for, for new users: shown first until an assistant has connected. */
-function Invite(): JSX.Element {
+/** Tells new users what the page is for. */
+function ConnectCard(): JSX.Element {
   return (
     <section class="card invite" aria-labelledby="invite-title">
       <Icon name="link" />
@@ -118,25 +121,25 @@ function Invite(): JSX.Element {
   );
 }
 
-/** Who is working with the vault now, or how somebody could. */
-function Connected(): JSX.Element | null {
-  const { now } = useKnown();
-  if (!now) return null;
-  const here = now.assistants.filter((assistant) => assistant.connected);
-  if (!here.length) return <Invite />;
+/** The connected assistants, or how to connect one. */
+function ConnectedAssistants(): JSX.Element | null {
+  const { list } = useAssistants();
+  if (!list) return null;
+  const connected = list.assistants.filter((assistant) => assistant.connected);
+  if (!connected.length) return <ConnectCard />;
   return (
     <section aria-labelledby="assistants-title">
       <h2 id="assistants-title" class="list-title">Assistants</h2>
       <ul class="present">
-        {here.slice(0, SHOWN).map((assistant) => (
+        {connected.slice(0, MAX_ASSISTANTS).map((assistant) => (
           <li key={assistant.id}><a class="card recent-card" href={href('activity', '', { assistant: assistant.id })}>
             <span class="presence" data-paused={assistant.paused} aria-hidden="true" />
             <span class="recent-name">{assistant.name}</span>
-            <span class="quiet">{assistant.paused ? 'paused' : assistant.did || 'has done nothing yet'}</span>
+            <span class="quiet">{assistant.paused ? 'paused' : assistant.summary || 'has done nothing yet'}</span>
           </a></li>
         ))}
       </ul>
-      {here.length > SHOWN && <p class="quiet"><a href={href('activity')}>{plural(here.length - SHOWN, 'more assistant')}</a></p>}
+      {connected.length > MAX_ASSISTANTS && <p class="quiet"><a href={href('activity')}>{pluralize(connected.length - MAX_ASSISTANTS, 'more assistant')}</a></p>}
     </section>
   );
 }

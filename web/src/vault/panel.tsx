@@ -3,54 +3,58 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { api } from '../lib/api';
+import { pluralize } from '../lib/format';
+import { useLoad } from '../lib/hooks';
+import { folderOf, titleOf } from '../lib/paths';
 import { href } from '../lib/router';
-import { Loading, plural, useLoad } from '../lib/ui';
-import { useValue } from '../lib/value';
+import { Loading } from '../lib/states';
+import { useStore } from '../lib/store';
+import { stripInline, stripLine } from '../note/plain-text';
 import { files } from './files';
-import { folderOf, type Links, type NoteData, plainLine, titleOf } from './types';
+import type { LinkData, NoteData } from './model';
 
-const HEADINGS = 200; // listed at first: a longer outline is no overview
+const MAX_HEADINGS = 200; // listed at first: a longer outline gives no overview
 
 export function Panel({ note }: { note: NoteData }): JSX.Element {
-  // Whatever has changed in the vault: a link to this note may be new, or gone.
-  const links = useLoad((signal) => api<Links>('links', { query: { path: note.path }, signal }), [note.path, note.hash, useValue(files)]);
+  // Loaded again whenever a file changes, because any file may have got or lost a link to this note.
+  const links = useLoad((signal) => api<LinkData>('links', { query: { path: note.path }, signal }), [note.path, note.hash, useStore(files)]);
   const value = links.value;
-  const [headings, show] = useState(HEADINGS);
-  const top = note.outline.reduce((least, heading) => Math.min(least, heading.level), 6);
+  const [maxHeadings, setMaxHeadings] = useState(MAX_HEADINGS);
+  const topLevel = note.outline.reduce((level, heading) => Math.min(level, heading.level), 6);
   return (
     <aside class="panel" aria-label="About this note">
       {note.outline.length > 0 && (
-        <Part title="Outline">
+        <Section title="Outline">
           <ul class="outline">
-            {note.outline.slice(0, headings).map((heading) => <li key={heading.line} style={{ paddingLeft: `${(heading.level - top) * 0.8}rem` }}><a href={href('note', note.path, { line: heading.line })}>{heading.text.replace(/\[\[(?:[^\]|]*\|)?([^\]]*)\]\]/g, '$1').replace(/[*_`]/g, '')}</a></li>)}
+            {note.outline.slice(0, maxHeadings).map((heading) => <li key={heading.line} style={{ paddingLeft: `${(heading.level - topLevel) * 0.8}rem` }}><a href={href('note', note.path, { line: heading.line })}>{stripInline(heading.text)}</a></li>)}
           </ul>
-          {note.outline.length > headings && <button type="button" class="link" onClick={() => show(Infinity)}>Show all {note.outline.length.toLocaleString()} headings</button>}
-        </Part>
+          {note.outline.length > maxHeadings && <button type="button" class="link" onClick={() => setMaxHeadings(Infinity)}>Show all {note.outline.length.toLocaleString()} headings</button>}
+        </Section>
       )}
       {!value ? (links.state === 'failed' ? <p class="quiet">The links could not be read. {links.error.message}</p> : <Loading />) : (
         <>
-          <Part title="Backlinks" count={value.backlinkNotes}>
+          <Section title="Backlinks" count={value.backlinkNotes}>
             {value.backlinks.length ? (
               <ul class="backlinks">
                 {value.backlinks.map((source) => (
                   <li key={source.path}>
                     <a href={href('note', source.path)} title={source.path}>{titleOf(source.path)}</a>
-                    {source.lines.map((line) => <a key={line.line} class="snippet" dir="auto" href={href('note', source.path, { line: line.line })}>{plainLine(line.text)}</a>)}
+                    {source.lines.map((line) => <a key={line.line} class="snippet" dir="auto" href={href('note', source.path, { line: line.line })}>{stripLine(line.text)}</a>)}
                   </li>
                 ))}
               </ul>
             ) : <p class="quiet">No note links here yet.</p>}
-            {value.backlinks.length < value.backlinkNotes && <p class="quiet">The first {value.backlinks.length} of {plural(value.backlinkNotes, 'note')}.</p>}
-          </Part>
+            {value.backlinks.length < value.backlinkNotes && <p class="quiet">The first {value.backlinks.length} of {pluralize(value.backlinkNotes, 'note')}.</p>}
+          </Section>
           {value.outgoing.length > 0 && (
-            <Part title="Links" count={value.outgoing.length}>
+            <Section title="Links" count={value.outgoing.length}>
               <ul class="outgoing">{value.outgoing.map((link) => <li key={link.path}><a href={href('note', link.path)} title={link.path} dir="auto">{titleOf(link.path)}</a>{folderOf(link.path) && <bdi class="quiet" title={folderOf(link.path)}>{folderOf(link.path)}</bdi>}</li>)}</ul>
-            </Part>
+            </Section>
           )}
           {value.unresolved.length > 0 && (
-            <Part title="Not written yet" count={value.unresolved.length}>
+            <Section title="Not written yet" count={value.unresolved.length}>
               <ul class="outgoing">{value.unresolved.map((link) => <li key={link.target}><a class="md-missing" href={href('note', link.target)}>{link.target}</a></li>)}</ul>
-            </Part>
+            </Section>
           )}
         </>
       )}
@@ -58,6 +62,6 @@ export function Panel({ note }: { note: NoteData }): JSX.Element {
   );
 }
 
-function Part({ title, count, children }: { title: string; count?: number; children: ComponentChildren }): JSX.Element {
+function Section({ title, count, children }: { title: string; count?: number; children: ComponentChildren }): JSX.Element {
   return <section><h2 class="list-title">{title} {count !== undefined && <span class="row-count">{count}</span>}</h2>{children}</section>;
 }

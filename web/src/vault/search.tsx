@@ -1,20 +1,26 @@
-// Search as you type: names of files at once from the list that the page has, texts from the server.
+// Search as you type. File names are found in the page's own list at once, texts by the server.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, ApiError } from '../lib/api';
+import { formatAgo, pluralize } from '../lib/format';
+import { useTitle } from '../lib/hooks';
+import { Icon } from '../lib/icons';
+import { folderOf, iconOf, kindOf, titleOf } from '../lib/paths';
 import { href, navigate, type Route, route } from '../lib/router';
-import { ago, Empty, Failure, Icon, plural, useTitle } from '../lib/ui';
-import { useValue } from '../lib/value';
+import { EmptyState, Failure } from '../lib/states';
+import { useStore } from '../lib/store';
+import { stripLineParts } from '../note/plain-text';
 import { files, findByName } from './files';
-import { folderOf, type Found, iconOf, kindOf, plainParts, titleOf } from './types';
+import type { SearchResults } from './model';
 
-const NAMES = 8; // files listed by their names
-const WARM_MS = 1000; // after the page is drawn, which comes first
-const HITS = 20; // notes at once, which fill two screens; more on request
+const MAX_NAMES = 8; // files found by name
+const WARM_UP_MS = 1000; // after the page is drawn, which comes first
+const PAGE_SIZE = 20; // notes at once, which fill two screens
+const MAX_HITS = 100; // which the server sends
 
-/** What a query may be made of: an example with what a person replaces in it, and what it finds. */
-const PARTS: [string, string, string, string][] = [
+/** What a query may consist of: an example, of which the middle is for the person to replace, and what it finds. */
+const OPERATORS: [before: string, sample: string, after: string, description: string][] = [
   ['"', 'a phrase', '"', 'these words in this order'],
   ['tag:#', 'project', '', 'notes with this tag'],
   ['path:', 'Daily', '', 'within this folder or path'],
@@ -26,146 +32,146 @@ const PARTS: [string, string, string, string][] = [
   ['OR ', 'this', '', 'one or the other'],
 ];
 
-/** The field; it is the same wherever the person is in the vault. */
+/** The search field of the Vault view. */
 export function SearchField(): JSX.Element {
-  const now = useValue(route);
+  const current = useStore(route);
   const field = useRef<HTMLInputElement>(null);
-  const query = now.view === 'search' ? (now.query.get('q') ?? '') : '';
-  // Asked for from another view.
+  const query = current.view === 'search' ? (current.query.get('q') ?? '') : '';
+  // Another view has sent the person here.
   useLayoutEffect(() => {
     if (!route.get().query.has('focus')) return;
     field.current?.focus();
     navigate(href('search'), { replace: true });
   }, []);
-  // The first search of a server loads what all of them need: before a letter waits for it.
+  // An empty search makes the server load what every search needs, before somebody waits for it.
   useEffect(() => {
-    const timer = setTimeout(() => void api('search').catch(() => undefined), WARM_MS);
+    const timer = setTimeout(() => void api('search').catch(() => undefined), WARM_UP_MS);
     return () => clearTimeout(timer);
   }, []);
-  const type = (text: string) => {
+  const handleInput = (text: string) => {
     const kind = route.get().query.get('kind');
-    // The first letter makes a step for Back; the others belong to it.
-    navigate(text ? href('search', '', { q: text, kind: kind === 'exact' ? kind : '' }) : href('search'), { replace: now.view === 'search' });
+    // Only the first letter adds a step for Back.
+    navigate(text ? href('search', '', { q: text, kind: kind === 'exact' ? kind : '' }) : href('search'), { replace: current.view === 'search' });
   };
   return (
     <form class="search-field" role="search" onSubmit={(event) => (event.preventDefault(), openFirst())}>
       <Icon name="search" />
       <input ref={field} type="search" aria-label="Search the vault" placeholder="Search" autocomplete="off" spellcheck={false} maxLength={500}
-        value={query} aria-keyshortcuts="/" onInput={(event) => type(event.currentTarget.value)}
+        value={query} aria-keyshortcuts="/" onInput={(event) => handleInput(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'ArrowDown') (event.preventDefault(), move(1));
-          else if (event.key === 'Escape' && now.view === 'search') history.back();
+          if (event.key === 'ArrowDown') (event.preventDefault(), focusResult(1));
+          else if (event.key === 'Escape' && current.view === 'search') history.back();
         }} />
       <kbd aria-hidden="true">/</kbd>
     </form>
   );
 }
 
-const results = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('.found-list a')];
-const openFirst = (): void => results()[0]?.click();
+const findResults = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('.found-list a')];
+const openFirst = (): void => findResults()[0]?.click();
 
-/** From result to result with the arrow keys. */
-function move(step: number): void {
-  const all = results();
-  const at = all.indexOf(document.activeElement as HTMLElement);
-  const next = all[at + step];
+/** Moves the focus to the next or previous result, for the arrow keys. */
+function focusResult(step: number): void {
+  const results = findResults();
+  const at = results.indexOf(document.activeElement as HTMLElement);
+  const next = results[at + step];
   if (next) next.focus();
   else if (at + step < 0) document.querySelector<HTMLElement>('.search-field input')?.focus();
 }
 
-export function Search({ route: now }: { route: Route }): JSX.Element {
-  const query = now.query.get('q') ?? '';
-  const kind = now.query.get('kind') === 'exact' ? 'exact' : 'ranked';
-  const all = useValue(files);
-  const [limit, setLimit] = useState(HITS);
-  const [found, setFound] = useState<Found | null>(null);
+export function Search({ route: current }: { route: Route }): JSX.Element {
+  const query = current.query.get('q') ?? '';
+  const kind = current.query.get('kind') === 'exact' ? 'exact' : 'ranked';
+  const allFiles = useStore(files);
+  const [limit, setLimit] = useState(PAGE_SIZE);
+  const [results, setResults] = useState<SearchResults | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const [asked, setAsked] = useState('');
-  const [turn, again] = useState(0);
+  const [answered, setAnswered] = useState(''); // the query of the results
+  const [attempt, setAttempt] = useState(0);
   useTitle(query ? `Search: ${query}` : 'Search');
-  // Before the frame is painted: an effect after it would ask a frame later.
+  // A layout effect, because an ordinary effect would send the request a frame later.
   useLayoutEffect(() => {
     const abort = new AbortController();
-    api<Found>('search', { query: { q: query, kind, limit }, signal: abort.signal }).then(
-      (answer) => abort.signal.aborted || (setFound(answer), setError(null), setAsked(query)),
-      (reason) => abort.signal.aborted || (setError(reason), setFound(null), setAsked(query)),
+    api<SearchResults>('search', { query: { q: query, kind, limit }, signal: abort.signal }).then(
+      (answer) => abort.signal.aborted || (setResults(answer), setError(null), setAnswered(query)),
+      (reason) => abort.signal.aborted || (setError(reason), setResults(null), setAnswered(query)),
     );
     return () => abort.abort();
-  }, [query, kind, limit, turn]);
-  useEffect(() => setLimit(HITS), [query, kind]);
-  const named = useMemo(() => (kind === 'ranked' ? findByName(all?.paths ?? [], query, NAMES) : []), [all, query, kind]);
-  const choose = (wanted: string) => navigate(href('search', '', { q: query, kind: wanted === 'exact' ? wanted : '' }), { replace: true });
-  const press = (event: KeyboardEvent) => {
+  }, [query, kind, limit, attempt]);
+  useEffect(() => setLimit(PAGE_SIZE), [query, kind]);
+  const byName = useMemo(() => (kind === 'ranked' ? findByName(allFiles?.paths ?? [], query, MAX_NAMES) : []), [allFiles, query, kind]);
+  const setKind = (value: string) => navigate(href('search', '', { q: query, kind: value === 'exact' ? value : '' }), { replace: true });
+  const handleKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
     event.preventDefault();
-    move(event.key === 'ArrowDown' ? 1 : -1);
+    focusResult(event.key === 'ArrowDown' ? 1 : -1);
   };
-  const added = useRef<[number, number] | null>(null); // what is to be selected in the field
-  const add = (before: string, sample: string, after: string): void => {
+  const selection = useRef<[number, number] | null>(null); // to be made in the field
+  const addOperator = (before: string, sample: string, after: string): void => {
     const text = `${query.trim()} ${before}`.trimStart();
-    added.current = [text.length, text.length + sample.length];
+    selection.current = [text.length, text.length + sample.length];
     navigate(href('search', '', { q: text + sample + after, kind: 'exact' }), { replace: true });
   };
-  // The person continues with the part to replace.
+  // The person continues by replacing the sample.
   useEffect(() => {
     const input = document.querySelector<HTMLInputElement>('.search-field input');
-    if (!added.current || !input) return;
+    if (!selection.current || !input) return;
     input.focus();
-    input.setSelectionRange(...added.current);
-    added.current = null;
+    input.setSelectionRange(...selection.current);
+    selection.current = null;
   }, [query]);
-  const total = found?.total ?? 0;
-  const isAway = error instanceof ApiError && error.status === 0;
-  const isNothing = query !== '' && asked === query && found !== null && !total && !named.length;
-  const heard = !query || error ? '' : asked === query && found ? (total ? plural(total, 'note', 'notes', found.more) : 'Nothing found') : 'Searching…';
+  const total = results?.total ?? 0;
+  const isUnreachable = error instanceof ApiError && error.status === 0;
+  const isNothingFound = query !== '' && answered === query && results !== null && !total && !byName.length;
+  const status = !query || error ? '' : answered === query && results ? (total ? pluralize(total, 'note', 'notes', results.more) : 'Nothing found') : 'Searching…';
   return (
     <div class="page search">
       <header class="search-head">
         <h1>Search</h1>
         <div class="choice" role="group" aria-label="How to search">
-          <button type="button" aria-pressed={kind === 'ranked'} onClick={() => choose('ranked')}>In plain words</button>
-          <button type="button" aria-pressed={kind === 'exact'} onClick={() => choose('exact')}>Exact query</button>
+          <button type="button" aria-pressed={kind === 'ranked'} onClick={() => setKind('ranked')}>Plain words</button>
+          <button type="button" aria-pressed={kind === 'exact'} onClick={() => setKind('exact')}>Exact query</button>
         </div>
       </header>
       {kind === 'exact' && (
-        <p class="quiet query-parts">Obsidian’s query language; press one to add it:
-          {PARTS.map(([before, sample, after, what]) => <button key={before} type="button" title={what} onClick={() => add(before, sample, after)}><code>{before}{sample}{after}</code><span class="hidden-text">, {what}</span></button>)}
+        <p class="quiet query-parts">Obsidian’s query language. Press an operator to add it:
+          {OPERATORS.map(([before, sample, after, description]) => <button key={before} type="button" title={description} onClick={() => addOperator(before, sample, after)}><code>{before}{sample}{after}</code><span class="hidden-text">, {description}</span></button>)}
         </p>
       )}
-      <p class={`quiet found-count${error || (isNothing && found?.complete) ? ' hidden-text' : ''}`} role="status" data-of={asked}>{heard}{found && !found.complete ? ` The vault is still being read${found.notes ? `: ${found.indexed} of ${found.notes} notes so far` : ''}.` : ''}</p>
-      {!query && <Empty icon="search" title="What are you looking for?"><p>Type a name, or words that the note contains.<span class="keys-only"> Press <kbd>/</kbd> in any view to get here.</span></p></Empty>}
-      {error && isAway && <Failure error={error} retry={() => again(turn + 1)} />}
-      {error && !isAway && (kind === 'exact' ? <p class="note-problem search-problem"><Icon name="warning" /><span>This query cannot be read yet. {error.message}</span></p> : <Failure error={error} />)}
-      <div class="found-list" onKeyDown={press}>
-        {named.length > 0 && (
+      <p class={`quiet found-count${error || (isNothingFound && results?.complete) ? ' hidden-text' : ''}`} role="status" data-of={answered}>{status}{results && !results.complete ? ` The vault is still being read${results.notes ? `: ${results.indexed} of ${results.notes} notes so far` : ''}.` : ''}</p>
+      {!query && <EmptyState icon="search" title="What are you looking for?"><p>Type a name, or words that the note contains.<span class="keys-only"> Press <kbd>/</kbd> in any view to get here.</span></p></EmptyState>}
+      {error && isUnreachable && <Failure error={error} retry={() => setAttempt(attempt + 1)} />}
+      {error && !isUnreachable && (kind === 'exact' ? <p class="note-problem search-problem"><Icon name="warning" /><span>This query is not complete yet. {error.message}</span></p> : <Failure error={error} />)}
+      <div class="found-list" onKeyDown={handleKeyDown}>
+        {byName.length > 0 && (
           <section aria-label="Files by name">
             <h2 class="list-title">By name</h2>
             <ul class="named">
-              {named.map((path) => <li key={path}><a href={href('note', path)}><Icon name={iconOf(path)} /><bdi>{titleOf(path)}</bdi><bdi class="quiet">{folderOf(path)}</bdi></a></li>)}
+              {byName.map((path) => <li key={path}><a href={href('note', path)}><Icon name={iconOf(path)} /><bdi>{titleOf(path)}</bdi><bdi class="quiet">{folderOf(path)}</bdi></a></li>)}
             </ul>
           </section>
         )}
-        {found && found.hits.length > 0 && (
+        {results && results.hits.length > 0 && (
           <section aria-label="Notes by text">
             <h2 class="list-title">In the text</h2>
             <ol class="hits">
-              {found.hits.map((hit) => (
+              {results.hits.map((hit) => (
                 <li key={hit.path} class="hit">
                   <a class="hit-title" href={href('note', hit.path)}><bdi>{titleOf(hit.path)}</bdi></a>
-                  <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => <span key={part}><bdi>{part}</bdi> · </span>)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{ago(hit.modified)}</time></span>
+                  <span class="quiet hit-place">{[folderOf(hit.path), hit.heading.replaceAll(' > ', ' › ')].filter(Boolean).map((part) => <span key={part}><bdi>{part}</bdi> · </span>)}<time dateTime={new Date(hit.modified * 1000).toISOString()}>{formatAgo(hit.modified)}</time></span>
                   {kindOf(hit.path) === 'note' && hit.lines.map((line) => (
                     <a key={line.line} class="snippet" dir="auto" href={href('note', hit.path, { line: line.line })}>
-                      {plainParts(line.parts).map(([text, marked], i) => (marked ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
+                      {stripLineParts(line.parts).map(([text, isMatch], i) => (isMatch ? <mark key={i}>{text}</mark> : <span key={i}>{text}</span>))}
                     </a>
                   ))}
                 </li>
               ))}
             </ol>
-            {found.hits.length < total && <button type="button" onClick={() => setLimit(Math.min(limit + HITS, 100))} disabled={limit >= 100}>{limit >= 100 ? 'Narrow the search to see the rest' : 'Show more'}</button>}
+            {results.hits.length < total && <button type="button" onClick={() => setLimit(Math.min(limit + PAGE_SIZE, MAX_HITS))} disabled={limit >= MAX_HITS}>{limit >= MAX_HITS ? 'Narrow the search to see the rest' : 'Show more'}</button>}
           </section>
         )}
       </div>
-      {isNothing && <Empty icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. Plain words also find notes that contain only some of them.' : 'No note contains these words. Try fewer or different ones.'}</p></Empty>}
+      {isNothingFound && <EmptyState icon="search" title="Nothing found"><p>{kind === 'exact' ? 'No note matches this query. A search for plain words also finds notes that contain only some of them.' : 'No note contains these words. Try fewer or different ones.'}</p></EmptyState>}
     </div>
   );
 }

@@ -1,72 +1,72 @@
-// What a person has open and selected, reported to the server, and handed to the assistant when they ask for it.
+// What a person has open and selected: reported to the server, and mentioned to assistants on request.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { pluralize } from '../lib/format';
 import { live } from '../lib/live';
-import { complain, notify } from '../lib/ui';
-import { useValue } from '../lib/value';
-import type { NoteData } from './types';
+import { notify, notifyError } from '../lib/notices';
+import { useStore } from '../lib/store';
+import type { NoteData } from './model';
 
-interface Mentioned { path: string; assistants: number }
-
-/** The lines of the note that are selected, as [first, last] from 1, or null. */
-function selectedLines(body: HTMLElement | null, last: number): [number, number] | null {
+/** The selected lines of a note, as [first, last] from 1, or null. */
+function findSelectedLines(body: HTMLElement | null, lineCount: number): [number, number] | null {
   const selection = getSelection();
   if (!body || !selection || selection.isCollapsed || !selection.rangeCount) return null;
   const range = selection.getRangeAt(0);
   if (!body.contains(range.commonAncestorContainer)) return null;
-  const places = [...body.querySelectorAll<HTMLElement>('[data-line]')].filter((node) => !node.closest('.md-embed'));
-  const touched = places.filter((node) => range.intersectsNode(node) && !node.querySelector('[data-line]'));
-  const first = touched[0];
-  const end = touched.at(-1);
-  if (!first || !end) return null;
-  // A block ends where the next one that is not within it begins.
-  const next = places.slice(places.indexOf(end) + 1)[0];
-  return [Number(first.dataset.line), next ? Math.max(Number(end.dataset.line), Number(next.dataset.line) - 1) : last];
+  const blocks = [...body.querySelectorAll<HTMLElement>('[data-line]')].filter((node) => !node.closest('.md-embed'));
+  const selected = blocks.filter((node) => range.intersectsNode(node) && !node.querySelector('[data-line]'));
+  const first = selected[0];
+  const last = selected.at(-1);
+  if (!first || !last) return null;
+  // A block ends where the next one begins.
+  const next = blocks.slice(blocks.indexOf(last) + 1)[0];
+  return [Number(first.dataset.line), next ? Math.max(Number(last.dataset.line), Number(next.dataset.line) - 1) : lineCount];
 }
 
-export function useSharedSelection(note: NoteData, body: RefObject<HTMLElement | null>, edit: boolean): { mention: (() => void) | null; label: string } {
+export function useSharedSelection(note: NoteData, body: RefObject<HTMLElement | null>, isEditing: boolean): { mention: (() => void) | null; label: string } {
   const [lines, setLines] = useState<[number, number] | null>(null);
-  const state = useValue(live.state);
-  const shared = note.kind === 'note' || note.kind === 'canvas' || note.kind === 'base';
-  const text = useRef<string[]>([]);
-  text.current = (note.text ?? '').split(/\r\n?|\n/);
+  const state = useStore(live.state);
+  const isShared = note.kind === 'note' || note.kind === 'canvas' || note.kind === 'base';
+  const textLines = useRef<string[]>([]);
+  textLines.current = (note.text ?? '').split(/\r\n?|\n/);
 
   useEffect(() => {
-    if (edit) return undefined;
-    const look = () => {
-      let found = selectedLines(body.current, text.current.length);
+    if (isEditing) return undefined;
+    const handleSelection = () => {
+      let selected = findSelectedLines(body.current, textLines.current.length);
       // Blank lines at the end belong to no block.
-      while (found && found[1] > found[0] && !text.current[found[1] - 1]?.trim()) found = [found[0], found[1] - 1];
-      setLines((now) => (String(now) === String(found) || (!found && document.activeElement?.id === 'mention') ? now : found));
+      while (selected && selected[1] > selected[0] && !textLines.current[selected[1] - 1]?.trim()) selected = [selected[0], selected[1] - 1];
+      // Pressing Mention ends the selection, but is about what was selected.
+      setLines((last) => (String(last) === String(selected) || (!selected && document.activeElement?.id === 'mention') ? last : selected));
     };
-    document.addEventListener('selectionchange', look);
-    return () => document.removeEventListener('selectionchange', look);
-  }, [edit]);
+    document.addEventListener('selectionchange', handleSelection);
+    return () => document.removeEventListener('selectionchange', handleSelection);
+  }, [isEditing]);
 
   useEffect(() => {
-    if (state.word !== 'connected' || !shared) return;
-    const chosen = lines && text.current.slice(lines[0] - 1, lines[1]);
-    const selection = lines && chosen && { start: { line: lines[0] - 1, character: 0 }, end: { line: lines[1] - 1, character: chosen.at(-1)?.length ?? 0 }, text: chosen.join('\n') };
-    live.tell('focus', { path: note.path, selection });
-    live.tell('openFiles', { files: [{ path: note.path, lines: text.current.length }] });
-  }, [state.word, note.path, String(lines)]);
+    if (state.status !== 'connected' || !isShared) return;
+    const selected = lines && textLines.current.slice(lines[0] - 1, lines[1]);
+    const selection = lines && selected && { start: { line: lines[0] - 1, character: 0 }, end: { line: lines[1] - 1, character: selected.at(-1)?.length ?? 0 }, text: selected.join('\n') };
+    live.notify('focus', { path: note.path, selection });
+    live.notify('openFiles', { files: [{ path: note.path, lines: textLines.current.length }] });
+  }, [state.status, note.path, String(lines)]);
   useEffect(() => () => {
-    live.tell('focus', { path: null });
-    live.tell('openFiles', { files: [] });
+    live.notify('focus', { path: null });
+    live.notify('openFiles', { files: [] });
   }, []);
 
   const mention = async () => {
     try {
-      const where = lines ? { lineStart: lines[0] - 1, lineEnd: lines[1] - 1 } : {};
-      const { path, assistants } = await live.ask<Mentioned>('mention', { note: note.path, ...where });
-      const what = `${path}${lines ? `, lines ${lines.join('–')},` : ''}`;
-      if (assistants) notify(`${what} was mentioned to ${assistants} assistant${assistants === 1 ? '' : 's'}.`);
+      const range = lines ? { lineStart: lines[0] - 1, lineEnd: lines[1] - 1 } : {};
+      const { path, assistants } = await live.request<{ path: string; assistants: number }>('mention', { note: note.path, ...range });
+      const mentioned = `${path}${lines ? `, lines ${lines.join('–')},` : ''}`;
+      if (assistants) notify(`${mentioned} was mentioned to ${pluralize(assistants, 'assistant')}.`);
       else notify(`No assistant is connected. One that connects within ten seconds will get the mention of ${path}.`, 'bad');
     } catch (error) {
-      complain(error);
+      notifyError(error);
     }
   };
   const label = lines ? `Mention line${lines[0] === lines[1] ? '' : 's'} ${[...new Set(lines)].join('–')}` : 'Mention';
-  return { mention: shared && state.word === 'connected' ? () => void mention() : null, label };
+  return { mention: isShared && state.status === 'connected' ? () => void mention() : null, label };
 }

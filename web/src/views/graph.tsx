@@ -1,24 +1,32 @@
-// The graph of the vault, or of what is around one note: `#/graph`, `#/graph/NOTE?depth=2`.
+// The graph of the vault, or of the notes around one: `#/graph`, `#/graph/NOTE?depth=2`.
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Layout } from '../graph/layout';
-import { type ColourBy, type GraphAnswer, group, type Group, KIND, matcher, nameOf } from '../graph/model';
-import { lookOf, Picture } from '../graph/picture';
-import { api, vaultName } from '../lib/api';
+import { assignColours, type ColourBy, type GraphData, type Group, KIND, makeFilter } from '../graph/model';
+import { GraphRenderer, readPalette } from '../graph/renderer';
+import { api, getVaultName } from '../lib/api';
+import { pluralize } from '../lib/format';
+import { useLoad, useTitle } from '../lib/hooks';
+import { Icon } from '../lib/icons';
+import { useKeys } from '../lib/keys';
 import { live } from '../lib/live';
+import { prefersReducedMotion } from '../lib/motion';
+import { announce, notify } from '../lib/notices';
+import { titleOf } from '../lib/paths';
 import { href, navigate, type Route } from '../lib/router';
-import { announce, Empty, Failure, Icon, Loading, notify, plural, useKeys, useLoad, useTitle } from '../lib/ui';
+import { EmptyState, Failure, Loading } from '../lib/states';
 
-const ROWS = 200; // of the list at once; more on request
-const REMEMBERED = 4; // layouts; each holds all paths
-const AGAIN_MS = 1500; // before asking again, while the index is built or the vault changes
+const PAGE_SIZE = 200; // rows of the list at once
+const MAX_LAYOUTS = 4; // remembered; each contains all paths
+const MAX_TAGS = 6; // shown for a node
+const REFRESH_MS = 1500; // before the next request, while the index is being built or the vault changes
 
-/** Where the nodes were, by vault and path: a graph that is opened again looks as it did. */
-const remembered = new Map<string, Map<string, [number, number]>>();
+/** The positions of nodes by their paths, for each graph: when it is opened again, it looks the same. */
+const layouts = new Map<string, Map<string, [number, number]>>();
 
 export default function Graph({ route }: { route: Route }): JSX.Element {
-  const around = route.path;
+  const centre = route.path;
   const { query } = route;
   const depth = Math.min(5, Math.max(1, Number(query.get('depth')) || 2));
   const by: ColourBy = query.get('colour') === 'tag' ? 'tag' : 'folder';
@@ -26,182 +34,182 @@ export default function Graph({ route }: { route: Route }): JSX.Element {
   const extras = { attachments: query.get('attachments') ?? '', unresolved: query.get('unresolved') ?? '' };
   const filter = query.get('filter') ?? '';
   const unlinked = query.get('unlinked') !== '0';
-  useTitle(around ? `Around ${nameOf(around)}` : 'Graph');
+  useTitle(centre ? `Around ${titleOf(centre)}` : 'Graph');
   const loaded = useLoad(
-    async (signal) => ({ around, answer: await api<GraphAnswer>('graph', { query: { ...(around && { note: around, depth }), ...extras }, signal }) }),
-    [around, around ? depth : 0, extras.attachments, extras.unresolved, vaultName()],
+    async (signal) => ({ centre, data: await api<GraphData>('graph', { query: { ...(centre && { note: centre, depth }), ...extras }, signal }) }),
+    [centre, centre ? depth : 0, extras.attachments, extras.unresolved, getVaultName()],
   );
   // The previous graph stays until the new one has arrived, unless the new one cannot be shown.
-  const answer = loaded.state === 'failed' && loaded.value?.around !== around ? undefined : loaded.value?.answer;
-  useAgain(loaded.again, answer ? !answer.complete : false);
-  const change = (changes: Record<string, string | number | null>, path = around): void => {
-    const now: Record<string, string | number | null> = {};
-    for (const name of ['depth', 'colour', 'as', 'attachments', 'unresolved', 'filter', 'unlinked']) now[name] = query.get(name);
-    navigate(href('graph', path, { ...now, ...changes }), { replace: path === around });
+  const data = loaded.state === 'failed' && loaded.value?.centre !== centre ? undefined : loaded.value?.data;
+  useRefresh(loaded.reload, data ? !data.complete : false);
+  const change = (changes: Record<string, string | number | null>, path = centre): void => {
+    const current: Record<string, string | number | null> = {};
+    for (const name of ['depth', 'colour', 'as', 'attachments', 'unresolved', 'filter', 'unlinked']) current[name] = query.get(name);
+    navigate(href('graph', path, { ...current, ...changes }), { replace: path === centre });
   };
 
-  if (!answer && loaded.state === 'failed') {
+  if (!data && loaded.state === 'failed') {
     return (
       <div class="graph-alone">
-        <h1>{around ? `Around ${nameOf(around)}` : 'Graph'}</h1>
-        <Failure error={loaded.error} retry={loaded.again} />
-        {around && <p><a href={href('graph')}>Show the graph of the whole vault</a></p>}
+        <h1>{centre ? `Around ${titleOf(centre)}` : 'Graph'}</h1>
+        <Failure error={loaded.error} retry={loaded.reload} />
+        {centre && <p><a href={href('graph')}>Show the graph of the whole vault</a></p>}
       </div>
     );
   }
-  if (!answer) return <Loading>Drawing the graph…</Loading>;
-  if (!answer.nodes.path.length) {
+  if (!data) return <Loading>Drawing the graph…</Loading>;
+  if (!data.nodes.path.length) {
     return (
-      <Empty icon="graph" title="There is nothing to draw yet">
-        <p>{answer.complete ? 'Every note in the vault becomes a point here, and every [[link]] between two notes becomes a line.' : 'The vault is being read. The graph will appear in a moment.'}</p>
-      </Empty>
+      <EmptyState icon="graph" title="There is nothing to draw yet">
+        <p>{data.complete ? 'Every note in the vault is shown as a point, and every [[link]] between two notes as a line.' : 'The vault is being read. The graph will appear in a moment.'}</p>
+      </EmptyState>
     );
   }
-  return <Drawn {...{ answer, around, depth, by, asList, extras, filter, unlinked, change, failed: loaded.state === 'failed' ? loaded.error : null }} />;
+  return <GraphPane {...{ data, centre, depth, by, asList, extras, filter, unlinked, change, error: loaded.state === 'failed' ? loaded.error : null }} />;
 }
 
-/** Asks again while the index is not complete, and soon after an assistant has changed something. */
-function useAgain(again: () => void, isBuilding: boolean): void {
-  const latest = useRef(again);
-  latest.current = again;
+/** Reloads while the index is being built, and soon after an assistant has changed something. */
+function useRefresh(reload: () => void, isBuilding: boolean): void {
+  const latestReload = useRef(reload);
+  latestReload.current = reload;
   useEffect(() => {
-    let timer = isBuilding ? setInterval(() => latest.current(), AGAIN_MS) : 0;
-    const end = live.on('activityAdded', ({ entries }: { entries: { kind: string }[] }) => {
+    let timer = isBuilding ? setInterval(() => latestReload.current(), REFRESH_MS) : 0;
+    const unsubscribe = live.on('activityAdded', ({ entries }: { entries: { kind: string }[] }) => {
       if (isBuilding || !entries.some(({ kind }) => kind === 'change' || kind === 'undo')) return;
       clearTimeout(timer);
-      timer = setTimeout(() => latest.current(), AGAIN_MS);
+      timer = setTimeout(() => latestReload.current(), REFRESH_MS);
     });
-    return () => (clearTimeout(timer), end());
+    return () => (clearTimeout(timer), unsubscribe());
   }, [isBuilding]);
 }
 
-interface Shown {
-  answer: GraphAnswer;
-  around: string;
+interface GraphPaneProps {
+  data: GraphData;
+  centre: string;
   depth: number;
   by: ColourBy;
   asList: boolean;
   extras: { attachments: string; unresolved: string };
   filter: string;
   unlinked: boolean;
-  failed: Error | null;
+  error: Error | null;
   change: (changes: Record<string, string | number | null>, path?: string) => void;
 }
 
-function Drawn(props: Shown): JSX.Element {
-  const { answer, around, by, asList, filter, unlinked, change } = props;
-  const [hidden, hide] = useState<ReadonlySet<string>>(new Set());
-  const [find, setFind] = useState('');
-  const [chosen, choose] = useState<number | null>(null);
-  const [hovered, hover] = useState<number | null>(null);
-  const { of, legend } = useMemo(() => group(answer, by), [answer, by]);
-  useEffect(() => choose(null), [answer]);
+function GraphPane(props: GraphPaneProps): JSX.Element {
+  const { data, centre, by, asList, filter, unlinked, change } = props;
+  const [hiddenGroups, setHiddenGroups] = useState<ReadonlySet<string>>(new Set());
+  const [query, setQuery] = useState('');
+  const [selected, setSelected] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const { colours, legend } = useMemo(() => assignColours(data, by), [data, by]);
+  useEffect(() => setSelected(null), [data]);
 
   const visible = useMemo(() => {
-    const matches = matcher(answer, filter);
-    const gone = new Set(legend.filter(({ name }) => hidden.has(name)).map(({ colour }) => colour));
-    return Uint8Array.from(answer.nodes.path, (_, i) =>
-      i === answer.root || (!gone.has(of[i] ?? 0) && (unlinked || (answer.nodes.degree[i] ?? 0) > 0) && matches(i)) ? 1 : 0);
-  }, [answer, of, legend, filter, hidden, unlinked]);
+    const matches = makeFilter(data, filter);
+    const hiddenColours = new Set(legend.filter(({ name }) => hiddenGroups.has(name)).map(({ colour }) => colour));
+    return Uint8Array.from(data.nodes.path, (_, i) =>
+      i === data.root || (!hiddenColours.has(colours[i] ?? 0) && (unlinked || (data.nodes.degree[i] ?? 0) > 0) && matches(i)) ? 1 : 0);
+  }, [data, colours, legend, filter, hiddenGroups, unlinked]);
   const found = useMemo(() => {
-    const text = find.trim().toLowerCase();
+    const text = query.trim().toLowerCase();
     if (!text) return [];
-    const hits = answer.nodes.path.flatMap((path, i) => (visible[i] && nameOf(path).toLowerCase().includes(text) ? [i] : []));
-    const rank = (node: number): number => (nameOf(answer.nodes.path[node] ?? '').toLowerCase().startsWith(text) ? 0 : 1);
-    return hits.sort((a, b) => rank(a) - rank(b) || (answer.nodes.degree[b] ?? 0) - (answer.nodes.degree[a] ?? 0));
-  }, [answer, find, visible]);
-  const shownCount = useMemo(() => visible.reduce((sum, shown) => sum + shown, 0), [visible]);
+    const hits = data.nodes.path.flatMap((path, i) => (visible[i] && titleOf(path).toLowerCase().includes(text) ? [i] : []));
+    const rank = (node: number): number => (titleOf(data.nodes.path[node] ?? '').toLowerCase().startsWith(text) ? 0 : 1);
+    return hits.sort((a, b) => rank(a) - rank(b) || (data.nodes.degree[b] ?? 0) - (data.nodes.degree[a] ?? 0));
+  }, [data, query, visible]);
+  const visibleCount = useMemo(() => visible.reduce((sum, isVisible) => sum + isVisible, 0), [visible]);
   const open = (node: number): void => {
-    const path = answer.nodes.path[node] ?? '';
-    if (answer.nodes.kind[node] === KIND.unresolved) notify(`“${nameOf(path)}” is linked to, but not written yet.`);
+    const path = data.nodes.path[node] ?? '';
+    if (data.nodes.kind[node] === KIND.unresolved) notify(`“${titleOf(path)}” has not been written yet.`);
     else navigate(href('note', path));
   };
-  const next = (step: number): void => {
+  const goToNext = (step: number): void => {
     if (!found.length) return;
-    const at = chosen === null ? (step > 0 ? -1 : 0) : found.indexOf(chosen);
+    const at = selected === null ? (step > 0 ? -1 : 0) : found.indexOf(selected);
     const node = found[(at + step + found.length) % found.length] ?? null;
-    choose(node);
-    if (node !== null) announce(describe(answer, node));
+    setSelected(node);
+    if (node !== null) announce(describeNode(data, node));
   };
   useKeys({ '/': () => document.getElementById('graph-find')?.focus() });
-  const told = hovered ?? chosen;
+  const described = hovered ?? selected;
 
   return (
     <div class="graph">
-      <h1 class="hidden-text">{around ? `Graph around ${nameOf(around)}` : 'Graph of the vault'}</h1>
-      <Panel {...props} {...{ legend, hidden, hide, find, setFind, found, next, chosen }} />
-      <section class="graph-stage" aria-label={around ? `Notes around ${nameOf(around)}` : 'Notes of the vault and their links'}>
+      <h1 class="hidden-text">{centre ? `Graph around ${titleOf(centre)}` : 'Graph of the vault'}</h1>
+      <ControlPanel {...props} {...{ legend, hiddenGroups, setHiddenGroups, query, setQuery, found, goToNext, selected }} />
+      <section class="graph-stage" aria-label={centre ? `Notes around ${titleOf(centre)}` : 'Notes of the vault and their links'}>
         <header class="graph-head">
           <p role="status" id="graph-count">
-            {plural(shownCount, 'note')}{shownCount !== answer.nodes.path.length && ` of ${answer.nodes.path.length.toLocaleString()}`}, {plural(answer.edges.length / 2, 'link')}
-            {!answer.complete && '; the vault is still being read'}
+            {pluralize(visibleCount, 'note')}{visibleCount !== data.nodes.path.length && ` of ${data.nodes.path.length.toLocaleString()}`}, {pluralize(data.edges.length / 2, 'link')}
+            {!data.complete && '; the vault is still being read'}
           </p>
           <div class="segments" role="group" aria-label="Show as">
             <button type="button" aria-pressed={!asList} onClick={() => change({ as: null })}>Picture</button>
             <button type="button" aria-pressed={asList} onClick={() => change({ as: 'list' })}>List</button>
           </div>
         </header>
-        {answer.cut && <p class="graph-cut">{answer.cut}</p>}
-        {props.failed && <p class="graph-cut">{props.failed.message}</p>}
-        {asList ? <List {...{ answer, visible, change }} /> : <Stage {...{ answer, of, visible, found, chosen, open, hover, label: around }} />}
-        {!asList && told !== null && <Told answer={answer} node={told} around={(path) => change({}, path)} />}
-        {shownCount === 0 && <p class="graph-none">No note matches this filter. <button type="button" class="link" onClick={() => (hide(new Set()), change({ filter: null, unlinked: null }))}>Show all</button></p>}
+        {data.cut && <p class="graph-cut">{data.cut}</p>}
+        {props.error && <p class="graph-cut">{props.error.message}</p>}
+        {asList ? <NodeList {...{ data, visible, change }} /> : <GraphCanvas {...{ data, colours, visible, found, selected, centre, onOpen: open, onHover: setHovered }} />}
+        {!asList && described !== null && <NodeCard data={data} node={described} onCentre={(path) => change({}, path)} />}
+        {visibleCount === 0 && <p class="graph-none">No note matches this filter. <button type="button" class="link" onClick={() => (setHiddenGroups(new Set()), change({ filter: null, unlinked: null }))}>Show all</button></p>}
       </section>
     </div>
   );
 }
 
-const describe = ({ nodes }: GraphAnswer, node: number): string => `${nameOf(nodes.path[node] ?? '')}, ${plural(nodes.degree[node] ?? 0, 'link')}`;
+const describeNode = ({ nodes }: GraphData, node: number): string => `${titleOf(nodes.path[node] ?? '')}, ${pluralize(nodes.degree[node] ?? 0, 'link')}`;
 
-interface PanelProps extends Shown {
+interface ControlPanelProps extends GraphPaneProps {
   legend: Group[];
-  hidden: ReadonlySet<string>;
-  hide: (names: ReadonlySet<string>) => void;
-  find: string;
-  setFind: (text: string) => void;
+  hiddenGroups: ReadonlySet<string>;
+  setHiddenGroups: (names: ReadonlySet<string>) => void;
+  query: string;
+  setQuery: (text: string) => void;
   found: number[];
-  next: (step: number) => void;
-  chosen: number | null;
+  goToNext: (step: number) => void;
+  selected: number | null;
 }
 
-function Panel(props: PanelProps): JSX.Element {
-  const { answer, around, depth, by, extras, filter, unlinked, change, legend, hidden, hide, find, setFind, found, next, chosen } = props;
+function ControlPanel(props: ControlPanelProps): JSX.Element {
+  const { data, centre, depth, by, extras, filter, unlinked, change, legend, hiddenGroups, setHiddenGroups, query, setQuery, found, goToNext, selected } = props;
   const panel = useRef<HTMLDetailsElement>(null);
-  const wide = useMemo(() => matchMedia('(min-width: 760px)'), []);
-  const [startsOpen] = useState(wide.matches);
-  // Beside the picture it cannot be opened or closed: there it is always open.
+  const wideScreen = useMemo(() => matchMedia('(min-width: 760px)'), []);
+  const [startsOpen] = useState(wideScreen.matches);
+  // On a wide screen it is beside the picture, and always open.
   useEffect(() => {
-    const follow = (): void => void (panel.current && (panel.current.open = wide.matches));
-    wide.addEventListener('change', follow);
-    return () => wide.removeEventListener('change', follow);
+    const handleChange = (): void => void (panel.current && (panel.current.open = wideScreen.matches));
+    wideScreen.addEventListener('change', handleChange);
+    return () => wideScreen.removeEventListener('change', handleChange);
   }, []);
-  const where = chosen === null ? 0 : found.indexOf(chosen) + 1;
+  const position = selected === null ? 0 : found.indexOf(selected) + 1;
   const toggle = (name: string): void => {
-    const names = new Set(hidden);
+    const names = new Set(hiddenGroups);
     if (!names.delete(name)) names.add(name);
-    hide(names);
+    setHiddenGroups(names);
   };
   return (
     <details class="graph-panel" ref={panel} open={startsOpen}>
       <summary><Icon name="menu" />Find, filter and colours</summary>
       <div class="graph-panel-body">
-        {around && (
+        {centre && (
           <div class="graph-around">
-            <p>Around <strong>{nameOf(around)}</strong></p>
+            <p>Around <strong>{titleOf(centre)}</strong></p>
             <label>Links away <select value={depth} onChange={(event) => change({ depth: event.currentTarget.value })}>
               {[1, 2, 3, 4, 5].map((step) => <option key={step} value={step}>{step}</option>)}
             </select></label>
             <a href={href('graph')}>Whole vault</a>
           </div>
         )}
-        <form role="search" onSubmit={(event) => (event.preventDefault(), next(1))}>
+        <form role="search" onSubmit={(event) => (event.preventDefault(), goToNext(1))}>
           <label for="graph-find">Find in the graph</label>
-          <input id="graph-find" type="search" autocomplete="off" spellcheck={false} value={find} placeholder="Name of a note"
-            onInput={(event) => setFind(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Escape' && setFind('')} />
+          <input id="graph-find" type="search" autocomplete="off" spellcheck={false} value={query} placeholder="Name of a note"
+            onInput={(event) => setQuery(event.currentTarget.value)} onKeyDown={(event) => event.key === 'Escape' && setQuery('')} />
           <div class="graph-found">
-            <p class="quiet" role="status">{!find.trim() ? '' : !found.length ? 'Nothing found' : where ? `${where} of ${found.length.toLocaleString()}` : `${found.length.toLocaleString()} found`}</p>
-            <button type="button" class="bare turned" aria-label="Previous one" disabled={!found.length} onClick={() => next(-1)}><Icon name="right" /></button>
-            <button type="submit" class="bare" aria-label="Next one" disabled={!found.length}><Icon name="right" /></button>
+            <p class="quiet" role="status">{!query.trim() ? '' : !found.length ? 'Nothing found' : position ? `${position} of ${found.length.toLocaleString()}` : `${found.length.toLocaleString()} found`}</p>
+            <button type="button" class="bare turned" aria-label="Previous match" disabled={!found.length} onClick={() => goToNext(-1)}><Icon name="right" /></button>
+            <button type="submit" class="bare" aria-label="Next match" disabled={!found.length}><Icon name="right" /></button>
           </div>
         </form>
         <div>
@@ -219,13 +227,13 @@ function Panel(props: PanelProps): JSX.Element {
           <legend>Colour by</legend>
           <div class="segments">
             {(['folder', 'tag'] as const).map((source) => (
-              <button key={source} type="button" aria-pressed={by === source} onClick={() => (hide(new Set()), change({ colour: source === 'folder' ? null : source }))}>{source === 'folder' ? 'Folder' : 'Tag'}</button>
+              <button key={source} type="button" aria-pressed={by === source} onClick={() => (setHiddenGroups(new Set()), change({ colour: source === 'folder' ? null : source }))}>{source === 'folder' ? 'Folder' : 'Tag'}</button>
             ))}
           </div>
           <ul class="graph-legend" aria-label="Colours: press one to hide or show it">
             {legend.map(({ colour, name, count }) => (
               <li key={name}>
-                <button type="button" aria-pressed={!hidden.has(name)} onClick={() => toggle(name)}>
+                <button type="button" aria-pressed={!hiddenGroups.has(name)} onClick={() => toggle(name)}>
                   <span class="swatch" data-colour={colour} />
                   <span class="name">{name}</span>
                   <span class="quiet">{count.toLocaleString()}</span>
@@ -234,159 +242,158 @@ function Panel(props: PanelProps): JSX.Element {
             ))}
           </ul>
         </fieldset>
-        <p class="quiet graph-keys">In the picture: arrow keys move, <kbd>+</kbd> <kbd>−</kbd> zoom, <kbd>0</kbd> shows everything, <kbd>/</kbd> finds. {answer.totalNodes > answer.nodes.path.length && `The vault has ${plural(answer.totalNodes, 'note')}.`}</p>
+        <p class="quiet graph-keys">In the picture: arrow keys move, <kbd>+</kbd> <kbd>−</kbd> zoom, <kbd>0</kbd> shows everything, <kbd>/</kbd> finds. {data.totalNodes > data.nodes.path.length && `The vault has ${pluralize(data.totalNodes, 'note')}.`}</p>
       </div>
     </details>
   );
 }
 
-interface StageProps {
-  answer: GraphAnswer;
-  of: Uint8Array;
+interface GraphCanvasProps {
+  data: GraphData;
+  colours: Uint8Array;
   visible: Uint8Array;
   found: number[];
-  chosen: number | null;
-  label: string;
-  open: (node: number) => void;
-  hover: (node: number | null) => void;
+  selected: number | null;
+  centre: string;
+  onOpen: (node: number) => void;
+  onHover: (node: number | null) => void;
 }
 
-function Stage({ answer, of, visible, found, chosen, label, open, hover }: StageProps): JSX.Element {
+function GraphCanvas({ data, colours, visible, found, selected, centre, onOpen, onHover }: GraphCanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const picture = useRef<Picture | null>(null);
+  const renderer = useRef<GraphRenderer | null>(null);
   const layout = useRef<Layout | null>(null);
   const [state, setState] = useState<'placing' | 'placed'>('placing');
-  const [error, fail] = useState<Error | null>(null);
-  const handlers = useRef({ open, hover });
-  handlers.current = { open, hover };
-  const latest = useRef({ answer, label });
-  latest.current = { answer, label };
+  const [error, setError] = useState<Error | null>(null);
+  const handlers = useRef({ onOpen, onHover });
+  handlers.current = { onOpen, onHover };
+  const latest = useRef({ data, centre });
+  latest.current = { data, centre };
   const scene = useMemo(() => ({
-    labels: answer.nodes.path.map(nameOf),
-    edges: Uint32Array.from(answer.edges),
-    degree: answer.nodes.degree,
-    root: answer.root,
-  }), [answer]);
+    labels: data.nodes.path.map(titleOf),
+    edges: Uint32Array.from(data.edges),
+    degree: data.nodes.degree,
+    root: data.root,
+  }), [data]);
 
   useEffect(() => {
     if (!canvas.current) return;
     try {
-      picture.current = new Picture(canvas.current, { open: (node) => handlers.current.open(node), hover: (node) => handlers.current.hover(node) });
+      renderer.current = new GraphRenderer(canvas.current, { open: (node) => handlers.current.onOpen(node), hover: (node) => handlers.current.onHover(node) });
     } catch (reason) {
-      return fail(reason as Error);
+      return setError(reason as Error);
     }
-    // People who prefer reduced motion see the first shape, and then the last.
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    let isPlaced = false;
-    layout.current = new Layout((places, done) => {
-      if (!still || done || !isPlaced) picture.current?.place(places);
-      isPlaced = true;
-      if (done) keep(latest.current.label, latest.current.answer, places);
-      setState(done ? 'placed' : 'placing');
+    // People who prefer reduced motion see only the first and the last layout.
+    let hasPositions = false;
+    layout.current = new Layout((positions, isDone) => {
+      if (!prefersReducedMotion() || isDone || !hasPositions) renderer.current?.setPositions(positions);
+      hasPositions = true;
+      if (isDone) rememberLayout(latest.current.centre, latest.current.data, positions);
+      setState(isDone ? 'placed' : 'placing');
     });
-    const dress = (): void => canvas.current ? picture.current?.dress(lookOf(canvas.current)) : undefined;
-    dress();
+    const updatePalette = (): void => canvas.current ? renderer.current?.setPalette(readPalette(canvas.current)) : undefined;
+    updatePalette();
     const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', dress);
-    const theme = new MutationObserver(dress);
+    scheme.addEventListener('change', updatePalette);
+    const theme = new MutationObserver(updatePalette);
     theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
     return () => {
-      scheme.removeEventListener('change', dress);
+      scheme.removeEventListener('change', updatePalette);
       theme.disconnect();
-      picture.current?.dispose();
+      renderer.current?.dispose();
       layout.current?.dispose();
     };
   }, []);
   useEffect(() => {
-    const near = recall(label, answer);
-    picture.current?.show({ ...scene, colourOf: of, visible, found: new Set(found), root: scene.root });
-    if (near && !near.includes(NaN)) picture.current?.place(near);
-    layout.current?.start({ count: scene.labels.length, edges: scene.edges, near });
+    const initial = recallLayout(centre, data);
+    renderer.current?.setScene({ ...scene, colourOf: colours, visible, found: new Set(found), root: scene.root });
+    if (initial && !initial.includes(NaN)) renderer.current?.setPositions(initial);
+    layout.current?.start({ count: scene.labels.length, edges: scene.edges, initial });
     setState('placing');
   }, [scene]);
-  useEffect(() => picture.current?.show({ ...scene, colourOf: of, visible, found: new Set(found) }), [scene, of, visible, found]);
-  useEffect(() => picture.current?.choose(chosen), [chosen]);
+  useEffect(() => renderer.current?.setScene({ ...scene, colourOf: colours, visible, found: new Set(found) }), [scene, colours, visible, found]);
+  useEffect(() => renderer.current?.select(selected), [selected]);
 
   if (error) return <Failure error={error} />;
-  const what = `${label ? `Graph around ${nameOf(label)}` : 'Graph of the vault'}. Arrow keys move, plus and minus zoom, 0 shows everything. The list shows the same notes as links.`;
+  const label = `${centre ? `Graph around ${titleOf(centre)}` : 'Graph of the vault'}. Arrow keys move, plus and minus zoom, 0 shows everything. The list shows the same notes as links.`;
   return (
     <div class="graph-picture">
-      <canvas ref={canvas} id="graph-canvas" tabIndex={0} role="application" aria-label={what} data-state={state} />
+      <canvas ref={canvas} id="graph-canvas" tabIndex={0} role="application" aria-label={label} data-state={state} />
       <div class="graph-zoom" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Zoom in" onClick={() => picture.current?.zoomBy(1.5)}><Icon name="plus" /></button>
-        <button type="button" aria-label="Zoom out" onClick={() => picture.current?.zoomBy(1 / 1.5)}><span aria-hidden="true">−</span></button>
-        <button type="button" onClick={() => picture.current?.fit()}>All</button>
+        <button type="button" aria-label="Zoom in" onClick={() => renderer.current?.zoomBy(1.5)}><Icon name="plus" /></button>
+        <button type="button" aria-label="Zoom out" onClick={() => renderer.current?.zoomBy(1 / 1.5)}><span aria-hidden="true">−</span></button>
+        <button type="button" onClick={() => renderer.current?.fit()}>All</button>
       </div>
     </div>
   );
 }
 
-/** What a layout belongs to: a vault, or the surroundings of a note. */
-const drawn = (around: string): string => `${vaultName()}\n${around}`;
+/** Which graph a layout belongs to: that of the vault, or that around a note. */
+const layoutKeyOf = (centre: string): string => `${getVaultName()}\n${centre}`;
 
-function keep(around: string, { nodes }: GraphAnswer, places: Float32Array): void {
-  const all = new Map<string, [number, number]>();
-  nodes.path.forEach((path, i) => all.set(path, [places[2 * i] ?? 0, places[2 * i + 1] ?? 0]));
-  remembered.delete(drawn(around));
-  remembered.set(drawn(around), all);
-  if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value ?? '');
+function rememberLayout(centre: string, { nodes }: GraphData, positions: Float32Array): void {
+  const byPath = new Map<string, [number, number]>();
+  nodes.path.forEach((path, i) => byPath.set(path, [positions[2 * i] ?? 0, positions[2 * i + 1] ?? 0]));
+  layouts.delete(layoutKeyOf(centre));
+  layouts.set(layoutKeyOf(centre), byPath);
+  if (layouts.size > MAX_LAYOUTS) layouts.delete(layouts.keys().next().value ?? '');
 }
 
-/** Where the nodes were, NaN for those that are new. */
-function recall(around: string, { nodes }: GraphAnswer): Float32Array | null {
-  const all = remembered.get(drawn(around));
-  if (!all) return null;
-  const near = new Float32Array(2 * nodes.path.length).fill(NaN);
-  nodes.path.forEach((path, i) => near.set(all.get(path) ?? [NaN, NaN], 2 * i));
-  return near;
+/** The last positions of the nodes, NaN for those that are new; null if the graph was never laid out. */
+function recallLayout(centre: string, { nodes }: GraphData): Float32Array | null {
+  const byPath = layouts.get(layoutKeyOf(centre));
+  if (!byPath) return null;
+  const positions = new Float32Array(2 * nodes.path.length).fill(NaN);
+  nodes.path.forEach((path, i) => positions.set(byPath.get(path) ?? [NaN, NaN], 2 * i));
+  return positions;
 }
 
-/** The node under the pointer, or the one that was found: its name, and where it leads. */
-function Told({ answer, node, around }: { answer: GraphAnswer; node: number; around: (path: string) => void }): JSX.Element {
-  const path = answer.nodes.path[node] ?? '';
-  const tags = (answer.nodes.tags[node] ?? []).slice(0, 6).map((at) => answer.tags[at] ?? '');
-  const isWritten = answer.nodes.kind[node] !== KIND.unresolved;
+/** The hovered or selected node: its name, and links to it. */
+function NodeCard({ data, node, onCentre }: { data: GraphData; node: number; onCentre: (path: string) => void }): JSX.Element {
+  const path = data.nodes.path[node] ?? '';
+  const tags = (data.nodes.tags[node] ?? []).slice(0, MAX_TAGS).map((at) => data.tags[at] ?? '');
+  const isWritten = data.nodes.kind[node] !== KIND.unresolved;
   return (
     <div class="graph-info card">
-      <p><strong>{nameOf(path)}</strong></p>
-      <p class="quiet">{[isWritten ? path : 'Not written yet', plural(answer.nodes.degree[node] ?? 0, 'link'), tags.join(' ')].filter(Boolean).join(' · ')}</p>
+      <p><strong>{titleOf(path)}</strong></p>
+      <p class="quiet">{[isWritten ? path : 'Not written yet', pluralize(data.nodes.degree[node] ?? 0, 'link'), tags.join(' ')].filter(Boolean).join(' · ')}</p>
       {isWritten && (
         <div>
           <a class="button" href={href('note', path)}>Open</a>
-          <button type="button" onClick={() => around(path)}>Around this note</button>
+          <button type="button" onClick={() => onCentre(path)}>Around this note</button>
         </div>
       )}
     </div>
   );
 }
 
-/** The same notes as links, the best linked first: for keyboards, screen readers, and people who like lists. */
-function List({ answer, visible, change }: { answer: GraphAnswer; visible: Uint8Array; change: Shown['change'] }): JSX.Element {
-  const [rows, more] = useState(ROWS);
+/** The same notes as links, the most linked first: for keyboards, screen readers, and people who like lists. */
+function NodeList({ data, visible, change }: { data: GraphData; visible: Uint8Array; change: GraphPaneProps['change'] }): JSX.Element {
+  const [rowCount, setRowCount] = useState(PAGE_SIZE);
   const nodes = useMemo(() => {
-    const shown = answer.nodes.path.flatMap((_, i) => (visible[i] ? [i] : []));
-    return shown.sort((a, b) => (answer.nodes.degree[b] ?? 0) - (answer.nodes.degree[a] ?? 0) || ((answer.nodes.path[a] ?? '') < (answer.nodes.path[b] ?? '') ? -1 : 1));
-  }, [answer, visible]);
+    const visibleNodes = data.nodes.path.flatMap((_, i) => (visible[i] ? [i] : []));
+    return visibleNodes.sort((a, b) => (data.nodes.degree[b] ?? 0) - (data.nodes.degree[a] ?? 0) || ((data.nodes.path[a] ?? '') < (data.nodes.path[b] ?? '') ? -1 : 1));
+  }, [data, visible]);
   return (
     <div class="graph-list">
       <table>
         <thead><tr><th scope="col">Note</th><th scope="col">Folder</th><th scope="col">Links</th><th scope="col"><span class="hidden-text">Around it</span></th></tr></thead>
         <tbody>
-          {nodes.slice(0, rows).map((node) => {
-            const path = answer.nodes.path[node] ?? '';
-            const isWritten = answer.nodes.kind[node] !== KIND.unresolved;
+          {nodes.slice(0, rowCount).map((node) => {
+            const path = data.nodes.path[node] ?? '';
+            const isWritten = data.nodes.kind[node] !== KIND.unresolved;
             return (
               <tr key={path}>
-                <th scope="row">{isWritten ? <a href={href('note', path)}>{nameOf(path)}</a> : <span class="quiet">{nameOf(path)} (not written yet)</span>}</th>
-                <td class="quiet">{answer.folders[answer.nodes.folder[node] ?? 0] || '–'}</td>
-                <td>{(answer.nodes.degree[node] ?? 0).toLocaleString()}</td>
-                <td>{isWritten && <button type="button" class="link" aria-label={`Around ${nameOf(path)}`} onClick={() => change({ as: null }, path)}>Around</button>}</td>
+                <th scope="row">{isWritten ? <a href={href('note', path)}>{titleOf(path)}</a> : <span class="quiet">{titleOf(path)} (not written yet)</span>}</th>
+                <td class="quiet">{data.folders[data.nodes.folder[node] ?? 0] || '–'}</td>
+                <td>{(data.nodes.degree[node] ?? 0).toLocaleString()}</td>
+                <td>{isWritten && <button type="button" class="link" aria-label={`Around ${titleOf(path)}`} onClick={() => change({ as: null }, path)}>Around</button>}</td>
               </tr>
             );
           })}
         </tbody>
       </table>
-      {nodes.length > rows && <button type="button" onClick={() => more(rows + ROWS)}>Show {Math.min(ROWS, nodes.length - rows)} more of {nodes.length.toLocaleString()}</button>}
+      {nodes.length > rowCount && <button type="button" onClick={() => setRowCount(rowCount + PAGE_SIZE)}>Show {Math.min(PAGE_SIZE, nodes.length - rowCount)} more of {nodes.length.toLocaleString()}</button>}
     </div>
   );
 }

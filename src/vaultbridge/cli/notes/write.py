@@ -140,7 +140,7 @@ def main_daily(argv: list[str]) -> int:
 
 
 def _daily(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
     from vaultbridge.errors import NoteNotFound
 
     with open_vault(args.vault) as engine:
@@ -160,7 +160,7 @@ def _daily(args: argparse.Namespace) -> int:
                 text = args.terminal.clean(view.text)
                 sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
             return OK
-        operations, notices = plan_addition(
+        operations, notices = plan_note_addition(
             engine,
             note,
             read_input(args.text),

@@ -25,13 +25,17 @@ from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 PARTS: Final = (
     "head",
     "text",
+    "dom",
     "discovery",
     "connection",
     "reports",
     "requests",
     "proposals",
-    "review",
+    "diff",
+    "change",
+    "decided",
     "activity",
+    "review",
     "status",
     "plugin",
 )
@@ -215,7 +219,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def _read_version(folder: Path) -> str | None:
     manifest = _read_manifest(folder)
-    return None if manifest is None else str(manifest.get("version", "of no version"))
+    return None if manifest is None else str(manifest.get("version", "without a version"))
 
 
 def _read_enabled(config: Path) -> list[str]:

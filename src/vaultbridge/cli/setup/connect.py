@@ -88,7 +88,7 @@ def advise_on_path() -> str:
     """What to do if a shell does not find this program, as in an environment of its own; else nothing."""
     from shutil import which
 
-    from vaultbridge.server.assistants.catalog import find_own_command
+    from vaultbridge.server.assistants.entry import find_own_command
 
     program = Path(find_own_command()[0])
     if program.stem != "vaultbridge" or which("vaultbridge") is not None:
@@ -152,13 +152,9 @@ def _connect_all(args: argparse.Namespace, chosen: list[Assistant]) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from vaultbridge.server.assistants.catalog import (
-        ASSISTANTS,
-        find_config_file,
-        is_installed,
-        starts_vaultbridge,
-    )
+    from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.entry import starts_vaultbridge
 
     missing: list[str] = []
     for assistant in ASSISTANTS:
@@ -184,7 +180,7 @@ def _list(args: argparse.Namespace) -> int:
         elif state == "not installed":
             missing.append(assistant.name)
         else:
-            what = state or (f"knows {', '.join(ours)}" if ours else "has no vault")
+            what = state or (f"connected to {', '.join(ours)}" if ours else "not connected")
             style = "good" if ours else "dim" if not is_installed(assistant, file) else "heading"
             say(f"{args.terminal.style(f'{assistant.name:<17}', style)} {what}")
             say(f"{'':<17} {args.terminal.style(str(file), 'dim')}")
@@ -208,16 +204,17 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     vault = find_vault(args.vault or find_default_vault()).resolve()
     name = args.name or choose_server_name(assistant, file, vault)
     plan = plan_addition(assistant, file, vault, name, tuple(args.options), replace=args.replace)
-    known = f"{assistant.title} {'would know' if args.dry_run and plan else 'knows'} {name}"
     if plan is None:
-        known += " already"
+        state = "is already"
     else:
+        state = "would be" if args.dry_run else "is"
         _write(args, assistant, file, *plan)
+    report = f"{assistant.title} {state} connected to {name}"
     fresh = args.options or args.replace
     if options := [] if fresh else _list_options(assistant, file, name, vault):
-        known += f", still with {shlex.join(options)} (--replace writes a new entry)"
+        report += f", still with {shlex.join(options)} (--replace writes a new entry)"
     then = "" if plan is None or args.dry_run else f" {assistant.then}"
-    return _report(args, assistant, file, f"{known}.{then}", changed=plan is not None)
+    return _report(args, assistant, file, f"{report}.{then}", changed=plan is not None)
 
 
 def _list_options(assistant: Assistant, file: Path, name: str, vault: Path) -> list[str]:
@@ -239,13 +236,13 @@ def plan_addition(
     is brought up to date, and keeps its options (unless others are given) and anything else that the owner
     wrote into it: `--deny` must not get lost when somebody connects twice. An entry for another vault or
     program is replaced only with `replace`. Raises EditRefused."""
-    from vaultbridge.server.assistants.catalog import (
+    from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
+    from vaultbridge.server.assistants.entry import (
         make_entry,
         serves_another,
         starts_vaultbridge,
         write_entry,
     )
-    from vaultbridge.server.assistants.config_file import list_servers, read_text, set_server
 
     entry = make_entry(assistant, name, vault, options)
     before = read_text(file)
@@ -275,7 +272,7 @@ def keep_options(entry: Any, vault: Path) -> list[str]:
     """What an entry of ours passes to `stdio` in addition to this vault, or to one that is gone: options, and
     further vaults. Raises EditRefused."""
     from vaultbridge.cli.stdio import WrongUsage, parse_arguments
-    from vaultbridge.server.assistants.catalog import parse_entry
+    from vaultbridge.server.assistants.entry import parse_entry
     from vaultbridge.vault.obsidian import find_vault
 
     words = parse_entry(entry)
@@ -305,7 +302,7 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         name = choose_server_name(assistant, file, find_vault(args.vault or find_default_vault()).resolve())
     removal = plan_removal(file, assistant, name)
     if removal is None:
-        return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
+        return _report(args, assistant, file, f"{assistant.title} is not connected to {name}.", changed=False)
     if not args.dry_run:
         remove_server(file, removal)
     elif not args.json:
@@ -365,13 +362,13 @@ def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: st
 def choose_server_name(assistant: Assistant, file: Path, vault: Path) -> str:
     """The name under which the assistant has this vault, or else a name that it has for no other vault. Vault
     names in other alphabets may give the same server name, and so do two folders named Notes."""
-    from vaultbridge.server.assistants.catalog import (
+    from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.entry import (
         find_entry_vault,
         is_same_place,
         serves_another,
         starts_vaultbridge,
     )
-    from vaultbridge.server.assistants.config_file import list_servers, read_text
 
     first = make_server_name(vault)
     try:

@@ -111,7 +111,7 @@ def _show(args: argparse.Namespace, finding: Finding) -> None:
 
 def _check_system(args: argparse.Namespace) -> Iterator[Finding]:
     from vaultbridge import __version__
-    from vaultbridge.server.assistants.catalog import find_own_command
+    from vaultbridge.server.assistants.entry import find_own_command
 
     running = ".".join(map(str, sys.version_info[:3]))
     oldest = ".".join(map(str, OLDEST_PYTHON))
@@ -386,13 +386,9 @@ def _check_dead_locks(args: argparse.Namespace) -> Iterator[Finding]:
 
 def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
     """Check each entry of ours in each assistant's file by starting what it starts."""
-    from vaultbridge.server.assistants.catalog import (
-        ASSISTANTS,
-        find_config_file,
-        is_installed,
-        starts_vaultbridge,
-    )
+    from vaultbridge.server.assistants.catalog import ASSISTANTS, find_config_file, is_installed
     from vaultbridge.server.assistants.config_file import list_servers, read_text
+    from vaultbridge.server.assistants.entry import starts_vaultbridge
 
     nothing = True
     for assistant in ASSISTANTS:
@@ -418,13 +414,13 @@ def _check_assistants(args: argparse.Namespace) -> Iterator[Finding]:
 def _check_server(
     args: argparse.Namespace, assistant: Assistant, file: Path, name: str, entry: object
 ) -> Finding:
-    from vaultbridge.server.assistants.catalog import find_entry_vault, parse_entry
+    from vaultbridge.server.assistants.entry import find_entry_vault, parse_entry
     from vaultbridge.server.assistants.handshake import check_handshake
 
     title = f"{assistant.name} {name}"
     words = parse_entry(entry)
     folder = find_entry_vault(entry)
-    if folder is not None and not os.path.exists(folder):  # noqa: PTH110
+    if folder is not None and not os.path.exists(folder):  # noqa: PTH110 - text
         advice = f"vaultbridge connect {assistant.name} --remove --name {name}"
         return Finding("Assistants", title, "bad", f"its vault {folder} is not there", advice)
     try:
@@ -436,7 +432,7 @@ def _check_server(
 
             if planned := plan_addition(assistant, file, folder, name):
                 write_text(file, planned[1], before=planned[0])
-                return Finding("Assistants", title, "bad", error.message, fixed="wrote today's command")
+                return Finding("Assistants", title, "bad", error.message, fixed="wrote the current command")
         return Finding("Assistants", title, "bad", error.message, _write_again(assistant, folder, name))
     found = f"starts and answers with {answer.tools} tools in {answer.seconds:.1f} s"
     from vaultbridge import __version__

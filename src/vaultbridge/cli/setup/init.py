@@ -193,8 +193,8 @@ def _plan(assistant: Assistant, file: Path, vault: Path, name: str) -> _Plan:
 
 
 def _plan_removal(assistant: Assistant, file: Path, name: str) -> _Plan:
-    from vaultbridge.server.assistants.catalog import starts_vaultbridge
     from vaultbridge.server.assistants.config_file import list_servers, plan_removal, read_text
+    from vaultbridge.server.assistants.entry import starts_vaultbridge
 
     if not starts_vaultbridge(list_servers(read_text(file) or "", assistant).get(name)):
         return _Plan(assistant, file, name)  # another program's is not ours to remove
@@ -250,8 +250,8 @@ class _Outcome(Struct, frozen=True):
 def _carry_out(plan: _Plan, *, check: bool) -> _Outcome:
     """Write the file, then start what it says now, as the assistant will. A problem with one assistant does
     not stop the others."""
-    from vaultbridge.server.assistants.catalog import parse_entry
     from vaultbridge.server.assistants.config_file import list_servers, read_text, remove_server, write_text
+    from vaultbridge.server.assistants.entry import parse_entry
     from vaultbridge.server.assistants.handshake import check_handshake
 
     changed = False

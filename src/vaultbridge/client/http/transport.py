@@ -76,6 +76,13 @@ RESUMES: Final = 5
 RESUME_DELAY: Final = 1.0
 """Seconds before the second attempt to resume, unless the server names a delay."""
 
+SHORTEST_DELAY: Final = 0.1
+"""The least delay that a server can ask for: with none, a server that ends each stream at once would keep us
+busy for as long as it likes."""
+
+ACCEPT_SECONDS: Final = 10.0
+"""How long a server may take to accept a message that gets no answer: it has nothing to do but to read it."""
+
 
 class StreamableHttpTransport(Callbacks):
     """See `Transport` for the promises. Connected means ready to post: HTTP keeps no connection open."""
@@ -233,7 +240,8 @@ class StreamableHttpTransport(Callbacks):
 
         assert self._http is not None
         try:
-            async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
+            post = self._http.post(self.url, data=data, headers=self._post_headers(message))
+            async with asyncio.timeout(ACCEPT_SECONDS), post as response:
                 if response.status >= 400:
                     subject = message.get("method", "an answer")
                     raise ConnectionLost(f"The server refused {subject!r}: {format_status(response)}.")
@@ -276,7 +284,11 @@ class StreamableHttpTransport(Callbacks):
             await self._read_refusal(response, request_id)
             return f"The server refused the request: {format_status(response)}"
         if request_id == self._initialize_id:
-            self.session_id = response.headers.get(SESSION_HEADER)
+            self.session_id = response.headers.get(SESSION_HEADER) or None
+            if self.session_id is not None and not wire.can_send_back(self.session_id):
+                # 2025-11-25, Session Management: it MUST consist of visible ASCII.
+                self.session_id = None
+                raise InvalidMessage("The session id cannot be sent in a header.")
         if kind == "application/json":
             await self._receive(await self._read_body(response))
             return "The server's answer belongs to another request"
@@ -345,7 +357,9 @@ class StreamableHttpTransport(Callbacks):
 
         tries: Iterator[float] = make_backoff_delays(RESUMES, RESUME_DELAY)
         while (delay := next(tries, None)) is not None:
-            await asyncio.sleep(delay if reader.retry is None else min(reader.retry / 1000, LONGEST_DELAY))
+            if reader.retry is not None:
+                delay = max(SHORTEST_DELAY, min(reader.retry / 1000, LONGEST_DELAY))
+            await asyncio.sleep(delay)
             try:
                 refusal = await self._reopen(reader, request_id)
             except (aiohttp.ClientError, OSError, ConnectFailed):
@@ -399,7 +413,8 @@ class StreamableHttpTransport(Callbacks):
             self._metrics.count_answer(asyncio.get_running_loop().time() - sent_at)
             result = message.get("result")
             if message["id"] == self._initialize_id and isinstance(result, dict):
-                self._version = str(result.get("protocolVersion"))
+                version = str(result.get("protocolVersion"))
+                self._version = version if wire.can_send_back(version) else None
             elif message["id"] in self._listings:
                 message = {**message, **self._check_tools(result)}
         await self._deliver(message)

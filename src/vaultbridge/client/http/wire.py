@@ -20,6 +20,10 @@ from vaultbridge.protocols.mcp.versions import VERSION_KEY
 VERSION_HEADER: Final = "MCP-Protocol-Version"
 SESSION_HEADER: Final = "Mcp-Session-Id"
 
+HEADER_CHARS: Final = 4096
+"""The longest value of a server's own that we send back to it: half of the 8 KiB that most servers accept
+in one header."""
+
 NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose `Mcp-Name` header repeats a parameter."""
 
@@ -75,6 +79,12 @@ def encode_value(text: str) -> str:
     if _PLAIN.fullmatch(text) and text == text.strip() and not _WRAPPED.fullmatch(text):
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode('ascii')}?="
+
+
+def can_send_back(value: str) -> bool:
+    """Whether a header can carry this value, which came from the server: a control character, or a byte that
+    is not UTF-8, cannot be sent."""
+    return len(value) <= HEADER_CHARS and value.isprintable()
 
 
 class CheckedTools(NamedTuple):
@@ -216,7 +226,7 @@ class EventReader:
                 self._data.append(text)
             case b"event":
                 self._name = text
-            case b"id" if "\0" not in text:
+            case b"id" if can_send_back(text):
                 self._id = text
             case b"retry" if text.isascii() and text.isdigit() and len(text) < 10:
                 self.retry = int(text)

@@ -10,6 +10,7 @@ caller is cancelled. `WebSocketConnection.send` relies on that for what it promi
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import ssl
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 DEFLATE_WINDOW = 15
 """Window bits to offer for permessage-deflate: the protocol's default and maximum."""
+
+TURN_FRAMES = 64
+"""Frames that are read in a row before everything else gets a turn: a server that floods us must not delay
+our timeouts."""
 
 NO_CODE = 1005
 """RFC 6455 section 7.4.1: means a close frame without a code."""
@@ -89,6 +94,7 @@ class AiohttpConnection:
         self._opcode = WSMsgType.BINARY if binary else WSMsgType.TEXT
         self._socket: socket.socket | None = ws.get_extra_info("socket")
         self._cut = False
+        self._read = 0
 
     @property
     def subprotocol(self) -> str | None:
@@ -109,6 +115,9 @@ class AiohttpConnection:
     async def receive(self) -> Frame:
         types = self._types
         while True:
+            self._read += 1
+            if self._read % TURN_FRAMES == 0:
+                await asyncio.sleep(0)
             try:
                 frame = await self._ws.receive()
             except (ConnectionError, OSError) as error:

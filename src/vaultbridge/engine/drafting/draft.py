@@ -17,6 +17,7 @@ from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode, encode
 from vaultbridge.vault.paths import VaultPath, folder_of, is_under
 from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.scope import HiddenNoteInUse
 from vaultbridge.vault.write.steps import (
     ABSENT,
     MoveFile,
@@ -209,6 +210,17 @@ class Draft:
             if expected not in (current, file.before_hash):
                 raise StaleWrite(path, expected=expected, current=current)
         return file
+
+    def open_listed(self, path: VaultPath) -> DraftFile | None:
+        """Like `open`, for a file that only the index names: None if another program has just deleted it."""
+        try:
+            return self.open(path)
+        except NoteNotFound:
+            return None
+        except HiddenNoteInUse as error:
+            if error.gone:
+                return None
+            raise
 
     def edit(self, path: VaultPath, changes: Iterable[Change], *, expected: str = "") -> DraftFile:
         file = self.open(path, expected=expected)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.drafting.draft import Draft, DraftFile
+from vaultbridge.errors import EditRefused, EngineFailure, NoteBusy, PermissionDenied, StaleWrite
 from vaultbridge.links.move import Reference, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
 from vaultbridge.links.syntax import LinkSettings, note_name
@@ -22,7 +23,7 @@ from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.markdown.model import Link
 from vaultbridge.markdown.text import has_surrogates
 from vaultbridge.vault.paths import Root, VaultPath, Visible
-from vaultbridge.vault.scope import redact
+from vaultbridge.vault.scope import HiddenNoteInUse, redact
 
 if TYPE_CHECKING:
     from vaultbridge.engine.index_sync import IndexSync
@@ -61,7 +62,7 @@ class LinkSources:
     def list_bases(self) -> list[VaultPath]:
         from vaultbridge.index.graph import list_paths_of_kind
 
-        return list_paths_of_kind(self._sync.index, "base")
+        return self._root.leave_out_links(list_paths_of_kind(self._sync.index, "base"))
 
     def list_notes_with_bases(self) -> list[VaultPath]:
         """The notes that may contain a base as a code block."""
@@ -102,7 +103,7 @@ def rewrite_links(
     `merging`, the new paths are files that take the others in."""
     keys = touched_keys([*moves, *moves.values()])
     affected = {*_find_affected(draft, sources.find_by_name(keys)), *(p for p in moves if _has_links(p))}
-    bases = _bases(draft, sources, moves, folder)
+    bases, unreadable = _bases(draft, sources, moves, folder)
     plans = []
     for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
         with redact(group if hidden else ()):
@@ -122,7 +123,7 @@ def rewrite_links(
         rewritten = _count_by_source(plan.rewritten)
         for path, changes in plan.edits.items():
             draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
-    for path in (path for plan in plans for path in plan.unreadable_bases):
+    for path in (*unreadable, *(path for plan in plans for path in plan.unreadable_bases)):
         notice = f"{path}: a base in it could not be read and was left as it is."
         if visible(path) and notice not in draft.notices:
             draft.notices.append(notice)
@@ -145,20 +146,31 @@ def _bases(
     sources: LinkSources,
     moves: Mapping[VaultPath, VaultPath],
     folder: tuple[VaultPath, VaultPath] | None,
-) -> dict[str, tuple[Embedded, ...]]:
+) -> tuple[dict[str, tuple[Embedded, ...]], list[VaultPath]]:
     """The vault's bases by the file they are in; of those in notes only the ones that may name what moves: a
-    note full of code has many."""
-    bases: dict[str, tuple[Embedded, ...]] = {
-        path: (whole_text(draft.open(path).text),) for path in draft.translate_paths(sources.list_bases())
-    }
+    note full of code has many. And the base files that cannot be read, for example because a cloud service
+    has them: they must not prevent every move."""
+    bases: dict[str, tuple[Embedded, ...]] = {}
+    unreadable: list[VaultPath] = []
+    for path in draft.translate_paths(sources.list_bases()):
+        try:
+            file = draft.open_listed(path)
+        except (NoteBusy, StaleWrite, HiddenNoteInUse):
+            raise
+        except (EngineFailure, PermissionDenied, EditRefused):
+            # The last one stands for both when the base is hidden.
+            unreadable.append(path)
+            continue
+        if file is not None:
+            bases[path] = (whole_text(file.text),)
     names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
     for path in sorted(_find_affected(draft, sources.list_notes_with_bases())):
-        if path.endswith(".canvas"):
+        if path.endswith(".canvas") or (file := draft.open_listed(path)) is None:
             continue
-        inside = [block.inside for block in extract_base_blocks(draft.open(path).text)]
+        inside = [block.inside for block in extract_base_blocks(file.text)]
         if naming := tuple(block for block in inside if path in moves or _may_name(block.text, names)):
             bases[path] = naming
-    return bases
+    return bases, unreadable
 
 
 def _may_name(text: str, names: Iterable[str]) -> bool:
@@ -272,7 +284,9 @@ def _references(
     stored = sources.read_stored_links(map(draft.origin, linking))
     for path in linking:
         table = draft.table_for(path)
-        file = draft.open(path)
+        file = draft.open(path) if path in whole else draft.open_listed(path)
+        if file is None:
+            continue
         for link in _links(file, stored.get(file.origin or path)):
             if keys is not None and path not in whole and keys.isdisjoint(candidate_keys(link.target)):
                 continue

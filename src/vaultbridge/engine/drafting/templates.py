@@ -39,7 +39,7 @@ def find_periodic_note(engine: Engine, period: Period, when: str = "today") -> P
     return PeriodicNote(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
 
 
-def plan_addition(
+def plan_note_addition(
     engine: Engine,
     note: PeriodicNote,
     content: str,

@@ -19,11 +19,11 @@ from msgspec import Struct
 from vaultbridge.engine.related.edits import EditableNote, link_at_end, link_mention
 from vaultbridge.engine.related.mentions import UnlinkedMention, find_mentions
 from vaultbridge.engine.related.shared import (
-    COMMON_NOTES,
     SharedNeighbours,
     SharedWords,
     find_by_neighbours,
     find_by_words,
+    find_notes_with,
 )
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.fold import split_words
@@ -141,10 +141,10 @@ class RelatedSearch:
         self.paths = index.paths(db)
         self.ids: dict[str, int] = {path: id_ for id_, path in self.paths.items()}
         self.visible: Collection[int] | None = None
-        if self.shown is not None:
-            self.visible = {id_ for id_, path in self.paths.items() if self.shown(path)}
         searchable = index.searchable(db)
-        self.count = len(searchable if self.visible is None else searchable & set(self.visible))
+        if self.shown is not None:
+            self.visible, searchable = index.visible_files(db, self.shown)
+        self.count = len(searchable)
         self.around: Neighbours = engine.queries.neighbours(db)
         self._aliases = self._load_aliases()
         self._shared: tuple[Subject, dict[int, SharedWords]] | None = None
@@ -291,10 +291,7 @@ class RelatedSearch:
         words = split_words(name)
         if not words:
             return 0.2
-        rows = self.db.execute(
-            "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{" ".join(words)}"', COMMON_NOTES)
-        )
-        notes = sum(1 for (id_,) in rows if self.visible is None or id_ in self.visible)
+        notes = len(find_notes_with(self.db, " ".join(words), visible=self.visible))
         rarity = log((self.count + 1) / max(1, notes)) / log(self.count + 1) if self.count else 1.0
         return max(0.05, min(1.0, 0.25 + 0.75 * rarity))
 

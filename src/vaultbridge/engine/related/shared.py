@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator
+from itertools import islice
 from math import log
 from typing import Final
 
@@ -77,20 +78,19 @@ def _choose(
     for word, often in times.most_common(WORDS_COUNTED):
         if len(word) < 2 or word.isdigit() or word in function or word.replace(" ", "") in GRAMS:
             continue
-        # A phrase of characters has no separate count.
-        notes = _count_notes(db, word) if " " not in word else 0
-        if notes > COMMON_NOTES:
-            continue
         ids: list[int] | None = None
+        # A phrase of characters has no separate count, and that of a word includes hidden notes.
         if visible is not None or " " in word:
-            ids = _find_notes_with(db, word, own, visible)
+            ids = find_notes_with(db, word, own=own, visible=visible, most=common)
             notes = len(ids) + bool(own)
+        else:
+            notes = _count_notes(db, word)
         # At least one other note must contain it.
         if 1 + bool(own) <= notes <= common:
             weighed.append(((1 + log(often)) * log(1 + count / notes), word, ids))
     weighed.sort(key=lambda entry: (-entry[0], entry[1]))
     return [
-        (word.replace(" ", ""), weight, _find_notes_with(db, word, own, visible) if ids is None else ids)
+        (word.replace(" ", ""), weight, find_notes_with(db, word, own=own) if ids is None else ids)
         for weight, word, ids in weighed[:WORDS_USED]
     ]
 
@@ -100,11 +100,18 @@ def _count_notes(db: sqlite3.Connection, word: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-def _find_notes_with(
-    db: sqlite3.Connection, word: str, own: int, visible: Collection[int] | None
+def find_notes_with(
+    db: sqlite3.Connection,
+    phrase: str,
+    *,
+    own: int = 0,
+    visible: Collection[int] | None = None,
+    most: int = COMMON_NOTES,
 ) -> list[int]:
-    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? LIMIT ?", (f'"{word}"', COMMON_NOTES + 1))
-    return [id_ for (id_,) in rows if id_ != own and (visible is None or id_ in visible)]
+    """Return the visible notes that contain a phrase, except `own`: all, or more than `most`."""
+    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{phrase}"',))
+    found = (id_ for (id_,) in rows if id_ != own and (visible is None or id_ in visible))
+    return list(islice(found, most + 1))
 
 
 def _split(text: str) -> Iterator[str]:

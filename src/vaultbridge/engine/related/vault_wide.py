@@ -150,7 +150,10 @@ def _offers(
         offer = search.offer(place, subject, target, evidence)
         if offer.edit is not None:
             left -= 1
-            yield MissingLink(VaultPath(source), offer.path, offer.score, offer.reasons, offer.edit)
+            # If only the other note mentions this one, the link is written there.
+            here = offer.edit["name"] == source
+            ends = (VaultPath(source), offer.path) if here else (offer.path, VaultPath(source))
+            yield MissingLink(*ends, offer.score, offer.reasons, offer.edit)
 
 
 def _place_orphans(

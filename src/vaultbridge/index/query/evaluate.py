@@ -49,6 +49,7 @@ from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.links.resolve import file_name, name_key
 from vaultbridge.markdown.edits.change import split_lines
+from vaultbridge.vault.paths import Visible
 
 CHECKED_DIRECTLY: Final = 256
 """Up to this many notes are checked without a query for candidates: reading their texts takes 2 ms, as long
@@ -71,28 +72,36 @@ _decode_json = msgspec.json.Decoder().decode
 
 
 class Evaluation:
-    """Evaluates one query within one reading transaction."""
+    """Evaluates one query within one reading transaction, among the files that are `visible` (None: all).
 
-    def __init__(self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher) -> None:
+    `paths` has only those. No pattern is tried on any other file: that it takes too long would reveal what
+    the file contains."""
+
+    def __init__(
+        self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher, visible: Visible | None = None
+    ) -> None:
         self.db = db
         self.patterns = patterns
+        self.limited = visible is not None
         self._cancellation = current_cancellation()
-        self.paths = index.paths(db)
+        if visible is None:
+            self.paths, self._notes = index.paths(db), index.searchable(db)
+        else:
+            self.paths, self._notes = index.visible_files(db, visible)
         # A first build collects the dictionary only at its end; until then the texts are searched.
         self.terms = index.terms if read_status(db).complete else None
         if self.terms is not None:
             self.terms.refresh(db)
-        self._notes = index.searchable(db)
 
     def find(self, query: Query) -> set[int]:
         return self.ids(query, None, sensitive=False)
 
     def searchable(self, within: set[int] | None) -> set[int]:
-        """Returns all notes and canvases, or those in `within`."""
+        """Returns all visible notes and canvases, or those in `within`."""
         return self._notes if within is None else self._notes & within
 
     def ids(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
-        """Returns the files in `within` that match (None means all files)."""
+        """Returns the files in `within` that match (None means all visible files)."""
         match query:
             case Term(text):
                 return self._find_text(Needle.of(text, sensitive=sensitive), "any", within)
@@ -210,7 +219,10 @@ class Evaluation:
 
     def _match(self, match: str) -> set[int]:
         rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
-        return set(map(_first, rows))
+        return self._leave_out_hidden(set(map(_first, rows)))
+
+    def _leave_out_hidden(self, found: set[int]) -> set[int]:
+        return found & self.paths.keys() if self.limited else found
 
     def _find_pattern(
         self, written: str, within: set[int] | None, *, names: bool, sensitive: bool
@@ -264,18 +276,20 @@ class Evaluation:
         rows = self.db.execute(
             "SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)", (key, key + "/", key + "0")
         )
-        return {id_ for (id_,) in rows}
+        return self._leave_out_hidden({id_ for (id_,) in rows})
 
     def _find_by_property(
         self, name: Query, value: Query, within: set[int] | None, *, sensitive: bool
     ) -> set[int]:
         names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
-        keys = [key for (key,) in names if name_matches(name, key, self.patterns)]
+        keys = [
+            key for (key,) in names if self._shows_property(key) and name_matches(name, key, self.patterns)
+        ]
         found: set[int] = set()
         results: dict[str, bool] = {}
         for key in keys:
             for id_, written in self.db.execute("SELECT file, value FROM properties WHERE key = ?", (key,)):
-                if within is not None and id_ not in within:
+                if id_ not in (self.paths if within is None else within):
                     continue
                 if written not in results:
                     results[written] = value_matches(
@@ -284,6 +298,13 @@ class Evaluation:
                 if results[written]:
                     found.add(id_)
         return found
+
+    def _shows_property(self, key: str) -> bool:
+        """Whether a visible note has the property."""
+        if not self.limited:
+            return True
+        rows = self.db.execute("SELECT file FROM properties WHERE key = ?", (key,))
+        return any(id_ in self.paths for (id_,) in rows)
 
     def _find_by_task(
         self, place: str, query: Query, within: set[int] | None, *, sensitive: bool
@@ -295,7 +316,7 @@ class Evaluation:
         rows = [
             (id_, text)
             for id_, text in self.db.execute(f"SELECT file, text FROM tasks{condition}")
-            if pool is None or id_ in pool
+            if id_ in (self.paths if pool is None else pool)
         ]
         if isinstance(query, Anything):
             return {id_ for id_, _ in rows}

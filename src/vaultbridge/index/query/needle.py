@@ -84,10 +84,8 @@ class Needle(Struct, frozen=True):
             at = folded.folded.find(wanted, end)
         return spans
 
-    def rank_match(self, *, prefix: bool) -> str:
-        """Returns the full-text query for ranking: the words themselves, the last as a prefix if `prefix`."""
-        if not self.words:
-            return ""
+    def match_words(self, *, prefix: bool) -> str:
+        """Returns the full-text query for the words themselves, the last as a prefix if `prefix`."""
         phrase = _quote(" ".join(self.words))
         return phrase + " *" if prefix and not _is_whole(self.words[-1]) else phrase
 

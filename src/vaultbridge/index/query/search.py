@@ -1,10 +1,8 @@
 """Searches: turns a query into one page of ranked hits, with exact totals.
 
-`evaluate` finds the files that match; this module leaves out what the caller may not see, ranks the rest and
-reads the lines of one page. The rank is bm25 over the words of the query: a word in the name weighs eight
-times as much as one in the body, in a heading, tag or alias three times as much, and a part of a longer word
-counts only if no note has the whole word. A note whose name or alias is exactly what was typed comes first;
-among equals the one modified last comes first."""
+`evaluate` finds the files that match, among those that the caller may see; this module sorts them and reads
+the lines of one page. `relevance` scores them by the words of the query. A note whose name or alias is
+exactly what was typed comes first; among equals the one modified last comes first."""
 
 from __future__ import annotations
 
@@ -13,15 +11,14 @@ from heapq import nlargest
 from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
-from msgspec.json import encode
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.listing import check_bound
 from vaultbridge.index.query.evaluate import Evaluation
 from vaultbridge.index.query.hits import HitMatch, HitReader, SearchTerms, make_name_keys
-from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import Query, parse_query
 from vaultbridge.index.query.regex import PatternMatcher
+from vaultbridge.index.query.relevance import score_hits
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.vault.paths import VaultPath, Visible
@@ -43,17 +40,7 @@ MATCHES_PER_NOTE: Final = 100
 
 _EXACT_NAME: Final = 1000.0
 _EXACT_ALIAS: Final = 500.0
-"""Above any bm25 score, so that these come first whatever the bodies say."""
-
-_RANK: Final = "SELECT rowid, round(-bm25(words, 8.0, 3.0, 1.0), 6) FROM words WHERE words MATCH ?"
-"""Rounded, because the last digits depend on the segments that the table happens to have."""
-
-_RANK_SOME: Final = f"{_RANK} AND +rowid IN (SELECT value FROM json_each(?))"
-"""The same for some notes only. Without the `+`, the full-text table would look up each id separately."""
-
-_RANKED_APART: Final = 2
-"""When fewer than one in this many notes is a hit, only hits are ranked: most notes have each of several
-common words, but few have all of them."""
+"""Above any other score, so that these come first whatever the bodies say."""
 
 
 class SearchHit(Struct, frozen=True):
@@ -89,9 +76,9 @@ def search(
 ) -> SearchPage:
     """Returns one page of hits. It blocks: milliseconds for words, longer for patterns.
 
-    `visible` is called for every match before it is counted: the caller's scope, and the vault's excluded
-    files, which are hidden from search only. Raises `InvalidQuery`, or `TimedOut` for a pattern that takes
-    too long."""
+    `visible` says which files are searched: not those that the caller's scope hides, nor the vault's excluded
+    files, which are hidden from search only. They make no difference to the answer. Raises `InvalidQuery`, or
+    `TimedOut` for a pattern that takes too long."""
     check_bound("limit", limit, PAGE_HITS)
     check_bound("offset", offset, None)
     check_bound("context", context, CONTEXT_LINES)
@@ -118,12 +105,10 @@ def _answer(
     context: int,
 ) -> SearchPage:
     with index.reading() as db, PatternMatcher() as patterns:
-        evaluation = Evaluation(index, db, patterns)
+        evaluation = Evaluation(index, db, patterns, visible)
         found = evaluation.find(tree)
         paths = evaluation.paths
-        if visible is not None:
-            found = {id_ for id_ in found if visible(paths[id_])}
-        scores = _compute_scores(db, terms, found, paths) if sort == "relevance" else {}
+        scores = _compute_scores(index, db, terms, found, evaluation) if sort == "relevance" else {}
         page = _choose_page(index, db, found, scores, paths, sort, limit, offset)
         reader = HitReader(db, terms, patterns, limit=matches_per_note, context=context)
         hits = tuple(
@@ -135,17 +120,17 @@ def _answer(
 
 
 def _compute_scores(
-    db: sqlite3.Connection, terms: SearchTerms, found: set[int], paths: dict[int, str]
+    index: Index, db: sqlite3.Connection, terms: SearchTerms, found: set[int], evaluation: Evaluation
 ) -> dict[int, float]:
-    """Returns a score for each hit, higher is better. Other notes may have one too."""
-    matches = [match for needle in terms.words() if (match := _match_rank(db, needle, len(paths)))]
-    if not matches:
+    """Returns a score for each hit that has one, higher is better."""
+    needles = terms.words()
+    if not needles:
         return {}
-    match = " OR ".join(matches)
-    if len(found) * _RANKED_APART < len(paths):
-        scores = dict(db.execute(_RANK_SOME, (match, encode(list(found)).decode())))
-    else:
-        scores = dict(db.execute(_RANK, (match,)))
+    searched = evaluation.searchable(None)
+    sizes, average = index.sizes(db)
+    if evaluation.limited:
+        average = max(1.0, sum(map(sizes.__getitem__, searched)) / max(1, len(searched)))
+    scores = score_hits(db, needles, found, searched=searched, sizes=sizes, average=average)
     for key in make_name_keys(terms):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
             if id_ in found:
@@ -154,20 +139,6 @@ def _compute_scores(
             if id_ in found:
                 scores[id_] = scores.get(id_, 0.0) + _EXACT_ALIAS
     return scores
-
-
-def _match_rank(db: sqlite3.Connection, needle: Needle, files: int) -> str:
-    """Returns the full-text query by which notes with a needle are ranked.
-
-    While some note has its last word as a whole word, longer words do not count: "art" comes before
-    "article". A word that most notes have counts only in names and headings: in a body it says nothing, and
-    ranking all of them takes as long as the rest of the search."""
-    if not needle.words:
-        return ""
-    row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", needle.words[-1:]).fetchone()
-    match = needle.rank_match(prefix=row is None)
-    common = row is not None and len(needle.words) == 1 and row[0] * 2 > files
-    return f"({{path heads}} : {match})" if common else match
 
 
 def _choose_page(
@@ -206,7 +177,7 @@ def _sort_page(
     """Sorts by score, then time, then path. Hits that cannot be on the page are dropped first, because a
     common word finds thousands of notes, most of them with the same score."""
     # For a common word, few notes have a score. The others are skipped until their times decide.
-    rank = {id_: score for id_, score in scores.items() if score > 0 and id_ in found}
+    rank = {id_: score for id_, score in scores.items() if score > 0}
     if 0 < wanted < len(rank):
         sure, rest = _split_at_rank(list(rank), rank, wanted)
     else:

@@ -1,7 +1,7 @@
 """Ranks the notes and sections of a vault for a question in plain words.
 
 `concepts` finds the words of the vault that match the question, `candidates` chooses notes by them,
-`passages` reads the best of these, and `views` combines the scores into one rank. This module leaves out what
+`features` reads the best of these, and `views` combines the scores into one rank. This module leaves out what
 the caller may not see and finds the lines to show.
 """
 
@@ -27,8 +27,7 @@ from vaultbridge.index.ranking.concepts import (
     count_notes,
     shorten_question,
 )
-from vaultbridge.index.ranking.function_words import MARKERS
-from vaultbridge.index.ranking.passages import (
+from vaultbridge.index.ranking.features import (
     LANGUAGE_CHARS,
     NoteFeatures,
     PassageReader,
@@ -37,6 +36,7 @@ from vaultbridge.index.ranking.passages import (
     join_headings,
     read_cards,
 )
+from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
 from vaultbridge.index.store.database import Index, read_status
@@ -166,8 +166,8 @@ class _Ranking:
         seen: set[int] | None = None
         if visible is not None:
             # Hidden notes count nowhere: not in how rare a word is, nor in how long a note usually is.
-            seen = {id_ for id_ in searchable if visible(self.paths.get(id_, ""))}
-            average = max(1.0, sum(sizes[id_] for id_ in seen) / max(1, len(seen)))
+            seen = index.visible_files(db, visible)[1]
+            average = max(1.0, sum(map(sizes.__getitem__, seen)) / max(1, len(seen)))
         self.searchable = searchable if seen is None else seen
         count = max(1, len(self.searchable))
         usual = find_language(index, db, seen)

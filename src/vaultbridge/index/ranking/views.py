@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.index.ranking.concepts import Concept
-from vaultbridge.index.ranking.passages import ConceptCount, ConceptCounts, NoteFeatures, SectionFeatures
+from vaultbridge.index.ranking.features import ConceptCount, ConceptCounts, NoteFeatures, SectionFeatures
 
 FIELD_WEIGHTS: Final = {
     "name": 5.0,

@@ -31,6 +31,7 @@ from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.index.store import schema
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.paths import Visible
 from vaultbridge.vault.wal_index import WalIndex
 from vaultbridge.vault.walk import Skipped
 
@@ -61,19 +62,17 @@ class Terms:
                 self._words += joined.encode() + _SEPARATOR
                 self._last = last
 
-    def find_containing(self, part: str) -> list[str] | None:
-        """Returns the words that contain `part`, or None when there are more than EXPANSION."""
-        return self._find(part.encode())
+    def find_containing(self, part: str, most: int = EXPANSION) -> list[str] | None:
+        """Returns the words that contain `part`, or None when there are more than `most`."""
+        return self._find(part.encode(), most)
 
-    def find_ending(self, part: str) -> list[str] | None:
-        """Returns the words that end with `part`, with the same limit."""
-        return self._find(part.encode() + _SEPARATOR)
+    def find_ending(self, part: str, most: int = EXPANSION) -> list[str] | None:
+        return self._find(part.encode() + _SEPARATOR, most)
 
-    def find_starting(self, part: str) -> list[str] | None:
-        """Returns the words that begin with `part`, with the same limit."""
-        return self._find(_SEPARATOR + part.encode())
+    def find_starting(self, part: str, most: int = EXPANSION) -> list[str] | None:
+        return self._find(_SEPARATOR + part.encode(), most)
 
-    def _find(self, needle: bytes) -> list[str] | None:
+    def _find(self, needle: bytes, most: int) -> list[str] | None:
         found: list[str] = []
         with self._guard:
             words = self._words
@@ -82,7 +81,7 @@ class Terms:
                 start = words.rfind(_SEPARATOR, 0, at + 1) + 1
                 end = words.find(_SEPARATOR, at + 1)
                 found.append(words[start:end].decode())
-                if len(found) > EXPANSION:
+                if len(found) > most:
                     return None
                 at = words.find(needle, end)
         return found
@@ -94,6 +93,9 @@ time it has to wait for the interpreter lock, so it should not ask more often.""
 
 IDLE_READERS: Final = 4
 """Idle reading connections that stay open: as many as queries run at once, at about 1 MiB each."""
+
+VIEWS: Final = 4
+"""For how many scopes the visible files are remembered: 100,000 files take some 10 MB each."""
 
 REPLACE_SECONDS: Final = 20.0
 """How long to wait for another process that is replacing the file."""
@@ -111,7 +113,6 @@ class IndexStatus(Struct, frozen=True):
     state: State
     done: int
     total: int
-    checked_ns: int
 
     @property
     def complete(self) -> bool:
@@ -138,6 +139,7 @@ class Index:
         self._writer_lock = threading.RLock()
         self._table: tuple[int, FileTable] | None = None
         self._paths: tuple[int, dict[int, str]] | None = None
+        self._visible_files: list[tuple[int, Visible, tuple[dict[int, str], set[int]]]] = []
         self._searchable: tuple[int, set[int]] | None = None
         self._times: tuple[int, dict[int, int]] | None = None
         self._sizes: tuple[int, tuple[array[int], float]] | None = None
@@ -202,6 +204,7 @@ class Index:
                 if not silently:
                     add_meta(db, generation=1)
                 db.execute("COMMIT")
+                self._wal_index.record()
             except sqlite3.DatabaseError as error:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
@@ -216,6 +219,7 @@ class Index:
         release the memory that the build took."""
         with self._writer_lock:
             if self._writer is not None:
+                self._wal_index.repair()
                 with suppress(sqlite3.OperationalError):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 # This frees its page cache and the words that the full-text table had collected.
@@ -271,6 +275,20 @@ class Index:
             self._searchable = (version, ids)
         return ids
 
+    def visible_files(self, db: sqlite3.Connection, visible: Visible) -> tuple[dict[int, str], set[int]]:
+        """Returns `paths` and `searchable` of the files that are `visible`. Shared: do not change them. The
+        function is called again only if it is another one, or if files were added or removed."""
+        version = read_meta(db, "files_version")
+        with self._guard:
+            for known_version, known, files in self._visible_files:
+                if known is visible and known_version == version:
+                    return files
+        paths = {id_: path for id_, path in self.paths(db).items() if visible(path)}
+        files = paths, self.searchable(db) & paths.keys()
+        with self._guard:
+            self._visible_files = [*self._visible_files[1 - VIEWS :], (version, visible, files)]
+        return files
+
     def times(self, db: sqlite3.Connection) -> dict[int, int]:
         """Returns when each file was last modified, by id. Shared: do not change it."""
         generation = read_meta(db, "generation")
@@ -320,7 +338,7 @@ class Index:
         try:
             schema.check(self.file)
         except schema.UnusableIndex as unusable:
-            log.warning("The search index cannot be used and is rebuilt: %s.", unusable)
+            log.warning("The search index cannot be used and is being rebuilt: %s.", unusable)
             with self._hold_replace_lock():
                 # Another process may have replaced it while we waited for the lock.
                 try:
@@ -377,6 +395,7 @@ class Index:
             idle, self._idle = self._idle, []
             self._table = None
             self._paths = None
+            self._visible_files = []
             self._searchable = None
             self._times = None
             self._sizes = None
@@ -405,6 +424,7 @@ class Index:
             raise self._translate_error(error) from error
 
     def _release_reader(self, db: sqlite3.Connection) -> None:
+        self._wal_index.record()
         with self._guard:
             if not self._closed and len(self._idle) < IDLE_READERS:
                 self._idle.append(db)
@@ -415,7 +435,7 @@ class Index:
         """Returns the error for the caller of a failed statement. A damaged file is replaced at once."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            log.warning("The search index is damaged and is rebuilt: %s.", error)
+            log.warning("The search index is damaged and is being rebuilt: %s.", error)
             self.rebuild()
             return EngineFailure(
                 "The search index was damaged and is being built again.",
@@ -462,8 +482,9 @@ def add_meta(db: sqlite3.Connection, **amounts: int) -> None:
 
 
 def read_status(db: sqlite3.Connection) -> IndexStatus:
-    meta = dict(db.execute("SELECT name, value FROM meta"))
-    return IndexStatus(meta["generation"], meta["state"], meta["done"], meta["total"], meta["checked_ns"])
+    # The list of files that are left out may be long.
+    meta = dict(db.execute("SELECT name, value FROM meta WHERE name != 'left_out'"))
+    return IndexStatus(meta["generation"], meta["state"], meta["done"], meta["total"])
 
 
 ARENAS: Final = 2

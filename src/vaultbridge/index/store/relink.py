@@ -5,6 +5,8 @@ several times as long. The result equals what the parser would return, so only c
 depends on are accepted: in `[[target#part|text]]` only the target may differ, both targets must be free of
 characters that mean something in Markdown, and nothing whose text is stored (headings, tasks, titles of
 callouts, footnotes, fields) may contain the link. In every other case the caller parses.
+
+So all rows of the note stay as they are in the index, except for those links, and only these are listed.
 """
 
 from __future__ import annotations
@@ -16,16 +18,25 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.index.store.rows import decode_parts, make_note
-from vaultbridge.markdown.model import Note
+from vaultbridge.index.store.rows import (
+    Rows,
+    build_rows,
+    decode_note,
+    decode_parts,
+    encode_parts,
+    join_heads_of_parts,
+    make_link_keys,
+)
 
 _PLAIN_WIKI: Final = re.compile(r"(!?\[\[)(\w(?:[\w ().,/&'+-]*\w)?)((?:#|\\?\|)[^\[\]\r\n]*)?\]\]")
 """A link to a plain target: what is before the target, the target, and what follows it."""
 
-_BLANK_LINE_OR_MARK: Final = re.compile(r"\n\r?\n|\r\r|(\]\(|<)")
-"""The end of a paragraph, or a mark. A mark before a link in the same paragraph may begin a Markdown link or
-a tag that ends inside the target or after it. Whether it does depends on blanks, quotes and parentheses,
-which a target may contain."""
+_MARKS: Final = ("](", "<")
+"""Before a link in the same paragraph, one of these may begin a Markdown link or a tag that ends inside the
+target or after it. Whether it does depends on blanks, quotes and parentheses, which a target may contain."""
+
+_BLANK_LINE: Final = re.compile(r"\n\r?\n|\r\r")
+"""The end of a paragraph."""
 
 _HEADINGS, _LINKS, _TASKS, _CALLOUTS, _FOOTNOTES, _FIELDS, _PROBLEMS = 2, 4, 5, 7, 8, 9, 10
 """Places in `decode_parts`."""
@@ -39,19 +50,41 @@ _TEXT_LINES: Final = ((_HEADINGS, 2), (_TASKS, 0), (_CALLOUTS, 3), (_FOOTNOTES, 
 _RAW, _TARGET, _KIND, _LINE, _START, _END = 0, 1, 5, 6, 7, 8
 """Places in a link."""
 
-_Replaced = list[tuple[list[Any], re.Match[str]]]
-"""The old links, each with the match of the new one."""
+_Replaced = list[tuple[int, list[Any], re.Match[str]]]
+"""The links that differ: the position of each among all links, the old one, and the match of the new one."""
 
 
 class Known(Struct, frozen=True):
-    """A note as it is in the index: its encoded form and its text."""
+    """A note as it is in the index: its encoded form, its text, and the hash of its file."""
 
     note: bytes
     text: str
+    hash: str
 
 
-def relink(known: Known, text: str) -> Note | None:
-    """Returns the note that parsing the changed text would give, or None if it has to be parsed."""
+NewTarget = tuple[int, str, str, str | None, str | None]
+"""The position of a link among all links of its note, and its new text, target and candidate keys."""
+
+
+class Relinked(Struct, frozen=True):
+    """What changes in the index when links of a note have new targets. `known` is the note before, `note` and
+    `text` are the note now, and `links` has the links that differ. `heads` is as in `Rows`; it stays the
+    same."""
+
+    known: Known
+    hash: str
+    text: str
+    note: bytes
+    heads: str
+    links: list[NewTarget]
+
+    def all_rows(self) -> Rows:
+        """Returns the rows of the whole note."""
+        return build_rows(decode_note(self.note), self.text, self.hash)
+
+
+def relink(known: Known, text: str, hash_: str) -> Relinked | None:
+    """Returns what parsing the changed text would change, or None if it has to be parsed."""
     # The name of a field is the text before it on its line, which may be a link.
     if "::" in known.text:
         return None
@@ -61,14 +94,18 @@ def relink(known: Known, text: str) -> Note | None:
     replaced = _find_replaced(parts[_LINKS], known.text, text)
     if not replaced or _is_text_stored(parts, replaced) or _may_be_inside(known.text, replaced):
         return None
-    return make_note(parts) if _replace(parts, replaced) else None
+    if not _replace(parts, replaced):
+        return None
+    keys = {new[2]: make_link_keys(new[2]) for _, _, new in replaced}
+    changed = [(seq, new[0], new[2], *keys[new[2]]) for seq, _, new in replaced]
+    return Relinked(known, hash_, text, encode_parts(parts), join_heads_of_parts(parts), changed)
 
 
 def _find_replaced(links: Iterable[list[Any]], before: str, text: str) -> _Replaced | None:
     """Finds the links whose targets differ; None when anything else does."""
     replaced: _Replaced = []
     last = at = 0
-    for link in links:
+    for seq, link in enumerate(links):
         start, end = link[_START], link[_END]
         # A link around an image contains it.
         if start < last or not text.startswith(before[last:start], at):
@@ -84,14 +121,14 @@ def _find_replaced(links: Iterable[list[Any]], before: str, text: str) -> _Repla
             return None
         if (old[1], old[3]) != (new[1], new[3]):
             return None
-        replaced.append((link, new))
+        replaced.append((seq, link, new))
         at = new.end()
     return replaced if text[at:] == before[last:] else None
 
 
 def _is_text_stored(parts: list[Any], replaced: _Replaced) -> bool:
     """Whether one of the links is inside something whose text is stored too."""
-    lines = {link[_LINE] for link, _ in replaced}
+    lines = {link[_LINE] for _, link, _ in replaced}
     if any(item[0] == "inline" for item in parts[_FOOTNOTES]):
         # It may span several lines.
         return True
@@ -99,25 +136,25 @@ def _is_text_stored(parts: list[Any], replaced: _Replaced) -> bool:
 
 
 def _may_be_inside(before: str, replaced: _Replaced) -> bool:
-    marked = False
+    """Whether one of the links is in the same paragraph as a mark before it."""
     looked = 0
-    for link, _ in replaced:
+    for _, link, _ in replaced:
+        start = link[_START]
         # Each part of the text once: a note may have a hundred thousand links.
-        for match in _BLANK_LINE_OR_MARK.finditer(before, looked, link[_START]):
-            marked = match[1] is not None
-        if marked:
+        mark = max(before.rfind(mark, looked, start) for mark in _MARKS)
+        if mark >= 0 and _BLANK_LINE.search(before, mark, start) is None:
             return True
-        looked = link[_START]
+        looked = start
     return False
 
 
 def _replace(parts: list[Any], replaced: _Replaced) -> bool:
     """Puts the new targets into their links and shifts everything after them. Returns False if an offset is
     inside a link that was replaced."""
-    starts = [link[_START] for link, _ in replaced]
-    ends = [link[_END] for link, _ in replaced]
+    starts = [link[_START] for _, link, _ in replaced]
+    ends = [link[_END] for _, link, _ in replaced]
     moved = [0]
-    for link, new in replaced:
+    for _, link, new in replaced:
         moved.append(moved[-1] + new.end() - new.start() - (link[_END] - link[_START]))
         link[_RAW], link[_TARGET] = new[0], new[2]
     for part, places in _OFFSETS.items():

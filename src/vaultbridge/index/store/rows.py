@@ -7,7 +7,6 @@ the same rows, or an updated index would not equal a rebuilt one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -54,6 +53,10 @@ _decode_sections = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _encode_json = msgspec.json.Encoder(order="deterministic").encode
 
 
+LinkRow = tuple[int, int, str, str, str, str | None, str | None]
+"""Line, flags, text, target, subpath, and the candidate keys of a link."""
+
+
 class Rows(Struct, array_like=True):
     """The rows of one file, ready to insert. `body` is `make_body(text)`, or None when it is not made yet;
     `text` is None when the content is not stored (too large, not downloaded)."""
@@ -63,7 +66,7 @@ class Rows(Struct, array_like=True):
     body: str | None
     heads: str
     note: bytes
-    links: list[tuple[int, int, str, str, str, str | None, str | None]]
+    links: list[LinkRow]
     tags: list[tuple[str, str, int]]
     aliases: list[tuple[str, str]]
     properties: list[tuple[str, int, str, str, str]]
@@ -95,6 +98,11 @@ def decode_parts(blob: bytes) -> list[Any]:
     `encode_note`."""
     parts: list[Any] = _decode(blob)
     return parts
+
+
+def encode_parts(parts: list[Any]) -> bytes:
+    """The reverse of `decode_parts`: the same as `encode_note(make_note(parts))`."""
+    return _encode(parts)
 
 
 def make_note(parts: list[Any]) -> Note:
@@ -153,11 +161,8 @@ def decode_link_kind(flags: int) -> LinkKind:
     return _KINDS[flags >> _KIND_SHIFT & 3]
 
 
-def parse_rows(
-    kind: str, data: bytes, hash_: str, derive: Callable[[str], Note | None] | None = None
-) -> Rows:
-    """Parses a note or canvas into rows. `derive` may return the parsed note of a text; None means that it
-    has to be parsed."""
+def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
+    """Parses a note or canvas into rows."""
     if len(data) > NOTE_PARSE_BYTES:
         message = f"The file has {len(data)} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return build_rows(Note(problems=(Problem("too-large", message),)), None, hash_)
@@ -168,13 +173,9 @@ def parse_rows(
 
         note = parse_canvas(text)
         return build_rows(_with_problems(note, decoded.problems), _decode_escapes(text), hash_)
-    else:
-        derived = derive(text) if derive is not None and not decoded.problems else None
-        if derived is not None:
-            return build_rows(derived, text, hash_)
-        from vaultbridge.markdown.parse import parse
+    from vaultbridge.markdown.parse import parse
 
-        note = parse(text)
+    note = parse(text)
     return build_rows(_with_problems(note, decoded.problems), text, hash_)
 
 
@@ -277,6 +278,18 @@ def join_heads(note: Note) -> str:
     )
 
 
+def join_heads_of_parts(parts: list[Any]) -> str:
+    """The same as `join_heads(make_note(parts))`, without making the other parts of the note."""
+    _, aliases, headings, tags, *_ = parts
+    return join_heads(
+        Note(
+            headings=tuple(Heading(*item) for item in headings),
+            tags=tuple(Tag(*item) for item in tags),
+            aliases=tuple(aliases),
+        )
+    )
+
+
 def make_body(text: str) -> str:
     """Returns a text as the full-text table is given it. The table itself ignores the case of ASCII."""
     return text if text.isascii() else separate_words(text)
@@ -350,11 +363,15 @@ def count_common_end(text: str, other: str, most: int) -> int:
     return low
 
 
-def _link_row(link: Link) -> tuple[int, int, str, str, str, str | None, str | None]:
-    keys = candidate_keys(link.target)
-    key = keys[-1] if keys else None
-    exact = keys[0] if len(keys) > 1 else None
-    return link.line, encode_link_flags(link), link.raw, link.target, link.subpath, key, exact
+def _link_row(link: Link) -> LinkRow:
+    flags = encode_link_flags(link)
+    return link.line, flags, link.raw, link.target, link.subpath, *make_link_keys(link.target)
+
+
+def make_link_keys(target: str) -> tuple[str | None, str | None]:
+    """Returns `links.key` and `links.exact_key` for a target."""
+    keys = candidate_keys(target)
+    return keys[-1] if keys else None, keys[0] if len(keys) > 1 else None
 
 
 def _tag_rows(note: Note) -> list[tuple[str, str, int]]:

@@ -19,8 +19,9 @@ from typing import Final, TypeVar
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 9
-"""Raise it whenever a table, the folding of text or the parser's output changes: indexes are then rebuilt."""
+SCHEMA_VERSION: Final = 10
+"""Raise it whenever a table, the folding of text, the kind of a file or the parser's output changes: indexes
+are then rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
 
@@ -152,7 +153,7 @@ _COUNTERS: Final = ("generation", "files_version")
 """Numbers by which caches know whether they are current. In a new file they start at the current time, not at
 0: if they repeated a number of the file before it, what was cached from that file would look current."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0,[]]"}
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "left_out": "[0,[]]"}
 """`left_out` is JSON: how many files and folders are not part of the vault although a person may think so,
 then some of their paths, each with the reason (`vault.walk.LEFT_OUT`)."""
 

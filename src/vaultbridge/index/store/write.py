@@ -13,9 +13,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.index.fold import WORD, separate_words
+from vaultbridge.index.store.relink import Relinked
 from vaultbridge.index.store.rows import (
     AMBIGUOUS,
     HEAD_SECTIONS,
+    LinkRow,
     Rows,
     decode_note,
     find_changed_sections,
@@ -60,9 +62,10 @@ def next_file_id(db: sqlite3.Connection) -> int:
 
 def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: bool) -> None:
     """Store a new stat for a file whose content did not change."""
+    # Not its kind, which follows from its path: SQLite would also rewrite the entry in the index of kinds.
     db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, trusted = ?, kind = ? WHERE id = ?",
-        (entry.size, entry.mtime_ns, entry.ino, trusted, entry.kind, id_),
+        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, trusted = ? WHERE id = ?",
+        (entry.size, entry.mtime_ns, entry.ino, trusted, id_),
     )
 
 
@@ -83,13 +86,13 @@ def insert_content(file: FileWrite, rows: Rows) -> None:
     """Insert the content of a file that has none in the index yet."""
     db, id_ = file.db, file.id
     file.totals.touch(id_)
-    _mark_indexed(file, rows)
+    _mark_indexed(file, rows.hash)
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
     db.execute("INSERT INTO notes VALUES (?, ?)", (id_, rows.note))
     if rows.body is None:
         rows.body = make_body(rows.text or "")
-    _insert_words(file, rows)
+    _insert_words(file, rows.heads, rows.body)
     _insert_details(file, rows, frozenset(_REMOVALS))
 
 
@@ -111,7 +114,7 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     changed -= {section for section in changed if _has_rows(file, section, rows)}
     if counted := changed & COUNTED_TABLES:
         file.totals.touch(id_, counted)
-    _mark_indexed(file, rows)
+    _mark_indexed(file, rows.hash)
     if rows.text is not None:
         db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (id_, rows.text))
     elif text is not None:
@@ -122,7 +125,7 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
     else:
         body = make_body(text or "")
     _remove_words(db, id_, file.entry.path, heads, body)
-    _insert_words(file, rows)
+    _insert_words(file, rows.heads, rows.body)
     if "links" in changed:
         _replace_links(file, rows)
         changed -= _LINKS
@@ -130,6 +133,33 @@ def replace_content(file: FileWrite, rows: Rows) -> set[str]:
         db.execute(_REMOVALS[section], (id_,))
     _insert_details(file, rows, changed)
     return words
+
+
+def replace_targets(file: FileWrite, relinked: Relinked) -> set[str]:
+    """Write the new targets of some links of a file whose content in the index is `relinked.known`. Returns
+    the words that may be new in the file."""
+    db, id_ = file.db, file.id
+    file.totals.touch(id_, _LINKS)
+    _mark_indexed(file, relinked.hash)
+    part = find_text_change(relinked.known.text, relinked.text)
+    db.execute("UPDATE texts SET text = ? WHERE id = ?", (relinked.text, id_))
+    db.execute("UPDATE notes SET note = ? WHERE id = ?", (relinked.note, id_))
+    before, after = part.bodies()
+    _remove_words(db, id_, file.entry.path, relinked.heads, before)
+    _insert_words(file, relinked.heads, after)
+    known: dict[str, _Where] = {}
+    for _, _, target, _, _ in relinked.links:
+        if target not in known:
+            known[target] = _resolve(file, target)
+    db.executemany(
+        f"UPDATE links SET raw = ?, target = ?, key = ?, exact_key = ?, flags = flags & ~{AMBIGUOUS} | ?,"
+        " target_id = ?, missing = ? WHERE source = ? AND seq = ?",
+        [
+            (raw, target, key, exact, *known[target], id_, seq)
+            for seq, raw, target, key, exact in relinked.links
+        ],
+    )
+    return part.new_terms()
 
 
 def _has_rows(file: FileWrite, section: str, rows: Rows) -> bool:
@@ -141,19 +171,18 @@ def _has_rows(file: FileWrite, section: str, rows: Rows) -> bool:
     return file.db.execute(statement, (file.id,)).fetchall() == sorted(wanted(rows))
 
 
-def _mark_indexed(file: FileWrite, rows: Rows) -> None:
+def _mark_indexed(file: FileWrite, hash_: str) -> None:
     entry = file.entry
     file.db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, trusted = ?, state = ?"
-        " WHERE id = ?",
-        (entry.size, entry.mtime_ns, entry.ino, entry.kind, rows.hash, file.trusted, INDEXED, file.id),
+        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, hash = ?, trusted = ?, state = ? WHERE id = ?",
+        (entry.size, entry.mtime_ns, entry.ino, hash_, file.trusted, INDEXED, file.id),
     )
 
 
-def _insert_words(file: FileWrite, rows: Rows) -> None:
+def _insert_words(file: FileWrite, heads: str, body: str) -> None:
     file.db.execute(
         "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
-        (file.id, separate_words(file.entry.path), rows.heads, rows.body),
+        (file.id, separate_words(file.entry.path), heads, body),
     )
 
 
@@ -169,7 +198,10 @@ def _insert_details(file: FileWrite, rows: Rows, sections: Collection[str]) -> N
     """Insert the rows of these sections of a note, one table each."""
     db, id_ = file.db, file.id
     if rows.links and "links" in sections:
-        db.executemany(_INSERT_LINK, [(id_, seq, *row) for seq, row in enumerate(_link_rows(file, rows))])
+        db.executemany(
+            _INSERT_LINK,
+            [(id_, seq, *row) for seq, row in enumerate(_resolve_links(file, rows.links, {}))],
+        )
     if rows.tags and "tags" in sections:
         db.executemany(
             "INSERT INTO tags VALUES (?, ?, ?, ?)",
@@ -203,7 +235,7 @@ def _replace_links(file: FileWrite, rows: Rows) -> None:
     ).fetchall()
     # Where a file that was added or removed makes one of these wrong, `update_links` corrects it at the end.
     known = {row[3]: (row[1] & AMBIGUOUS, row[7], row[8]) for row in before}
-    after = list(_link_rows(file, rows, known))
+    after = list(_resolve_links(file, rows.links, known))
     different = [
         (file.id, seq, *row) for seq, row in enumerate(after) if seq >= len(before) or before[seq] != row
     ]
@@ -222,15 +254,14 @@ _Where = tuple[int, int | None, str | None]
 """Where a target leads: whether it is ambiguous, the file's id, and its key when it leads to no file."""
 
 
-def _link_rows(
-    file: FileWrite, rows: Rows, known: dict[str, _Where] | None = None
+def _resolve_links(
+    file: FileWrite, links: Iterable[LinkRow], known: dict[str, _Where]
 ) -> Iterator[tuple[int | str | None, ...]]:
-    """Resolve the links of a file, except those whose destination is `known` already."""
-    where = {} if known is None else known
-    for line, flags, raw, target, subpath, key, exact in rows.links:
-        found = where.get(target)
+    """Resolve links of a file, except those whose destination is `known` already, and complete their rows."""
+    for line, flags, raw, target, subpath, key, exact in links:
+        found = known.get(target)
         if found is None:
-            found = where[target] = _resolve(file, target)
+            found = known[target] = _resolve(file, target)
         ambiguous, to, missing = found
         yield line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
 

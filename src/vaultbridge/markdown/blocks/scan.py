@@ -84,7 +84,7 @@ class ScanState:
         if self._para:
             self._end_paragraph()
         if self._leaf:
-            self._end_leaf(self._last_end)
+            self._end_leaf()
         containers = self._containers
         while len(containers) > depth:
             container = containers.pop()
@@ -102,7 +102,7 @@ class ScanState:
         self._close_containers(self._matched)
         self._leaf, self._leaf_mark, self._leaf_start = leaf, mark, self._base + self._at
 
-    def _end_leaf(self, end: int) -> None:
+    def _end_leaf(self) -> None:
         leaf, self._leaf = self._leaf, ""
         self._innermost().record_end("other" if leaf in ("", "comment") else leaf, self._leaf_start)  # type: ignore[arg-type]
         lines, self._comment_lines = self._comment_lines, []
@@ -190,7 +190,7 @@ class BlockScan(ScanState):
         )
         at, at_column = indentation(line, pos, column)
         if at == len(line):
-            self._blank_line(matched, base + pos)
+            self._blank_line(matched)
             return
         self._line, self._base, self._matched = line, base, matched
         self._at, self._column, self._indent = at, at_column, at_column - column
@@ -200,19 +200,19 @@ class BlockScan(ScanState):
             if containers and matched == len(containers):
                 containers[-1].empty = False
             if self._leaf and self._leaf != "table":
-                self._end_leaf(self._last_end)
+                self._end_leaf()
             self._begin_blocks()
         self._last_end = base + len(line)
 
-    def _blank_line(self, matched: int, start: int) -> None:
+    def _blank_line(self, matched: int) -> None:
         if self._leaf and self._leaf != "table" and matched == len(self._containers):
             if self._leaf == "html" and marks.html_ends_blank(self._leaf_mark):
-                self._end_leaf(self._last_end)
+                self._end_leaf()
             return
         if self._para:
             self._end_paragraph()
         if self._leaf:
-            self._end_leaf(self._last_end)
+            self._end_leaf()
         if matched < len(self._containers):
             self._close_containers(matched)
 
@@ -359,7 +359,7 @@ class BlockScan(ScanState):
             return _TEXT
         self._open_leaf("html", kind)
         if marks.html_ends(kind, self._line, self._at):
-            self._end_leaf(self._base + len(self._line))
+            self._end_leaf()
         return _DONE
 
     def _math(self) -> int:
@@ -383,17 +383,17 @@ class BlockScan(ScanState):
         line, end = self._line, self._base + len(self._line)
         if self._leaf == "code":
             if self._indent < 4 and marks.closes_fence(self._leaf_mark, line, self._at):
-                self._end_leaf(end)
+                self._end_leaf()
         elif self._leaf == "html":
             if marks.html_ends(self._leaf_mark, line, pos):
-                self._end_leaf(end)
+                self._end_leaf()
         else:
             closing = line.find(self._leaf_mark, pos)
             if closing < 0:
                 self._comment_lines.append((self._base + pos, end))
                 return
             self._comment_lines.append((self._base + pos, self._base + closing))
-            self._end_leaf(self._base + closing + 2)
+            self._end_leaf()
             rest, _ = indentation(line, closing + 2, 0)
             if rest < len(line):
                 self._para.append((self._base + rest, end))
@@ -407,12 +407,12 @@ class BlockScan(ScanState):
             if not lazy and not marks.BLOCK_ID.match(self._line, self._at):
                 self._row(self._line[self._at :], start)
                 return
-            self._end_leaf(self._last_end)
+            self._end_leaf()
         if not self._para:
             self._close_containers(self._matched)
             self._para.append((start, end))
             return
-        if not lazy and self._line[self._at] in "|-:" and self._table_head(start):
+        if not lazy and self._line[self._at] in "|-:" and self._table_head():
             return
         if not self._line[self._at :].strip(BLANKS):
             # A line of other blanks (a no-break space is common in pasted text) ends a paragraph in the app.
@@ -422,7 +422,7 @@ class BlockScan(ScanState):
         self._lazy_below = self._matched if lazy else -1
         self._para.append((start, end))
 
-    def _table_head(self, start: int) -> bool:
+    def _table_head(self) -> bool:
         head_start, head_end = self._para[-1]
         header = self._text[head_start:head_end]
         if not marks.is_table_head(header, self._line[self._at :]):

@@ -59,17 +59,6 @@ def apply_changes(text: str, changes: Iterable[Change]) -> str:
     return "".join(pieces)
 
 
-def invert(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Return the changes that turn `apply_changes(text, changes)` back into `text`."""
-    shift = 0
-    inverse: list[Change] = []
-    for change in sort_changes(changes, len(text)):
-        start = change.start + shift
-        inverse.append(Change(start, start + len(change.text), text[change.start : change.end]))
-        shift += len(change.text) - (change.end - change.start)
-    return tuple(inverse)
-
-
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LATER_ITEM: Final = re.compile(r"[ ]{0,3}(?!1[.)])\d{1,9}[.)][ \t]")

@@ -113,7 +113,7 @@ def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, 
     """Set a property; create it, and the block, if missing. A list keeps its style, and items that stay keep
     their lines; a quoted string stays quoted. No change if the property already has the value."""
     wanted = check_value(value)
-    properties = _read_editable(text, note)
+    properties = _read_editable(note)
     if properties is None:
         return _verify(text, note, _make_block(text, name, wanted), {name: wanted})
     key = find_key(properties, name)
@@ -130,7 +130,7 @@ def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, 
 def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
     """Remove a property and its lines, but not the comments above it. The block is removed with its last
     property, as in the app, unless it has comments."""
-    properties, key = _require_property(text, note, name)
+    properties, key = _require_property(note, name)
     entry = _find_entry(text, properties, key)
     left = {other: value for other, value in properties.values.items() if other != key}
     body = text[properties.body_start : entry.line_start] + text[entry.next_line : properties.body_end]
@@ -144,7 +144,7 @@ def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
 def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change, ...]:
     """Rename a property: only the characters of the key change. Refused if the note already has the new
     key."""
-    properties, key = _require_property(text, note, name)
+    properties, key = _require_property(note, name)
     taken = find_key(properties, new)
     if taken is not None and taken != key:
         raise EditRefused(f"The note already has a property {taken!r}.")
@@ -162,7 +162,7 @@ def add_to_list(
     """Add an item at the end of a list. A single value becomes the first item of a list, an empty or missing
     property a list of one. No change if an item equals the value (by `same`, if given)."""
     wanted = check_value(value)
-    properties = _read_editable(text, note)
+    properties = _read_editable(note)
     key = find_key(properties, name)
     if properties is None or key is None:
         return set_property(text, note, name, [wanted])
@@ -185,7 +185,7 @@ def remove_from_list(
     text: str, note: Note, name: str, value: Any, *, same: SameItem | None = None
 ) -> tuple[Change, ...]:
     """Remove every item that equals the value; the list stays, even if empty. Refused if no item does."""
-    properties, key = _require_property(text, note, name)
+    properties, key = _require_property(note, name)
     present = properties.values[key]
     old = present if isinstance(present, list) else [present]
     kept = [not (same or _same)(item, value) for item in old]
@@ -205,7 +205,7 @@ def replace_in_list(
 ) -> tuple[Change, ...]:
     """Replace each item by what `new` returns for it; a changed item that would be a duplicate is removed. A
     single value is treated as a list of one and stays single."""
-    properties, key = _require_property(text, note, name)
+    properties, key = _require_property(note, name)
     present = properties.values[key]
     if not isinstance(present, list):
         return set_property(text, note, key, new(present))
@@ -221,7 +221,7 @@ def replace_in_list(
     return set_property(text, note, key, wanted)
 
 
-def _read_editable(text: str, note: Note) -> Properties | None:
+def _read_editable(note: Note) -> Properties | None:
     """Return the block, or None if there is none and one may be created."""
     for problem in note.problems:
         if problem.code == "unclosed-properties":
@@ -236,8 +236,8 @@ def _read_editable(text: str, note: Note) -> Properties | None:
     return properties
 
 
-def _require_property(text: str, note: Note, name: str) -> tuple[Properties, str]:
-    properties = _read_editable(text, note)
+def _require_property(note: Note, name: str) -> tuple[Properties, str]:
+    properties = _read_editable(note)
     key = find_key(properties, name)
     if properties is None or key is None:
         there = ", ".join(properties.values) if properties else ""

@@ -9,16 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.edits.tags import parse_tag_name
 from vaultbridge.markdown.yaml import resolve_plain
-
-PropertyType: TypeAlias = Literal[
-    "text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"
-]
-PROPERTY_TYPES: Final[tuple[str, ...]] = get_args(PropertyType)
 
 _OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
 """Properties whose type the app fixes; `types.json` cannot change it."""

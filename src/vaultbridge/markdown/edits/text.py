@@ -257,10 +257,10 @@ def _fold_character(char: str) -> str:
 
 def _name_difference(passage: str, sought: str) -> str:
     if passage.split() == sought.split():
-        return "with different blanks"
+        return "with different spacing"
     if passage.casefold().split() == sought.casefold().split():
         return "in a different case"
-    return "with other characters (quotes, dashes, blanks or accents)"
+    return "with other characters (quotes, dashes, spaces or accents)"
 
 
 def _describe_closest_line(text: str, sought: str) -> str:

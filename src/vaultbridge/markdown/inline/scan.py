@@ -202,7 +202,7 @@ class _Pass:
                 if pos > self.comment_end:
                     self._footnote("reference", part[start + 2 : pos - 1], "", start, pos)
             elif kind == _COMMENT:
-                self._comment(start, pos)
+                self._comment(pos)
             elif kind == _PAREN:
                 self.parens.append((start, bracket_key(part, pos) if self.fields else None))
             elif self.parens:
@@ -251,7 +251,7 @@ class _Pass:
             self.hidden.append((start, end))
         return end
 
-    def _comment(self, start: int, pos: int) -> None:
+    def _comment(self, pos: int) -> None:
         if pos <= self.comment_end:
             return
         end = self.part.find("%%", pos)

@@ -27,6 +27,8 @@ class RemoteTool(msgspec.Struct, frozen=True):
     name: str
     description: str
     input_schema: dict[str, Any]
+    only_reads: bool = False
+    """Whether the server says so; the specification has no such member, but ours sends it."""
 
 
 class RemoteTools(msgspec.Struct, frozen=True):
@@ -127,6 +129,7 @@ class BridgeClient:
                     tool["name"],
                     description if isinstance(description, str) else "",
                     _complete_schema(tool.get("inputSchema")),
+                    _is_read_only(tool.get("annotations")),
                 )
             )
         hash_ = form.get("hash")
@@ -201,6 +204,10 @@ def _complete_schema(schema: Any) -> dict[str, Any]:
     """MCP requires that a tool's schema says `"type": "object"`; a client may refuse a whole list because of
     one that does not."""
     return {**schema, "type": "object"} if isinstance(schema, dict) else {"type": "object"}
+
+
+def _is_read_only(annotations: Any) -> bool:
+    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
 def _is_block(value: Any) -> bool:

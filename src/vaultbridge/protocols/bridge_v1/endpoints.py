@@ -35,7 +35,7 @@ from vaultbridge.jsonrpc.codec import name_json_type
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LoggingLevel, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.values import InputRequest, LoggingLevel, ToolInfo, ToolResult
 
 ARRAY_INDEX_LIMIT: Final = 2**32 - 1
 """ECMAScript: a key that is a whole number below this is an array index, and an object lists those first."""
@@ -295,11 +295,14 @@ def _make_listing(tools: Mapping[str, ToolInfo]) -> Listing:
     names: dict[str, str] = {}
     for name in tools:
         names.setdefault(name.removeprefix(PREFIX), name)
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "name": bare,
             "description": tools[name].description,
             "inputSchema": tools[name].input_schema,
+            # Not part of the specification, nor of its hash. The stdio bridge passes it on, so that a client
+            # need not ask its user before a tool that only reads, nor queue such calls behind changes.
+            **({} if (hints := tools[name].annotations) is None else {"annotations": hints}),
         }
         for bare, name in names.items()
     ]
@@ -350,19 +353,12 @@ class _PlainContext:
     def wait_for_person(self, seconds: float) -> float:
         return max(0.0, min(seconds, self._call_seconds - ANSWER_SECONDS))
 
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
-        raise _cannot_ask()
-
     async def ask(
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
     ) -> dict[str, dict[str, Any]]:
-        raise _cannot_ask()
+        raise EngineFailure(
+            "This tool has to ask a person, which Bridge v1 cannot do.", hint="Call it over MCP."
+        )
 
     def release_stream(self) -> None:
         pass
-
-
-def _cannot_ask() -> EngineFailure:
-    return EngineFailure(
-        "This tool has to ask a person, which Bridge v1 cannot do.", hint="Call it over MCP."
-    )

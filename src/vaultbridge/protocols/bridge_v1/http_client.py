@@ -183,7 +183,7 @@ def _check_certificate(to: Address, writer: asyncio.StreamWriter, certificate: s
     data = tls.getpeercert(binary_form=True) if tls is not None else None
     shown = hashlib.sha256(data or b"").hexdigest()
     if not hmac.compare_digest(shown, certificate.lower()):
-        raise EngineFailure(f"{to} does not show the expected certificate.")
+        raise EngineFailure(f"{to} did not present the expected certificate.")
 
 
 def _describe_reason(error: Exception) -> str:

@@ -169,7 +169,12 @@ _SCHEMAS: dict[str, Any] = {
                 "type": "array",
                 "items": _describe_object(
                     ["name", "description", "inputSchema"],
-                    {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
+                    {
+                        "name": _TEXT,
+                        "description": _TEXT,
+                        "inputSchema": {"type": "object"},
+                        "annotations": {"type": "object"},
+                    },
                 ),
             },
             "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},

@@ -44,6 +44,8 @@ FIRST_LIST_SECONDS: Final = 1.5
 
 STATUS_TOOL: Final = "bridge_status"
 
+_READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 log = logging.getLogger("vaultbridge.bridge")
@@ -148,7 +150,12 @@ class BridgeProvider(EmptyProvider):
         self._names = make_mcp_names([tool.name for tool in tools.tools])
         remote = {tool.name: tool for tool in tools.tools}
         self._listed = tuple(
-            ToolInfo(name=name, description=remote[own].description, input_schema=remote[own].input_schema)
+            ToolInfo(
+                name=name,
+                description=remote[own].description,
+                input_schema=remote[own].input_schema,
+                annotations=_READS if remote[own].only_reads else None,
+            )
             for name, own in self._names.items()
         )
         if self._last_listed is not None and self._last_listed != self._listed:
@@ -163,7 +170,7 @@ class BridgeProvider(EmptyProvider):
             description=f"Says why the Obsidian bridge at {self._client.address} has not been reached yet. "
             "Its tools appear here as soon as it can be reached.",
             input_schema={"type": "object", "properties": {}},
-            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+            annotations=_READS,
         )
 
     async def _check_status(self) -> ToolResult:

@@ -175,7 +175,7 @@ class _IdeDialect:
         handler = self._methods.get(request.method)
         if handler is not None:
             return handler
-        if request.method == "tools/call" and request.params.get("name") in TOOLS:
+        if _is_ide_tool(request):
             return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
             # Seed 000 shows no parameters at all; there was only one version then.
@@ -183,6 +183,10 @@ class _IdeDialect:
         if request.method == "resources/list" and not self._ide.server.offer.resources:
             return self._mcp.wrap_handler(request, self._no_resources)
         return self._mcp.find_handler(request)
+
+    def is_change(self, request: Request) -> bool:
+        # The IDE's tools show something in an editor, or ask a person who may take any time.
+        return request.method == "writeFile" or (not _is_ide_tool(request) and self._mcp.is_change(request))
 
     def handle_notification(self, notification: Notification) -> None:
         method = notification.method
@@ -296,7 +300,9 @@ class _IdeDialect:
         actor = f"ide:{self._mcp.client.name or 'client'}"
         content = mcp_wire.read_string(call.params, "content")
         try:
-            stored = await ide.view.write_text(path, content, actor=actor)
+            stored = await ide.view.write_text(
+                path, content, actor=actor, on_wait=lambda: self._peer.pass_turn(call.id)
+            )
         except ChangePending as pending:
             return {"success": False, **pending.facts}
         return {"success": True, "path": stored}
@@ -367,6 +373,11 @@ class _IdeDialect:
         self._record.messages.append((self._ide.clock(), direction, name[:100]))
         if not self._record.software:
             self._record.software = self._mcp.client.name
+
+
+def _is_ide_tool(request: Request) -> bool:
+    name = request.params.get("name")
+    return request.method == "tools/call" and isinstance(name, str) and name in TOOLS
 
 
 async def _make_empty_provider() -> Provider:

@@ -131,7 +131,9 @@ def _check_listening(port: int) -> Check:
         socket.create_connection(("127.0.0.1", port), CONNECT_SECONDS).close()
     except OSError as error:
         advice = "Start `vaultbridge serve`. If it runs, security software may block loopback connections."
-        return Check(name, "bad", f"nothing accepts on 127.0.0.1:{port}: {error.strerror or error}", advice)
+        return Check(
+            name, "bad", f"nothing accepts connections on 127.0.0.1:{port}: {error.strerror or error}", advice
+        )
     return Check(name, "good", f"127.0.0.1:{port} accepts connections")
 
 
@@ -145,7 +147,7 @@ def _check_loopback_only(port: int) -> Check:
             continue
         advice = "Bind to 127.0.0.1 (the default) unless others must reach the bridge."
         return Check(name, "warning", f"also reachable at {address}", advice)
-    return Check(name, "good", "no outer address accepts")
+    return Check(name, "good", "no other address accepts connections")
 
 
 def _list_outer_addresses() -> list[str]:

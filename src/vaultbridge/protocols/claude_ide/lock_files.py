@@ -3,8 +3,8 @@
 Every client must find the file `<port>.lock`, and only once: a client that scans two folders and finds the
 bridge in both lists it twice and no longer connects by itself. We write and remove our own locks and remove
 those of dead processes; the locks of other living editors are in the same folders and are never touched.
-docs/claude-code.md has the table of which release scans which folder; `lock_folders` and `scanned_folders`
-follow it.
+docs/claude-code.md has the table of which release scans which folder; `list_lock_folders` and
+`list_scanned_folders` follow it.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from vaultbridge.editor.model import (
 from vaultbridge.errors import InvalidPath
 from vaultbridge.links.resolve import file_name
 from vaultbridge.markdown.text import Positions
+from vaultbridge.system import FILE_URI
 from vaultbridge.vault.absolute import is_absolute, relative_to_vault
 from vaultbridge.vault.paths import VaultPath, vault_path
 
@@ -175,9 +176,6 @@ def _encode_point(point: Point) -> dict[str, int]:
 
 def _encode_position(line: int, character: int) -> dict[str, int]:
     return {"line": line, "character": character}
-
-
-FILE_URI: Final = "file://"
 
 
 class IdePaths:

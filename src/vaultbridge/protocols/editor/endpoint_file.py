@@ -45,7 +45,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("the port is out of range")
         uuid.UUID(self.token)
         if len(bytes.fromhex(self.certificate)) not in (0, 32):
-            raise ValueError("the certificate's fingerprint is not one of SHA-256")
+            raise ValueError("the certificate's fingerprint is not a SHA-256 hash")
 
     @property
     def url(self) -> str:

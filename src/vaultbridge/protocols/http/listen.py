@@ -1,4 +1,4 @@
-"""Serves an aiohttp application on a listening socket, with a limit on the number of connections.
+"""Opens a port and serves an aiohttp application on it, with a limit on the number of connections.
 
 aiohttp's own error pages are plain text and repeat what was sent. Here they become errors in the form of
 Bridge v1: for bytes that are not a request, for an address that nothing serves, and for a failure that no
@@ -17,13 +17,14 @@ import socket
 import ssl
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from aiohttp import http_exceptions, web
 from aiohttp.abc import AbstractAccessLogger
 
+from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.http.failures import INTERNAL, HttpFailure, from_refusal, name_status, to_response
 
 MAX_CONNECTIONS: Final = 1000
@@ -54,6 +55,36 @@ def reserve_connections() -> int:
             pass
     unlimited = soft == resource.RLIM_INFINITY or soft >= wanted
     return MAX_CONNECTIONS if unlimited else max(soft - RESERVED_FILES, MIN_CONNECTIONS)
+
+
+def open_socket(host: str, ports: Sequence[int]) -> socket.socket:
+    """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is
+    free.
+
+    An address still in TIME_WAIT after a crash may be taken again; one that somebody listens on may not.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for port in dict.fromkeys(ports):
+        candidate = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            else:
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            candidate.bind((host, port))
+            candidate.listen(BACKLOG)
+        except OSError as error:
+            candidate.close()
+            problem = error
+        else:
+            candidate.settimeout(0)
+            return candidate
+    tried = ", ".join(str(port) for port in ports)
+    why = problem.strerror if problem is not None else "none was given"
+    raise EngineFailure(
+        f"No port could be opened (tried {tried}): {why}.", hint="Choose another one with --port."
+    )
 
 
 LINE_BYTES: Final = 8190

@@ -18,11 +18,11 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.errors import EngineFailure
 from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, RpcError
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp import apps as mcp_apps
-from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LoggingLevel
+from vaultbridge.protocols.mcp.values import InputRequest, LoggingLevel
 from vaultbridge.protocols.mcp.versions import Version
 
 STATE_SECONDS: Final = 3600.0
@@ -224,17 +224,6 @@ class McpContext:
     def wait_for_person(self, seconds: float) -> float:
         self._call.lift_time_limit()
         return seconds
-
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
-        request = InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
-        answer = (await self.ask({key: request}))[key]
-        action = answer.get("action")
-        content = answer.get("content")
-        if action not in ("accept", "decline", "cancel"):
-            raise InvalidArgument(
-                f"{key} has no usable action.", argument=key, hint="It is accept, decline or cancel."
-            )
-        return ElicitResult(action, content if action == "accept" and isinstance(content, dict) else {})
 
     async def ask(
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None

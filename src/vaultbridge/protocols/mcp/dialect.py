@@ -32,7 +32,7 @@ from vaultbridge.protocols.dialect import (
     HandlerResult,
     MethodTable,
     Peer,
-    describe_client,
+    label_client,
     make_method_not_found,
     read_client_name,
 )
@@ -129,6 +129,9 @@ class McpDialect:
         method = self._find_method(request.method)
         return lambda call: method(self._server, call, self.client)
 
+    def is_change(self, request: Request) -> bool:
+        return request.method == "tools/call" and self._server.may_change(request.params.get("name"))
+
     def wrap_handler(self, request: Request, handler: Handler) -> Handler:
         """Return `handler` with its result completed as the version of this request demands, for a dialect
         that answers some of MCP's methods itself."""
@@ -213,7 +216,7 @@ class McpDialect:
 
     async def _discover(self, client: Client) -> dict[str, Any]:
         self._create_provider()
-        log.debug("client %s speaks MCP %s", describe_client({"name": client.name}), client.version.name)
+        log.debug("client %s speaks MCP %s", label_client({"name": client.name}), client.version.name)
         result: dict[str, Any] = {
             "supportedVersions": list(MODERN_VERSIONS),
             "capabilities": self._render_capabilities(client),
@@ -237,7 +240,7 @@ class McpDialect:
         name = read_client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
         self.client.info = call.params.get("clientInfo")
-        log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
+        log.debug("client %s speaks MCP %s", label_client(call.params.get("clientInfo")), version.name)
         self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches
         self._subscriptions.session = self.client

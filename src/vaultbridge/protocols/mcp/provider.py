@@ -29,7 +29,6 @@ from vaultbridge.errors import NoteNotFound
 from vaultbridge.protocols.mcp.apps import NO_APPS, Apps
 from vaultbridge.protocols.mcp.values import (
     Completion,
-    ElicitResult,
     Icon,
     InputRequest,
     LoggingLevel,
@@ -113,10 +112,6 @@ class Context(Protocol):
     def wait_for_person(self, seconds: float) -> float:
         """Announce that the call is going to wait for a person, at most `seconds`. Returns how long it may
         wait: from now on only that limit and cancellation end it."""
-        ...
-
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
-        """Ask the person at the client to fill in a form (flat JSON Schema of primitive properties)."""
         ...
 
     async def ask(

@@ -69,6 +69,12 @@ class McpServer:
         """A tool, if the list has been requested before."""
         return self._tools.get(name) if self._tools is not None else None
 
+    def may_change(self, name: object) -> bool:
+        """Whether a tool may change something: one that is not known to read only. Before the tools have been
+        listed, none is."""
+        tool = self.cached_tool(name) if isinstance(name, str) else None
+        return tool is None or tool.annotations is None or not tool.annotations.read_only_hint
+
     def listen(self, listener: ProviderListener) -> None:
         self._listeners.add(listener)
 

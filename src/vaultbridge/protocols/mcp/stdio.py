@@ -34,7 +34,7 @@ from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.limits import CALL_SECONDS, KIB, MIB
 from vaultbridge.protocols import failures
-from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.connection import UNREAD_SECONDS, Connection
 from vaultbridge.protocols.dialect import Dialect, Peer
 
 if TYPE_CHECKING:
@@ -115,6 +115,10 @@ before that."""
 
 FINISH_SECONDS: Final = 5.0
 """How long `finish` waits for a client that does not read its last answers."""
+
+RECEIVE_SECONDS: Final = 1.0
+"""How long, at the end, a message may still be in the middle of being received. Only `initialize` is answered
+there; anything else waits for a client that does not read."""
 
 log = logging.getLogger(__name__)
 
@@ -209,13 +213,14 @@ class DescriptorSink:
     def release(self, related: RequestId) -> None:
         pass
 
-    async def finish(self) -> None:
-        """Write what is left, as long as the client reads, and close the descriptor."""
+    async def finish(self, seconds: float | None = None) -> None:
+        """Write what is left, if the client reads it within `seconds`, or FINISH_SECONDS, and close the
+        descriptor."""
         if self._thread is not None:
             with self._lock:
                 self._stop = True
                 self._more.notify()
-            await asyncio.to_thread(self._thread.join, FINISH_SECONDS)
+            await asyncio.to_thread(self._thread.join, FINISH_SECONDS if seconds is None else seconds)
             if self._thread.is_alive():
                 # The client neither reads nor closes. The thread and its descriptor end with the process.
                 log.warning("the client does not read its last answers")
@@ -345,7 +350,8 @@ def serve_stdio(
     """Serve this process's standard streams until they end; returns the exit code.
 
     Ends on `exit`, at the end of input and on SIGTERM, SIGINT or SIGHUP: requests in flight are finished and
-    answered, then `at_end` runs. The exit code is 0 in all these cases. `attach` makes the record of the
+    answered, then `at_end` runs. After a signal, only those that run already are finished, and a client that
+    does not read is not waited for. The exit code is 0 in all these cases. `attach` makes the record of the
     client (see `Connection`).
     """
     source, target = take_streams()
@@ -379,7 +385,7 @@ async def serve_descriptors(
         await connection.close()
         if at_end is not None:
             await at_end()
-        await sink.finish()
+        await sink.finish(UNREAD_SECONDS if connection.is_stopping else None)
 
 
 async def _pump(reader: DescriptorReader, connection: Connection, sink: DescriptorSink) -> None:
@@ -401,7 +407,7 @@ async def _pump(reader: DescriptorReader, connection: Connection, sink: Descript
         await asyncio.wait((feeding, *endings), return_when=asyncio.FIRST_COMPLETED)
         reader.stop()
         # The task may be waiting for a client that reads no answers, and would wait forever.
-        await asyncio.wait((feeding,), timeout=FINISH_SECONDS)
+        await asyncio.wait((feeding,), timeout=RECEIVE_SECONDS)
         if feeding.done():
             feeding.result()
     finally:
@@ -442,7 +448,7 @@ def _end_on_signals(connection: Connection) -> None:
     numbers = list_ending_signals()
 
     def end() -> None:
-        connection.end()
+        connection.end_soon()
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
 

@@ -222,13 +222,6 @@ class ResourceUpdated(msgspec.Struct, frozen=True):
 ProviderChange = ToolsChanged | PromptsChanged | ResourcesChanged | ResourceUpdated
 
 
-class ElicitResult(msgspec.Struct, frozen=True):
-    """A person's answer to a form. `content` is empty unless `action` is "accept"."""
-
-    action: Literal["accept", "decline", "cancel"]
-    content: dict[str, Any]
-
-
 class InputRequest(msgspec.Struct, frozen=True):
     """A question to the client: `elicitation/create`, `sampling/createMessage` or `roots/list`."""
 

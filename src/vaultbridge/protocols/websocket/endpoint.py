@@ -3,7 +3,8 @@
 A `WebSocketEndpoint` has the rules of one route and its open connections. It refuses a request before the
 upgrade with the status that the protocol prescribes (403 for a web page's Origin, 401 for a missing or wrong
 token, 400 for a malformed handshake, 503 when full), passes each accepted connection to `serve`, pings all of
-them regularly, drops the dead ones, and closes all of them at the end. It does not interpret messages.
+them regularly, drops the dead ones, and closes all of them at the end. It does not interpret messages:
+`run_connection` passes them to a dialect.
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ from typing import Final
 from aiohttp import WSCloseCode, hdrs, web
 from msgspec import Struct
 
-from vaultbridge.protocols.claude_ide.lock_files import TOKEN_HEADER
+from vaultbridge.activity.clients import SeenClient
+from vaultbridge.jsonrpc import codec
+from vaultbridge.jsonrpc.messages import Malformed
+from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.dialect import Dialect, Peer
 from vaultbridge.protocols.websocket.socket import HandshakeAborted, WebSocket, accept
-
-HOW_TO_CONNECT: Final = (
-    f"Send the header {TOKEN_HEADER} with the authToken of the bridge's lock file, "
-    "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
-)
-"""The hint for a program that was refused. Only the owner can read the file, so its path is not a secret."""
 
 TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
@@ -43,6 +42,10 @@ others."""
 
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
+
+BAD_MESSAGES: Final = 64
+"""How many unreadable messages in a row close a connection. Each is answered with what is wrong; a program
+that sends this many is not reading the answers."""
 
 SLEEP_INTERVALS: Final = 2.0
 """A health check that is late by this many intervals means that the machine slept or the process was stopped.
@@ -60,26 +63,22 @@ OriginCheck = Callable[[web.Request], str | None]
 
 
 class EndpointRules(Struct, frozen=True):
-    """The rules of one route. `name` begins the name of each connection. If `token` is None, `serve` checks
-    it in the first message. `protocols` are the subprotocols that we support, best first; the first one that
-    the client offers is chosen. `check_origin` returns why a request's Origin or Host is refused, or None.
-    `is_authenticated` returns whether a request has already shown the token. `connections` is the most
-    authenticated connections."""
+    """The rules of one route. `name` begins the name of each connection. `token_header` is the header with
+    the token. If `token` is None, `serve` checks it in the first message; `how_to_connect` is the hint for a
+    program that sent none or a wrong one. `protocols` are the subprotocols that we support, best first; the
+    first one that the client offers is chosen. `check_origin` returns why a request's Origin or Host is
+    refused, or None. `is_authenticated` returns whether a request has already shown the token. `connections`
+    is the most authenticated connections."""
 
     name: str
     check_origin: OriginCheck
+    token_header: str
     token: str | None = None
+    how_to_connect: str = ""
     is_authenticated: Callable[[web.Request], bool] = authenticate_all
     protocols: tuple[str, ...] = ("mcp",)
     connections: int = MAX_CONNECTIONS
     ping_seconds: float = PING_SECONDS
-
-
-def refuse_any_origin(request: web.Request) -> str | None:
-    """No IDE client is a web page, so an Origin means that some page is probing the port (CVE-2025-52882)."""
-    if hdrs.ORIGIN not in request.headers:
-        return None
-    return f"Requests with an Origin header are refused: no web page may connect here. {HOW_TO_CONNECT}"
 
 
 class WebSocketEndpoint:
@@ -103,7 +102,7 @@ class WebSocketEndpoint:
         if refusal is not None:
             # A request without any token is not an attack: some program checks whether we are running, as
             # `doctor` does.
-            probe = refusal.status == 401 and not _list_tokens(request)
+            probe = refusal.status == 401 and not _list_tokens(request, self.rules.token_header)
             level = logging.INFO if probe else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
             return refusal
@@ -139,8 +138,9 @@ class WebSocketEndpoint:
         reason = self.rules.check_origin(request)
         if reason is not None:
             return _refuse(403, reason)
-        if self.rules.token is not None and not has_valid_token(request, self.rules.token):
-            return _refuse(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
+        token = self.rules.token
+        if token is not None and not has_valid_token(request, token, self.rules.token_header):
+            return _refuse(401, f"The authentication token is missing or wrong. {self.rules.how_to_connect}")
         problem = _find_handshake_problem(request)
         if problem is not None:
             return _refuse(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
@@ -192,6 +192,38 @@ class WebSocketEndpoint:
         await asyncio.gather(*closing, return_exceptions=True)
 
 
+async def run_connection(
+    socket: WebSocket,
+    dialect: Callable[[Peer], Dialect],
+    principal: str,
+    *,
+    call_seconds: float,
+    client: SeenClient | None = None,
+) -> None:
+    """Run the messages of one socket until the peer disconnects or the dialect ends it."""
+    connection = Connection(dialect, socket, principal=principal, call_seconds=call_seconds, client=client)
+    if client is not None:
+        client.end = connection.end
+    closing = asyncio.ensure_future(_close_when_ended(connection, socket))
+    try:
+        bad = 0
+        while (data := await socket.receive()) is not None:
+            message = codec.decode(data)
+            await connection.receive_message(message, size=len(data))
+            bad = bad + 1 if isinstance(message, Malformed) else 0
+            if bad >= BAD_MESSAGES:
+                await socket.close(WSCloseCode.POLICY_VIOLATION, f"{bad} messages in a row were not JSON-RPC")
+                return
+    finally:
+        closing.cancel()
+        await connection.close()
+
+
+async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
+    await connection.ending.wait()
+    await socket.close(WSCloseCode.POLICY_VIOLATION, "the connection was refused")
+
+
 def list_offered_protocols(request: web.Request) -> list[str]:
     return [
         name.strip()
@@ -200,15 +232,15 @@ def list_offered_protocols(request: web.Request) -> list[str]:
     ]
 
 
-def has_valid_token(request: web.Request, token: str) -> bool:
+def has_valid_token(request: web.Request, token: str, header: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
-    tokens = _list_tokens(request)
+    tokens = _list_tokens(request, header)
     # Exactly one: with two different tokens it would be unclear which one counts.
     return len(tokens) == 1 and is_same_token(tokens[0], token)
 
 
-def _list_tokens(request: web.Request) -> list[str]:
-    return request.headers.getall(TOKEN_HEADER, []) + [
+def _list_tokens(request: web.Request, header: str) -> list[str]:
+    return request.headers.getall(header, []) + [
         name.removeprefix(TOKEN_PROTOCOL_PREFIX)
         for name in list_offered_protocols(request)
         if name.startswith(TOKEN_PROTOCOL_PREFIX)

@@ -298,7 +298,7 @@ class WebSocket:
 
     @property
     def is_answering(self) -> bool:
-        """Whether the peer has sent anything since the last ping."""
+        """Whether the peer has sent anything since the last ping. A benchmark waits for it."""
         return self._alive
 
     def reset_liveness(self) -> None:

@@ -118,5 +118,9 @@ def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] |
     before = _parse(text)
     if not isinstance(before.get(key, {}), dict):
         raise EditRefused(f"{key!r} is not a table.", hint="Nothing was changed.")
-    check_servers(before, _parse(changed), key, name, entry)
+    try:
+        after = _parse(changed)
+    except EditRefused:  # The file is TOML, but a table cannot be added to it as it is written.
+        raise make_unsafe_edit() from None
+    check_servers(before, after, key, name, entry)
     return changed

@@ -126,5 +126,9 @@ def _check(text: str, changed: str, key: str, name: str, entry: dict[str, Any] |
     before = _parse(text)
     if not isinstance(before.get(key) or {}, dict):
         raise EditRefused(f"{key!r} is not a list of settings.", hint="Nothing was changed.")
-    check_servers(before, _parse(changed), key, name, entry)
+    try:
+        after = _parse(changed)
+    except EditRefused:  # The file is YAML, but an entry cannot be added to it as it is written.
+        raise make_unsafe_edit() from None
+    check_servers(before, after, key, name, entry)
     return changed

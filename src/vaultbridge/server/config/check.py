@@ -11,9 +11,9 @@ import msgspec
 
 from vaultbridge.embeddings.settings import explain_bad_url
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import VAULTS
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 from vaultbridge.server.config.model import Config, EmbeddingsConfig, ServerConfig, resolve_path
-from vaultbridge.server.vault_choice import VAULTS
 from vaultbridge.vault.scope import Scope
 
 _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
@@ -53,14 +53,14 @@ def check_config(data: bytes, file_name: str) -> Config:
     except (RecursionError, ValueError):
         # The parser's own limits; it reports them without a line.
         raise InvalidArgument(
-            f"{file_name} cannot be read: brackets too deep, or a number too long.",
+            f"{file_name} cannot be read: its brackets are nested too deeply, or a number is too long.",
             argument="config",
         ) from None
     lines = find_key_lines(text)
     try:
         config = msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
-        raise _explain(file_name, str(error), table, lines) from None
+        raise _explain(file_name, str(error), lines) from None
     _check_meaning(config, file_name, lines)
     return config
 
@@ -127,7 +127,7 @@ def find_line(place: str, lines: dict[str, int]) -> int:
     return 1
 
 
-def _explain(file_name: str, message: str, table: Any, lines: dict[str, int]) -> InvalidArgument:
+def _explain(file_name: str, message: str, lines: dict[str, int]) -> InvalidArgument:
     place = ""
     if match := _WHERE.search(message):
         place, message = match["place"], message[: match.start()]
@@ -244,7 +244,7 @@ def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None
             key = f"vaults[{position}].path"
             line = find_line(f"vaults[{before}].path", lines)
             hint = "Each vault has one [[vaults]]."
-            raise _fault(file_name, find_line(key, lines), key, f"is the vault of line {line} again.", hint)
+            raise _fault(file_name, find_line(key, lines), key, f"is the same vault as in line {line}.", hint)
 
 
 def _explain_syntax(file_name: str, message: str, text: str) -> InvalidArgument:

@@ -120,9 +120,7 @@ class JournalFile:
         except OSError as error:
             raise _cannot_open(self._place) from error
         self._db = db
-        # Records how much is mapped now: a file that is truncated before the next use must be restored to
-        # that size.
-        self._wal_index.repair()
+        self._wal_index.record()
         try:
             self._status = self._place.stat()
         except OSError as error:

@@ -77,6 +77,29 @@ Approve = Callable[[VaultPath, Path], None]
 Raises when the caller may not have the file that the path leads to."""
 
 
+class NameTaken(EditRefused):
+    """There is a file or folder where another should go. `stored` is its name on disk, which may differ in
+    case or in Unicode form: such names are the same on other systems, and to links."""
+
+    def __init__(self, path: VaultPath, stored: str, *, hint: str = "") -> None:
+        super().__init__(f"{path} already exists.", hint=hint, paths=(path,))
+        self.path = path
+        self.stored = stored
+
+    def describe_undo(self, number: int) -> EditRefused:
+        """The refusal to undo a change for this reason: here nobody can choose another name."""
+        found, why = self.path, f"there is a new {self.path}"
+        if self.stored != file_name(self.path):
+            found = join(folder_of(self.path), self.stored)
+            why = f"{found} is where {self.path} was (the names differ only in case or in Unicode form)"
+        return EditRefused(
+            f"Change {number} cannot be undone: {why}.",
+            hint=f"Rename or move {found} first. Undoing never replaces another file.",
+            paths=(self.path,),
+            path=self.path,
+        )
+
+
 class Plan:
     """The acts of one transaction, the contents they refer to, and the state of each file as it was read.
 
@@ -203,7 +226,7 @@ class Plan:
             place = self._real_place(entry)
         if entry.disk is not None:
             model = entry.real or entry.disk
-            check_writable(model, step.path)
+            check_writable(model, step.path, entry.mode)
             self.models[len(self.acts)] = model
         self._record_stat(entry)
         mode = step.mode if before is None else entry.mode
@@ -274,7 +297,7 @@ class Plan:
         self._ensure_folder(folder_of(target))
         there = self._vault.at(target)
         if there.kind != "none":
-            raise EditRefused(f"{target} already exists.", hint="Choose another name.", paths=(target,))
+            raise NameTaken(target, there.place.name, hint="Choose another name.")
         return there.place.with_name(name)
 
     def _trash(self, step: TrashFile) -> None:
@@ -311,11 +334,9 @@ class Plan:
         self._vault.vacate(step.path)
 
     def _restore(self, trashed: Trashed) -> None:
-        if self._vault.at(trashed.path).kind != "none":
-            raise EditRefused(
-                f"{trashed.path} exists again, so it cannot be restored from the trash.",
-                paths=(trashed.path,),
-            )
+        there = self._vault.at(trashed.path)
+        if there.kind != "none":
+            raise NameTaken(trashed.path, there.place.name)
         self._ensure_folder(folder_of(trashed.path))
         place = Path(trashed.place)
         if os.path.lexists(trashed.bin_place):
@@ -395,9 +416,7 @@ class Plan:
                 raise StaleWrite(path, expected=expected, current="")
             return None
         if isinstance(expected, Absent):
-            raise EditRefused(
-                f"{path} already exists.", hint="Choose another name, or edit that one.", paths=(path,)
-            )
+            raise NameTaken(path, entry.place.name, hint="Choose another name, or edit that one.")
         if entry.kind == "folder":
             raise EditRefused(f"{path} is a folder, not a file.", paths=(path,))
         if entry.data is None:
@@ -431,7 +450,7 @@ class Plan:
             self._bytes += len(data)
             if self._bytes > TRANSACTION_BYTES:
                 raise EngineFailure(
-                    f"One change may hold {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
+                    f"One change may contain {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
                     hint="Split it into several changes.",
                     paths=(),
                 )

@@ -201,7 +201,9 @@ def affected_folders(act: Act) -> set[str]:
 def folder_of_place(place: str) -> str:
     """Return the folder as text: for a change of many files this is called so often that making `Path`s was a
     tenth of the work."""
-    return os.path.dirname(place)  # noqa: PTH120 - see above
+    if os.name == "nt":
+        return os.path.dirname(place)  # noqa: PTH120 - see above
+    return place.rpartition("/")[0] or "/"
 
 
 def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:

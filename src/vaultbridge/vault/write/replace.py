@@ -223,11 +223,13 @@ def sync_folder(folder: Path | str) -> None:
         os.close(handle)
 
 
-def check_writable(place: Path, path: str) -> None:
+def check_writable(place: Path, path: str, mode: int | None = None) -> None:
     """Raises `PermissionDenied` for a file that is read-only. A swap would still succeed, because the system
-    asks only about the folder, but the owner made the file read-only on purpose."""
-    status = beneath.status(place)
-    if not status.st_mode & 0o222 or not os.access(place, os.W_OK):
+    asks only about the folder, but the owner made the file read-only on purpose. `mode` is the file's mode if
+    it was just read."""
+    if mode is None:
+        mode = beneath.status(place).st_mode
+    if not mode & 0o222 or not os.access(place, os.W_OK):
         raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.", paths=(path,))
 
 

@@ -26,7 +26,7 @@ from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
-from vaultbridge.vault.write.plan import Approve, Plan
+from vaultbridge.vault.write.plan import Approve, NameTaken, Plan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
 from vaultbridge.vault.write.steps import Act, Removed, Step, WriteFile, Written
@@ -165,6 +165,8 @@ class Transactor:
                     current=stale.current,
                     paths=(stale.path,),
                 ) from stale
+            except NameTaken as taken:
+                raise taken.describe_undo(number) from taken
             except NoteNotFound as gone:
                 raise EditRefused(
                     f"{gone.name} is no longer there, so change {number} cannot be undone.",

@@ -223,7 +223,7 @@ class Timeline:
             "vault": name,
             "paths": paths[:PATHS_LISTED],
             "more": max(0, len(paths) - PATHS_LISTED),
-            "words": self._describe(change, maker, folder),
+            "text": self._describe(change, maker, folder),
             "ok": True,
             "error": "",
             "ms": None if maker is None else round(maker.seconds * 1000, 3),
@@ -396,7 +396,9 @@ def _render_file(file: FileVersions) -> dict[str, Any]:
             text = replace_surrogates(decode(data).text)
             texts.append(text if len(text) <= TEXT_CHARS else None)
             why = why or (
-                "" if len(text) <= TEXT_CHARS else f"More than {TEXT_CHARS} characters are not shown."
+                ""
+                if len(text) <= TEXT_CHARS
+                else f"A text of more than {TEXT_CHARS} characters is not shown."
             )
     return {
         "path": file.path,

@@ -394,11 +394,11 @@ def find_today(engine: Engine) -> dict[str, Any] | None:
 
 async def begin_today(call: PageCall) -> Any:
     """Create the daily note of today from its template, as the app does; an existing one stays as it is."""
-    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_addition
+    from vaultbridge.engine.drafting.templates import find_periodic_note, plan_note_addition
 
     def work(engine: Engine) -> dict[str, Any]:
         note = find_periodic_note(engine, "daily")
-        operations, notices = plan_addition(engine, note, "")
+        operations, notices = plan_note_addition(engine, note, "")
         if not operations:
             return {"path": replace_surrogates(note.path), "hash": "", "change": None, "notices": []}
         done = _render_outcome(engine.apply(operations, label="daily note", actor=ACTOR), note.path, "")

@@ -66,7 +66,7 @@ class TraceRoutes:
         )
         if message is None:
             raise ApiFailure(
-                404, "NOT_FOUND", f"Message {text[:20]} is not remembered.", hint="Only the last ones are."
+                404, "NOT_FOUND", f"Message {text[:20]} is not stored.", hint="Only the most recent ones are."
             )
         json = message.json
         why = "" if json is not None else "Nobody was watching with JSON when this message passed."

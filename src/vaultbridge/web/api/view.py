@@ -74,7 +74,9 @@ class Viewer(Struct, frozen=True):
             "changes": seen.change_count,
             "proposals": client.proposal_count,
             "running": list(client.running),
-            "did": describe_client(seen, client.read_paths, client.changes, client.proposals, self.visible),
+            "summary": describe_client(
+                seen, client.read_paths, client.changes, client.proposals, self.visible
+            ),
         }
 
     def name(self, client: SeenClient) -> str:
@@ -109,7 +111,7 @@ class Viewer(Struct, frozen=True):
             "paths": [path for _, path in visible_files[:PATHS_LISTED]],
             "more": max(0, len(visible_files) - PATHS_LISTED)
             + (touched.more_reads if touched and visible_files else 0),
-            "words": describe_call(record, self.visible),
+            "text": describe_call(record, self.visible),
             "ok": not record.error,
             "error": record.error,
             "ms": None if is_event else round(record.seconds * 1000, 3),

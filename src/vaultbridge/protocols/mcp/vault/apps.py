@@ -322,7 +322,7 @@ class VaultApps:
             change = 0 if decided is None else decided.change
             return {
                 **shown,
-                "said": describe_decision(proposal),
+                "decision": describe_decision(proposal),
                 "change": change,
                 "undo": UNDO if change and self._can_undo else "",
             }
@@ -387,5 +387,5 @@ def _describe_file(file: PlannedFile, conflict: str, room: int) -> tuple[dict[st
 
 
 def _render(text: str, shown: dict[str, Any]) -> ToolResult:
-    message = text or shown.get("said") or "The change waits for a decision."
+    message = text or shown.get("decision") or "The change waits for a decision."
     return ToolResult((TextContent(text=message),), meta={VIEW_KEY: shown})

@@ -222,10 +222,11 @@ def read_files_version(engine: Engine) -> int:
 
 
 def stat_located(file: LocatedFile) -> FileStat | None:
-    """The file's stat; None if the file is gone."""
+    """The file's stat; None if the file is gone, or is a link to a hidden one now."""
     from vaultbridge.system import FileStat
 
     try:
+        file.engine.scope.check_read(file.path)
         status = file.engine.root.status(file.path)
     except (VaultbridgeError, OSError):
         return None

@@ -1,0 +1,36 @@
+"""Waiting in a test, always with a limit: for an event where there is one, else by asking again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+BOUND: Final = 60.0
+"""Seconds that nothing takes that works, however busy the machine is. No test asserts on it."""
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for a state of this process that has no event of its own."""
+    async with asyncio.timeout(BOUND):
+        while not holds():  # noqa: ASYNC110 - this is for what has no event
+            await asyncio.sleep(0.001)
+
+
+async def ask_until(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask another process again until its answer is true; asking takes its time."""
+    async with asyncio.timeout(BOUND):
+        while not (answer := await ask()):
+            pass
+        return answer
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """The same as `until`, in a test without an event loop."""
+    deadline = time.monotonic() + BOUND
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
