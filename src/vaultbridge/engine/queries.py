@@ -26,8 +26,9 @@ from vaultbridge.links.graph import (
     shortest_path,
 )
 from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
+from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
 from vaultbridge.vault.paths import Root, VaultPath, Visible
-from vaultbridge.vault.scope import Scope, hidden_links
+from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import IgnoreFilters, VaultSettings
 
 if TYPE_CHECKING:
@@ -56,20 +57,38 @@ ALL: Final = -1
 """As a limit: every row."""
 
 
-class _ExistenceFilter(Struct, frozen=True):
-    """Says whether a file exists for the caller. `files` were all files of the vault when it was made, and
-    `visible` those that the `parts` of the scope show; a later one is looked at when it is asked for."""
+class _NamedFiles(Struct, frozen=True):
+    """The files of a vault, and those whose names the `parts` of a scope show, also by their folder."""
 
-    root: Root
-    scope: Scope
+    table: FileTable
     parts: tuple[Scope, ...]
     files: frozenset[str]
     visible: frozenset[str]
+    by_folder: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, table: FileTable, scope: Scope, parts: tuple[Scope, ...]) -> _NamedFiles:
+        files = frozenset(table)
+        visible = frozenset(filter(scope.visible, files))
+        by_folder: dict[str, list[str]] = {}
+        for path in visible:
+            by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+        return cls(table, parts, files, visible, by_folder)
+
+
+class _ExistenceFilter(Struct, frozen=True):
+    """Says whether a file exists for the caller. `named` were the files when it was made, and `hidden` those
+    of them that are links to a hidden one; a later file is looked at when it is asked for."""
+
+    root: Root
+    scope: Scope
+    named: _NamedFiles
+    hidden: frozenset[str]
 
     def __call__(self, path: str) -> bool:
-        if path in self.files:
-            return path in self.visible
-        return self.scope.visible(path) and not hidden_links(self.root, (path,), self.scope.visible)
+        if path in self.named.files:
+            return path in self.named.visible and path not in self.hidden
+        return self.scope.visible(path) and not leads_to_hidden(self.root, path, self.scope.visible)
 
 
 class Queries:
@@ -87,6 +106,8 @@ class Queries:
         self._settings = settings
         self._lookup: NameLookup | None = None
         self._existing: tuple[int, _ExistenceFilter] | None = None
+        self._named: _NamedFiles | None = None
+        self._links = LinkFinder(root)
         self._view: tuple[Visible | None, IgnoreFilters, Visible] | None = None
         self._extra_views = extra_views
 
@@ -122,18 +143,16 @@ class Queries:
         index, parts = self.index(), self._scope.parts
         generation = index.status().generation
         known = self._existing
-        if known is not None and known[0] == generation and known[1].parts == parts:
+        if known is not None and known[0] == generation and known[1].named.parts == parts:
             return known[1]
-        files = frozenset(index.table())
-        named = frozenset(filter(self._scope.visible, files))
-        visible = named - hidden_links(self._root, named, self._scope.visible)
-        exists = _ExistenceFilter(self._root, self._scope, parts, files, visible)
-        if known is not None and (known[1].parts, known[1].files, known[1].visible) == (
-            parts,
-            files,
-            visible,
-        ):
+        table, named = index.table(), self._named
+        if named is None or named.table is not table or named.parts != parts:
+            self._named = named = _NamedFiles.of(table, self._scope, parts)
+        hidden = self._links.find(named.by_folder, self._scope.visible)
+        if known is not None and known[1].named is named and known[1].hidden == hidden:
             exists = known[1]
+        else:
+            exists = _ExistenceFilter(self._root, self._scope, named, hidden)
         self._existing = (generation, exists)
         return exists
 

@@ -32,10 +32,8 @@ They have the same wildcards and ignore case too, but a folder that matches does
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -50,8 +48,7 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.paths import Root, VaultPath, Visible
+from vaultbridge.vault.paths import Root, VaultPath
 
 
 def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
@@ -365,22 +362,3 @@ def redact(hidden: Collection[str]) -> Iterator[None]:
 def _names(path: str, hidden: Collection[str]) -> bool:
     key = name_key(path)
     return any(name_key(other) == key or name_key(other).startswith(f"{key}/") for other in hidden)
-
-
-def hidden_links(root: Root, paths: Iterable[str], visible: Visible) -> frozenset[str]:
-    """Return those of the vault's files that are links to a hidden one. It costs a stat of each file."""
-    prefix = f"{root.folder}{os.sep}"
-    found: set[str] = set()
-    for path in paths:
-        place = prefix + path
-        try:
-            mode = os.lstat(place).st_mode
-        except OSError:
-            # Stored in another spelling.
-            place = str(root.place(VaultPath(path)))
-            mode = stat.S_IFLNK if os.path.islink(place) else 0  # noqa: PTH114 - text
-        if stat.S_ISLNK(mode):
-            real = root.path_of(real_path(place))
-            if real is not None and not visible(real):
-                found.add(path)
-    return frozenset(found)

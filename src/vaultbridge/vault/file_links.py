@@ -1,0 +1,126 @@
+"""Which files of a vault are links to hidden ones.
+
+A link inside the vault gives a hidden note a second name, so a caller with a scope must not find that name
+either. The index follows links and does not know which files are links.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.system import is_racy
+from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.paths import Root, VaultPath, Visible, normalize_name
+from vaultbridge.vault.read_cache import StrictFileStat, is_local_filesystem
+
+
+def leads_to_hidden(root: Root, path: str, visible: Visible) -> bool:
+    """Whether a file is a link to a hidden one."""
+    place = f"{root.folder}{os.sep}{path}"
+    try:
+        is_link = stat.S_ISLNK(os.lstat(place).st_mode)
+    except OSError:
+        # Stored in another spelling.
+        place = str(root.place(VaultPath(path)))
+        is_link = os.path.islink(place)  # noqa: PTH114 - text
+    return is_link and _is_target_hidden(root, place, visible)
+
+
+def _is_target_hidden(root: Root, link: str, visible: Visible) -> bool:
+    real = root.path_of(real_path(link))
+    return real is not None and not visible(real)
+
+
+class _Folder(Struct, frozen=True, gc=False):
+    stat: StrictFileStat
+    links: tuple[tuple[str, str], ...]
+    """The links in it: the stored name of each, and the name in its vault path."""
+
+
+class LinkFinder:
+    """Finds the links to hidden files in one vault. A folder is listed again only if it has changed, so that
+    a query after an edit does not cost a stat of every file. What a link leads to may change while its folder
+    does not, so that is always looked up.
+
+    On a network disk, which may report old times for a folder, every folder is listed each time."""
+
+    def __init__(self, root: Root, *, clock: Callable[[], float] = time.time) -> None:
+        self._root = root
+        self._clock = clock
+        self._folders: dict[str, _Folder] = {}
+
+    @cached_property
+    def _device(self) -> int | None:
+        """The disk whose folders need not be listed each time."""
+        return self._root.folder.stat().st_dev if is_local_filesystem(self._root.folder) else None
+
+    def find(self, files: Mapping[str, Iterable[str]], visible: Visible) -> frozenset[str]:
+        """Return which of these files, given by their folder (`""` is the vault itself), are links to a
+        hidden one."""
+        known, kept = self._folders, dict[str, _Folder]()
+        found: set[str] = set()
+        for folder, paths in files.items():
+            try:
+                place, status = self._locate(folder)
+                seen = StrictFileStat.of(status)
+                entry = known.get(folder)
+                if entry is None or entry.stat != seen:
+                    entry = _Folder(seen, _list_links(place))
+            except FileNotFoundError:
+                continue
+            except (OSError, VaultbridgeError):
+                # Its files may still be in the index.
+                found.update(path for path in paths if self._may_lead_to_hidden(path, visible))
+                continue
+            if status.st_dev == self._device and not self._may_change_unseen(status):
+                kept[folder] = entry
+            prefix = f"{folder}/" if folder else ""
+            found.update(
+                prefix + shown
+                for name, shown in entry.links
+                if _is_target_hidden(self._root, f"{place}{os.sep}{name}", visible)
+            )
+        self._folders = kept
+        return frozenset(found)
+
+    def _locate(self, folder: str) -> tuple[str, os.stat_result]:
+        place = f"{self._root.folder}{os.sep}{folder}" if folder else str(self._root.folder)
+        try:
+            return place, os.stat(place)  # noqa: PTH116 - text
+        except FileNotFoundError:
+            # Stored in another spelling, unless it was just deleted.
+            place = str(self._root.place(VaultPath(folder)))
+            return place, os.stat(place)  # noqa: PTH116 - text
+
+    def _may_lead_to_hidden(self, path: str, visible: Visible) -> bool:
+        try:
+            return leads_to_hidden(self._root, path, visible)
+        except (OSError, VaultbridgeError):
+            return True
+
+    def _may_change_unseen(self, status: os.stat_result) -> bool:
+        return is_racy(max(status.st_mtime_ns, status.st_ctime_ns), int(self._clock() * 1e9))
+
+
+def _list_links(place: str) -> tuple[tuple[str, str], ...]:
+    with os.scandir(place) as listing:
+        items = list(listing)
+    links = [
+        (item.name, shown) for item in items if item.is_symlink() and (shown := normalize_name(item.name))
+    ]
+    if all(name == shown for name, shown in links):
+        return tuple(links)
+    # Of names that differ only in their Unicode form, one is a file of the vault: see `walk`.
+    first: dict[str | None, str] = {}
+    for name in sorted(item.name for item in items):
+        shown = normalize_name(name)
+        if name == shown or shown not in first:
+            first[shown] = name
+    return tuple((name, shown) for name, shown in links if first[shown] == name)

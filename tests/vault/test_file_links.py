@@ -1,0 +1,142 @@
+"""`vaultbridge.vault.file_links`: which files are links to hidden ones, without a stat of every file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from support.system_calls import refuse_call
+from vaultbridge.system import RACY_NS
+from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.read_cache import is_local_filesystem
+from vaultbridge.vault.walk import FileEntry, walk
+
+FOLDERS = ("", "A/", "A/B/", "Bücher/", unicodedata.normalize("NFD", "Hören/"))
+NAMES = ("one.md", "two.md", "Žofie.md", unicodedata.normalize("NFD", "Žofie.md"), "drei ü.md")
+
+
+def is_visible(path: str) -> bool:
+    return not path.startswith("Private/")
+
+
+def group(root: Root) -> dict[str, list[str]]:
+    """The vault's files by their folder, as the index knows them."""
+    files: dict[str, list[str]] = {}
+    for found in walk(root):
+        if isinstance(found, FileEntry):
+            files.setdefault(found.path.rpartition("/")[0], []).append(found.path)
+    return files
+
+
+def ask_each(root: Root, files: dict[str, list[str]]) -> set[str]:
+    return {path for paths in files.values() for path in paths if leads_to_hidden(root, path, is_visible)}
+
+
+def later() -> float:
+    return time.time() + RACY_NS / 1e9 + 1
+
+
+def wait_for_another_tick(folder: Path) -> None:
+    """Wait until a change would get another time than the last one had."""
+    probe = folder / ".tick"
+    probe.touch()
+    before = probe.stat().st_mtime_ns
+    while probe.stat().st_mtime_ns == before:
+        probe.unlink()
+        probe.touch()
+    probe.unlink()
+
+
+def change(random_: random.Random, folder: Path) -> None:
+    parent = folder / random_.choice(FOLDERS)
+    parent.mkdir(parents=True, exist_ok=True)
+    place = parent / random_.choice(NAMES)
+    match random_.randrange(6):
+        case 0:
+            place.unlink(missing_ok=True)
+        case 1:
+            place.unlink(missing_ok=True)
+            place.write_text("text")
+        case 2 | 3:
+            target = folder / random_.choice(["Private/secret.md", "open.md", "way.md", "nowhere.md"])
+            place.unlink(missing_ok=True)
+            place.symlink_to(os.path.relpath(target, parent))
+        case 4:
+            # What a link to this one leads to changes, and the folder of that link does not.
+            (folder / "way.md").unlink(missing_ok=True)
+            (folder / "way.md").symlink_to(random_.choice(["Private/secret.md", "open.md"]))
+        case 5:
+            other = folder / f"{random_.choice(FOLDERS)}{random_.choice(NAMES)}"
+            if os.path.lexists(place) and other.parent.is_dir():
+                place.rename(other)
+
+
+@pytest.fixture
+def vault(folder: Path) -> Path:
+    (folder / "Private").mkdir()
+    (folder / "Private/secret.md").write_text("secret")
+    (folder / "open.md").write_text("open")
+    return folder
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_finds_what_a_look_at_each_file_finds(vault: Path, root: Root, seed: int) -> None:
+    random_ = random.Random(seed)
+    now, soon = LinkFinder(root), LinkFinder(root, clock=later)
+    seen = 0
+    for _ in range(60):
+        for _ in range(random_.randint(1, 4)):
+            change(random_, vault)
+        files = group(root)
+        expected = ask_each(root, files)
+        assert now.find(files, is_visible) == expected
+        assert soon.find(files, is_visible) == expected
+        seen += len(expected)
+        wait_for_another_tick(vault)
+    assert seen > 60
+
+
+def test_a_change_within_the_same_tick_is_seen(vault: Path, root: Root) -> None:
+    finder = LinkFinder(root)
+    for _ in range(200):
+        (vault / "l.md").symlink_to("Private/secret.md")
+        assert finder.find({"": ["l.md"]}, is_visible) == {"l.md"}
+        (vault / "l.md").unlink()
+        (vault / "l.md").write_text("")
+        assert finder.find({"": ["l.md"]}, is_visible) == set()
+        (vault / "l.md").unlink()
+
+
+def test_a_folder_that_has_not_changed_is_not_listed_again(
+    vault: Path, root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_local_filesystem(vault.resolve()):
+        pytest.skip("nothing is known of this file system")
+    (vault / "l.md").symlink_to("Private/secret.md")
+    (vault / "sub").mkdir()
+    files = {"": ["l.md", "open.md"], "sub": ["sub/m.md"]}
+    finder = LinkFinder(root, clock=later)
+    assert finder.find(files, is_visible) == {"l.md"}
+    wait_for_another_tick(vault / "sub")
+    (vault / "sub/m.md").symlink_to("../Private/secret.md")
+    refuse_call(monkeypatch, "scandir", errno.EIO, where=lambda place: not place.endswith("sub"))
+    assert finder.find(files, is_visible) == {"l.md", "sub/m.md"}
+
+
+def test_in_a_folder_that_cannot_be_listed_each_file_is_looked_at(
+    vault: Path, root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (vault / "l.md").symlink_to("Private/secret.md")
+    refuse_call(monkeypatch, "scandir", errno.EACCES)
+    assert LinkFinder(root).find({"": ["l.md", "open.md"]}, is_visible) == {"l.md"}
+    # What cannot be looked at either may be such a link.
+    refuse_call(monkeypatch, "lstat", errno.EACCES)
+    refuse_call(monkeypatch, "stat", errno.EACCES)
+    assert LinkFinder(root).find({"": ["l.md", "open.md"]}, is_visible) == {"l.md", "open.md"}
