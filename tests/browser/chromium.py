@@ -42,6 +42,9 @@ NAMES = (
     "chrome",
 )
 
+FOREIGN_HOST = "evil.test"
+"""A name that the browser resolves to this machine, so that a page there has another origin."""
+
 KEYS = {
     "Tab": 9,
     "Enter": 13,
@@ -143,6 +146,7 @@ class Chromium:
         command += ["--disable-component-update", "--disable-dev-shm-usage", "--disable-extensions"]
         # Else the headless shell keeps frames of other sites in the page's process, and DevTools lists none.
         command.append("--site-per-process")
+        command.append(f"--host-resolver-rules=MAP {FOREIGN_HOST} 127.0.0.1")
         if os.getuid() == 0:
             command.append("--no-sandbox")  # Chromium refuses to run as root with one
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
 """A page of a foreign site, in a real browser, can neither read nor call anything of a running server.
 
-Chromium resolves `evil.test` to this machine, so that the page truly has another origin; it tries every
+Chromium resolves FOREIGN_HOST to this machine, so that the page truly has another origin; it tries every
 way that a page has and sends what it got to its own server. A page that may call is tried as well: a test
 whose page can never reach anything would prove nothing.
 """
@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,23 +17,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from browser.chromium import FOREIGN_HOST, Chromium
 from cli.test_bridge import serving
-from support.waiting import BOUND
 from support.web_app import serve_app
 
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 PAGE_SECONDS = 150.0
-"""A browser starts slowly on a busy machine, and the page gives each of its ways 40 s."""
+"""A browser is slow on a busy machine, and the page gives each of its ways 40 s."""
 
 PAGE = (Path(__file__).parent / "foreign_page.html").read_text("utf-8")
 
@@ -61,25 +49,10 @@ async def page_server(base: str) -> AsyncIterator[tuple[int, asyncio.Future[dict
         yield int(url.rpartition(":")[2]), result
 
 
-async def visited(page_host: str, base: str) -> dict[str, Any]:
+async def visit(chromium: Chromium, page_host: str, base: str) -> dict[str, Any]:
     """What a page on `page_host` got from the server at `base`."""
-    async with page_server(base) as (port, result):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            environ = {**os.environ, "HOME": profile, "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
-            browser = await asyncio.create_subprocess_exec(
-                str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-                "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                f"--user-data-dir={profile}", "--host-resolver-rules=MAP evil.test 127.0.0.1",
-                f"http://{page_host}:{port}/",
-                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, env=environ,
-                start_new_session=True,
-            )  # fmt: skip
-            try:
-                return await asyncio.wait_for(asyncio.shield(result), PAGE_SECONDS)
-            finally:
-                # The whole browser: it is a session of its own with many processes.
-                os.killpg(browser.pid, 9)
-                await asyncio.wait_for(browser.wait(), BOUND)
+    async with page_server(base) as (port, result), chromium.page(f"http://{page_host}:{port}/"):
+        return await asyncio.wait_for(result, PAGE_SECONDS)
 
 
 def names_in(vault: Path) -> list[str]:
@@ -97,18 +70,20 @@ NOTHING = {
 """What every way of the page gets from a server that gives it nothing."""
 
 
-async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(vault: Path) -> None:
+async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(
+    chromium: Chromium, vault: Path
+) -> None:
     async with serving(vault) as (port, _):
         for base in (f"http://127.0.0.1:{port}", f"http://localhost:{port}"):
-            assert await visited("evil.test", base) == NOTHING
+            assert await visit(chromium, FOREIGN_HOST, base) == NOTHING
         # The page's own name, pointed at this machine: DNS rebinding.
-        assert await visited("evil.test", f"http://evil.test:{port}") == NOTHING
+        assert await visit(chromium, FOREIGN_HOST, f"http://{FOREIGN_HOST}:{port}") == NOTHING
     assert names_in(vault) == ["Hello.md"]
 
 
-async def test_a_local_page_may_use_bridge_v1_and_nothing_else(vault: Path) -> None:
+async def test_a_local_page_may_use_bridge_v1_and_nothing_else(chromium: Chromium, vault: Path) -> None:
     async with serving(vault) as (port, _):
-        got = await visited("localhost", f"http://127.0.0.1:{port}")
+        got = await visit(chromium, "localhost", f"http://127.0.0.1:{port}")
     assert json.loads(got["tools"])["tools"][0]["name"]
     assert json.loads(got["call"])["success"] is True
     assert "A bearer token is required" in got["mcp"]
