@@ -54,7 +54,19 @@ def test_the_vaults_folder_can_be_reached_through_a_link(root: Root, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "text", ["A.md", "/A.md", "/f/A.md", "/home/A.md", "/Nowhere-at-all/A.md", "/tmp", "f/A", "~A", "Q: why?"]
+    "text",
+    [
+        "A.md",
+        "/A.md",
+        "/f/A.md",
+        "/home/A.md",
+        "//f/A.md",
+        "/Nowhere-at-all/A.md",
+        "/tmp",
+        "f/A",
+        "~A",
+        "Q: why?",
+    ],
 )
 def test_a_path_that_can_start_at_the_vaults_top_stays_as_it_is(root: Root, text: str) -> None:
     assert taken(text, root) == text
@@ -66,6 +78,13 @@ def test_a_path_that_can_start_at_the_vaults_top_stays_as_it_is(root: Root, text
 def test_a_path_on_the_machine_outside_the_vault_is_refused(root: Root, text: str) -> None:
     with pytest.raises(InvalidPath, match="outside the vault"):
         taken(text, root)
+
+
+@pytest.mark.parametrize("text", ["//server/share/A.md", "//server/A.md", "//Private/A.md"])
+def test_a_network_share_is_refused(root: Root, text: str) -> None:
+    """`//f/A.md` is a path from the vault's top with a slash too many, because the vault has that folder."""
+    with pytest.raises(InvalidPath, match="outside the vault"):
+        taken(text, root, Scope(deny=("Private/",)))
 
 
 def test_a_sibling_folder_whose_name_begins_like_the_vaults_is_outside(root: Root) -> None:

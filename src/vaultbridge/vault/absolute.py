@@ -6,7 +6,8 @@ machine or the top of the vault, as in Obsidian's own links. `make_vault_relativ
 1. A path below the vault's folder is a path of that vault, however the folder was reached.
 2. A path whose first folder exists in the vault starts at the vault's top.
 3. A path whose first folder is a top folder of this machine, or of machines in general, is outside the vault
-   and refused. Reading it as a vault path would copy the machine's folder tree into the vault.
+   and refused. Reading it as a vault path would copy the machine's folder tree into the vault. So is a path
+   that starts with two slashes, as a network share does (`//server/share/Note.md`).
 4. Any other path starts at the vault's top.
 
 Only names and folder identities are compared; no content is read.
@@ -99,7 +100,7 @@ def _is_outside(text: str, root: Root, visible: Visible) -> bool:
         return False
     if root.exists(top) and (visible(top) or visible(whole)):
         return False
-    return first == "~" or first in MACHINE_FOLDERS or _is_machine_folder(first)
+    return text.startswith(("~", "//")) or first in MACHINE_FOLDERS or _is_machine_folder(first)
 
 
 def _is_machine_folder(name: str) -> bool:
