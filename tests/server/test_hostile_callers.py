@@ -126,6 +126,10 @@ async def test_of_silent_sockets_only_a_few_are_open_at_once(serving: Serving) -
         for client in silent[:3]:
             # One whose time for the token is over would get a close frame.
             assert await client.ended() == b""
+        # The others are still open: each may send its token.
+        for client in silent[3:]:
+            await client.send(message(1, "ping"))
+            assert b"send hello first" in (await client.receive()).payload
         for client in silent:
             await client.close()
 

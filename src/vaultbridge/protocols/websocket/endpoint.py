@@ -152,7 +152,7 @@ class WebSocketEndpoint:
 
     def _make_room_for_unauthenticated(self) -> None:
         unauthenticated = [socket for socket in self._open.values() if not socket.authenticated]
-        for socket in unauthenticated[: len(unauthenticated) - MAX_UNAUTHENTICATED + 1]:
+        for socket in unauthenticated[: max(0, len(unauthenticated) - MAX_UNAUTHENTICATED + 1)]:
             self._open.pop(socket.name, None)
             socket.drop("it has not authenticated, and others are waiting to")
 
