@@ -199,6 +199,9 @@ def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: Ma
     ("since", "left"),
     [
         ("mine [[New]]\n\nmore\n", "mine [[Old]]\n\nmore\n"),
+        ("mine [[New]]\nmore\n\n", "mine [[Old]]\nmore\n\n"),
+        ("more\nmine [[New]]\n\n", "more\nmine [[Old]]\n\n"),
+        ("mine [[New]]\n\n[[New]] more\n", "mine [[Old]]\n\n[[New]] more\n"),
         ("mine, written anew\n", "mine, written anew\n"),
         (None, None),
     ],
@@ -216,6 +219,17 @@ def test_what_was_written_since_in_a_hidden_note_stays_and_does_not_prevent_an_u
     outcome = engine.undo(change, force=force)
     assert "Old.md" in contents(engine) and "Private" not in flatten(outcome)
     assert contents(engine).get(path) == (None if left is None else left.encode())
+
+
+def test_links_in_a_hidden_note_go_back_although_another_line_with_one_was_edited(
+    make_vault: MakeVault,
+) -> None:
+    path = "Private/S.md"
+    engine = make_vault({path: "a [[Old]]\nb [[Old]]\n", "Old.md": ""}, scope=Scope(deny=("Private",)))
+    change = int(engine.apply([Move(note="Old", to="New")]).change_id)
+    (engine.root.folder / path).write_text("a [[New]]\nb [[New]], and more\nc\n")
+    engine.undo(change)
+    assert contents(engine)[path] == b"a [[Old]]\nb [[New]], and more\nc\n"
 
 
 def test_a_change_that_created_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:

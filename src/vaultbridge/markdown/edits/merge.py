@@ -154,6 +154,41 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     return "".join([*pieces, *lines[at:]])
 
 
+def revert_change(before: str, after: str, now: str, *, partly: bool = False) -> str | None:
+    """Return `now`, a later edit of `after`, as if it were an edit of `before`; None if that is unclear.
+
+    With `partly`, a line that was replaced and has been edited since stays as it is now, and only the others
+    get their old text back.
+    """
+    if now.startswith(after):
+        return before + now[len(after) :]
+    restored = _restore_lines(before, after, now, partly=partly)
+    return merge_texts(after, before, now) if restored is None else restored
+
+
+def _restore_lines(before: str, after: str, now: str, *, partly: bool) -> str | None:
+    """Like `revert_change`, for a change that replaced lines and neither added nor removed any, as rewriting
+    links does: every line that is still ours gets its old text back, wherever it is now. None for another
+    change, and without `partly` if one of the lines is no longer ours."""
+    old, ours, lines = split_keeping_ends(before), split_keeping_ends(after), split_keeping_ends(now)
+    if len(old) != len(ours):
+        return None
+    runs = find_runs(ours, lines)
+    for number, (line, our_line) in enumerate(zip(old, ours, strict=True)):
+        if line == our_line:
+            continue
+        if any(run.start <= number < run.end for run in runs):
+            if partly:
+                continue
+            return None
+        lines[number + sum(_growth(run) for run in runs if run.end <= number)] = line
+    return "".join(lines)
+
+
+def _growth(run: Run) -> int:
+    return (run.new_end - run.new_start) - (run.end - run.start)
+
+
 def _cluster(runs: list[list[Run]]) -> Iterator[list[tuple[int, Run]]]:
     """Yield the runs of both sides in order, those that touch the same lines together."""
     both = sorted(

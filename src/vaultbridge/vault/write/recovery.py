@@ -19,8 +19,7 @@ from typing import Final
 
 from vaultbridge.errors import EditRefused, VaultbridgeError
 from vaultbridge.links.resolve import name_key
-from vaultbridge.markdown.edits.change import split_keeping_ends
-from vaultbridge.markdown.edits.merge import Run, find_runs, merge_texts
+from vaultbridge.markdown.edits.merge import revert_change
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import folder_of, join
 from vaultbridge.vault.read import (
@@ -295,29 +294,8 @@ def _merge(before: bytes, after: bytes, now: bytes) -> bytes | None:
         texts = before.decode(), after.decode(), now.decode()
     except UnicodeDecodeError:
         return None
-    merged = _restore_lines(*texts) or merge_texts(texts[1], texts[0], texts[2])
+    merged = revert_change(*texts)
     return None if merged is None else merged.encode()
-
-
-def _restore_lines(before: str, after: str, now: str) -> str | None:
-    """Like `_merge`, for a change that replaced lines and neither added nor removed any, as rewriting links
-    does: every line that is still ours gets its old text back, wherever it is now. None if one of them is
-    not."""
-    old, ours, lines = split_keeping_ends(before), split_keeping_ends(after), split_keeping_ends(now)
-    if len(old) != len(ours):
-        return None
-    runs = find_runs(ours, lines)
-    for number, (line, our_line) in enumerate(zip(old, ours, strict=True)):
-        if line == our_line:
-            continue
-        if any(run.start <= number < run.end for run in runs):
-            return None
-        lines[number + sum(_growth(run) for run in runs if run.end <= number)] = line
-    return "".join(lines)
-
-
-def _growth(run: Run) -> int:
-    return (run.new_end - run.new_start) - (run.end - run.start)
 
 
 def _write_new(place: Path, data: bytes, mode: int) -> None:

@@ -20,7 +20,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
-from vaultbridge.markdown.edits.merge import merge_texts
+from vaultbridge.markdown.edits.merge import revert_change
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash, read_place
@@ -179,16 +179,17 @@ class Transactor:
 
     def _spare_newer(self, act: Act, usual: Step, hidden: Collection[str]) -> Step | None:
         """The step that undoes an act: for a hidden file, only what was written then and nothing that was
-        written since, or None if these cannot be told apart or the file is gone."""
+        written since, or None if nothing of it is left or the file is gone."""
         if not isinstance(act, Written) or act.before is None or act.path not in hidden:
             return usual
         try:
             now = read_place(self.root.resolve(act.path), act.path).data
         except VaultbridgeError:
             return None
-        images = (self.journal.content(act.after), now, self.journal.content(act.before))
-        merged = merge_texts(*(data.decode("utf-8", "surrogateescape") for data in images))
-        if merged is None:
+        images = (self.journal.content(act.before), self.journal.content(act.after), now)
+        before, after, text = (data.decode("utf-8", "surrogateescape") for data in images)
+        merged = revert_change(before, after, text, partly=True)
+        if merged is None or merged == text:
             return None
         return WriteFile(act.path, merged.encode("utf-8", "surrogateescape"), content_hash(now))
 
