@@ -20,6 +20,9 @@ NOTE_READ_BYTES: Final = 64 * MIB
 NOTE_WRITE_BYTES: Final = 16 * MIB
 """The largest content that one write may put into a note: above any message that a transport accepts."""
 
+BASE_CHARS: Final = 128 * KIB
+"""The longest base we read: people's largest have about ten KiB, and YAML is slow to read."""
+
 PATH_CHARS: Final = 1024
 """The longest vault path: together with the vault's own folder it stays below PATH_MAX on every system."""
 

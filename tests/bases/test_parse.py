@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.parse import (
-    MAX_BASE_CHARS,
     MAX_FILTER_DEPTH,
     MAX_PROBLEMS,
     AllOf,
@@ -19,6 +18,7 @@ from vaultbridge.bases.parse import (
     View,
     parse_base,
 )
+from vaultbridge.limits import BASE_CHARS
 
 EXAMPLE = """\
 filters:
@@ -228,7 +228,7 @@ def test_a_limit_of_zero_is_none() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "x" * (MAX_BASE_CHARS + 1),
+        "x" * (BASE_CHARS + 1),
         "[" * 5_000,
         "filters: " + "{and: [" * (MAX_FILTER_DEPTH + 5) + "a" + "]}" * (MAX_FILTER_DEPTH + 5),
         "a: &a [x, x, x, x, x, x, x, x, x]\n"

@@ -76,7 +76,7 @@ def test_unknown_keys_are_preserved() -> None:
 def test_a_file_card_is_a_link_whose_span_is_the_string_of_its_path() -> None:
     (link,) = [link for link in parse_canvas(CANVAS).links if link.kind == "canvas"]
     assert (link.target, link.subpath, link.embed, link.card) == (
-        "Notes/Größe.md",
+        "/Notes/Größe.md",
         "#Heading",
         True,
         "00000000000000a3",

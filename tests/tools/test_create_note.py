@@ -105,3 +105,36 @@ def test_a_folder_is_refused_as_the_name_of_a_note(small: Small) -> None:
     refused = harness.refused(InvalidArgument, "create_note", name="Folder/")
     assert refused.argument == "name"
     assert str(refused).startswith("name ends with /, so it names a folder. Name the note too")
+
+
+@pytest.mark.parametrize("name", ["there", "ΣΊΣΥΦΟΣ", "v1.2"])
+def test_a_new_note_does_not_take_over_a_name_in_a_base(small: Small, name: str) -> None:
+    """The base then named the new note, and followed that one when it moved."""
+    base = f"filters: 'file.hasLink(\"{name}\")'\nviews: []\n"
+    harness = small(
+        {
+            f"Sub/{name}.md": "",
+            "Own.base": base,
+            "Block.md": f"```base\n{base}```\n",
+            "Other.base": base.replace(name, "else"),
+        }
+    )
+    data = harness.data("create_note", name=f"A/{name}")
+    assert data["notices"] == [
+        f"2 older link(s) would have led to the new A/{name}.md; they were rewritten to keep their "
+        "target, in: Block.md, Own.base."
+    ]
+    pinned = base.replace(name, f"Sub/{name}")
+    assert harness.read("Own.base") == pinned
+    assert harness.read("Block.md") == f"```base\n{pinned}```\n"
+    assert harness.read("Other.base") == base.replace(name, "else")
+    harness.data("move_note", name=f"A/{name}", to="Else/")
+    assert harness.read("Own.base") == pinned
+
+
+def test_a_file_that_takes_the_name_of_a_note_leaves_a_base_on_the_note(small: Small) -> None:
+    """`pic.png` is the note `pic.png.md` only while no file has that name."""
+    base = "filters: 'file.hasLink(\"pic.png\")'\n"
+    harness = small({"pic.png.md": "", "Own.base": base})
+    harness.data("add_attachment", path="pic.png", data="AA==")
+    assert harness.read("Own.base") == base.replace("pic.png", "pic.png.md")

@@ -249,3 +249,39 @@ def test_a_hidden_folder_of_that_name_is_not_moved_into(small: Small) -> None:
     )
     harness.call("move_note", name="Plan", to="Projects")
     assert "Projects.md" in harness.files()
+
+
+def card(file: str) -> str:
+    return f'{{"nodes":[{{"id":"1","type":"file","file":"{file}","x":0,"y":0,"width":9,"height":9}}]}}'
+
+
+@pytest.mark.parametrize("file", ["Plan.md", "Old/Plan.md", "Sub/Plan.md"])
+def test_a_card_whose_file_is_gone_stays_as_it_is(small: Small, file: str) -> None:
+    """A card has a whole path. The card was given to another note of the same name when that one moved."""
+    harness = small({"New/Sub/Plan.md": "", "Board.canvas": card(file)})
+    assert harness.text("links", kind="outgoing", name="Board.canvas").splitlines()[1].endswith("(nothing)")
+    assert harness.text("links", name="New/Sub/Plan").splitlines()[1:] == ["(backlinks: none)"]
+    harness.data("move_note", name="New/Sub/Plan", to="Moved")
+    assert harness.read("Board.canvas") == card(file)
+    harness.data("create_note", name=file)
+    assert harness.text("links", name=file).splitlines()[-1] == "(backlinks: 1)"
+    harness.data("move_note", name=file, to="Again")
+    assert harness.read("Board.canvas") == card(file.replace("Plan", "Again"))
+
+
+def test_a_base_follows_a_name_whose_lower_case_depends_on_what_follows(small: Small) -> None:
+    """The lower case of a final sigma is another letter before `.md`, so the base was passed over."""
+    harness = small({"ΣΊΣΥΦΟΣ.md": "", "B.md": "```base\nfilters: 'file.hasLink(\"ΣΊΣΥΦΟΣ.md\")'\n```\n"})
+    harness.data("move_note", name="ΣΊΣΥΦΟΣ", to="New")
+    assert harness.read("B.md") == "```base\nfilters: 'file.hasLink(\"New.md\")'\n```\n"
+
+
+def test_a_huge_base_does_not_stop_a_move(small: Small) -> None:
+    """It was read as YAML by every move in the vault, for longer than a call may take."""
+    huge = "filters: 'file.hasLink(\"A\")'\nviews:\n" + "  - type: table\n" * 2_000_000
+    harness = small({"A.md": "", "B.md": "[[A]]", "Huge.base": huge, "C.md": ""})
+    assert "notices" not in harness.data("move_note", name="C", to="Nothing else has this name")
+    data = harness.data("move_note", name="A", to="Z")
+    assert data["notices"] == ["Huge.base: a base in it could not be read and was left as it is."]
+    assert harness.read("B.md") == "[[Z]]"
+    assert harness.read("Huge.base") == huge

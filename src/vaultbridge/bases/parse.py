@@ -17,7 +17,7 @@ from msgspec import Struct
 from vaultbridge.bases.evaluate import check_expression
 from vaultbridge.bases.expression import Node, parse_expression
 from vaultbridge.errors import InvalidQuery
-from vaultbridge.limits import KIB
+from vaultbridge.limits import BASE_CHARS
 from vaultbridge.markdown.embedded import Embedded
 from vaultbridge.markdown.model import Problem
 from vaultbridge.markdown.text import split_with_starts
@@ -111,9 +111,6 @@ def property_id(text: str) -> PropertyId:
     return PropertyId("note", text.strip())
 
 
-MAX_BASE_CHARS: Final = 128 * KIB
-"""The longest base we read: people's largest have about ten KiB, and YAML is slow to read."""
-
 MAX_PROBLEMS: Final = 50
 """The most problems reported for one base: a file of another kind would give one per line."""
 
@@ -146,9 +143,9 @@ class _BaseReader:
     def compose(self, text: str) -> Any:
         import yaml  # imported when needed: a server that reads no base starts without it
 
-        if len(text) > MAX_BASE_CHARS:
+        if len(text) > BASE_CHARS:
             self._problem(
-                f"The base has more than {MAX_BASE_CHARS} characters, so it is not read.", self._first_line
+                f"The base has more than {BASE_CHARS} characters, so it is not read.", self._first_line
             )
             return None
         try:

@@ -157,6 +157,12 @@ def parse_canvas(text: str) -> Note:
     return Note(links=tuple(links), tags=tuple(tags), problems=canvas.problems)
 
 
+def card_target(file: str) -> str:
+    """Return the file of a card as the target of a link. A card has a whole path, and in the app it shows
+    nothing when no file is there, whatever other files have the name: as with a link that begins with `/`."""
+    return file if file.startswith("/") else f"/{file}"
+
+
 def _file_link(
     card: FileCard | GroupCard, key: str, file: str, subpath: str, text: str, positions: Positions
 ) -> Link:
@@ -165,7 +171,7 @@ def _file_link(
     assert token is not None, "what was read from it is there"
     return Link(
         raw=text[token.start : token.end],
-        target=file,
+        target=card_target(file),
         subpath=subpath,
         display=None,
         embed=True,  # the card shows the file

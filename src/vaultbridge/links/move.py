@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, structs
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound
+from vaultbridge.limits import BASE_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, dot_path, file_name, name_key, resolve
 from vaultbridge.links.syntax import (
     LinkSettings,
@@ -57,7 +58,10 @@ _WIKI: Final = re.compile(r"\[\[([^\[\]|#\r\n]+)[^\[\]\r\n]*\]\]")
 def rewrite_base(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Change, ...]:
     """Rewrite every file and folder for which a callable returns a new name.
 
-    Raises EditRefused if the text is not YAML: then the app cannot use it either."""
+    Raises EditRefused if the text is not YAML: then the app cannot use it either. Also if it is longer than
+    any base that we read."""
+    if len(text) > BASE_CHARS:
+        raise EditRefused(f"The base has more than {BASE_CHARS} characters.")
     changes: list[Change] = []
     for layer in _list_scalars(text):
         changes += layer.to_outer(_rewrite_expression(layer.text, file, folder))
@@ -160,12 +164,15 @@ class MovePlan(Struct, frozen=True):
 class CreatePlan(Struct, frozen=True):
     """What a new file does to existing links. `repointed` are those that would silently lead to the new file;
     `edits` keep each of them on its old file. `adopted` are links that resolved to no file and will now
-    resolve to the new one."""
+    resolve to the new one. `pinned_bases` are the files with a base in which names are rewritten, which
+    `repointed` does not list, and `unreadable_bases` those with one that could not be read."""
 
     path: str
     edits: dict[str, tuple[Change, ...]]
     repointed: tuple[Reference, ...] = ()
     adopted: tuple[Reference, ...] = ()
+    pinned_bases: tuple[str, ...] = ()
+    unreadable_bases: tuple[str, ...] = ()
 
 
 def touched_keys(paths: Iterable[str]) -> frozenset[str]:
@@ -199,35 +206,42 @@ def plan_move(
         references, moves, table, after, settings, new_paths=frozenset(moves.values())
     )
     edits = {source: _make_edits(source, read(source), pairs) for source, pairs in rewrites.items()}
-    unreadable: list[str] = []
-    for path, inside in (bases or {}).items():
-        new_file = _make_base_rewriter(path, moves, table, after, settings)
-        changes, readable = _make_base_edits(inside, new_file, lambda name: move_folder(name, folders or {}))
-        if not readable:
-            unreadable.append(path)
-        if changes:
-            edits[path] = sort_changes((*edits.get(path, ()), *changes), len(read(path)))
+    based, unreadable = _plan_bases(bases or {}, moves, table, after, settings, folders or {})
+    for path, changes in based.items():
+        edits[path] = sort_changes((*edits.get(path, ()), *changes), len(read(path)))
     return MovePlan(
         edits={source: changes for source, changes in edits.items() if changes},
         rewritten=tuple(reference for pairs in rewrites.values() for reference, _ in pairs),
         adopted=adopted,
-        unreadable_bases=tuple(unreadable),
+        unreadable_bases=unreadable,
     )
 
 
 def plan_create(
-    path: str, references: Iterable[Reference], table: FileTable, settings: LinkSettings, *, read: ReadText
+    path: str,
+    references: Iterable[Reference],
+    table: FileTable,
+    settings: LinkSettings,
+    *,
+    read: ReadText,
+    bases: Mapping[str, Sequence[Embedded]] | None = None,
 ) -> CreatePlan:
     """Plan a new file `path`. `table` is the vault before it; `references` may be all of the vault's, or
-    those that have one of `touched_keys([path])` among their candidate keys."""
+    those that have one of `touched_keys([path])` among their candidate keys; `bases` are as for a move."""
     after = table.copy()
     after.add(path)
     rewrites, adopted = _plan_rewrites(references, {}, table, after, settings, new_paths=frozenset([path]))
+    edits = {source: _make_edits(source, read(source), pairs) for source, pairs in rewrites.items()}
+    based, unreadable = _plan_bases(bases or {}, {}, table, after, settings, {})
+    for source, changes in based.items():
+        edits[source] = sort_changes((*edits.get(source, ()), *changes), len(read(source)))
     return CreatePlan(
         path=path,
-        edits={source: _make_edits(source, read(source), pairs) for source, pairs in rewrites.items()},
+        edits=edits,
         repointed=tuple(reference for pairs in rewrites.values() for reference, _ in pairs),
         adopted=adopted,
+        pinned_bases=tuple(based),
+        unreadable_bases=unreadable,
     )
 
 
@@ -343,6 +357,27 @@ def _verify(target: str, new: str, source: str, after: FileTable, *, markdown: b
     read_back = internal_target(encode_destination(target)) if markdown else (target, "")
     if read_back is None or read_back[1] or not resolves_only_to(read_back[0], new, source, after):
         raise EngineFailure(f"The link {target!r} planned for {source!r} would not lead to {new!r}.")
+
+
+def _plan_bases(
+    bases: Mapping[str, Sequence[Embedded]],
+    moves: Mapping[str, str],
+    before: FileTable,
+    after: FileTable,
+    settings: LinkSettings,
+    folders: Mapping[str, str],
+) -> tuple[dict[str, list[Change]], tuple[str, ...]]:
+    """Return the changes in bases by the file they are in, and the files with one that could not be read."""
+    edits: dict[str, list[Change]] = {}
+    unreadable: list[str] = []
+    for path, inside in bases.items():
+        new_file = _make_base_rewriter(path, moves, before, after, settings)
+        changes, readable = _make_base_edits(inside, new_file, lambda name: move_folder(name, folders))
+        if not readable:
+            unreadable.append(path)
+        if changes:
+            edits[path] = changes
+    return edits, tuple(unreadable)
 
 
 def _make_base_edits(

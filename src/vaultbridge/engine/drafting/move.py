@@ -103,7 +103,7 @@ def rewrite_links(
     `merging`, the new paths are files that take the others in."""
     keys = touched_keys([*moves, *moves.values()])
     affected = {*_find_affected(draft, sources.find_by_name(keys)), *(p for p in moves if _has_links(p))}
-    bases, unreadable = _bases(draft, sources, moves, folder)
+    bases, unreadable = _bases(draft, sources, [*moves, *moves.values(), *(folder or ())], whole=moves)
     plans = []
     for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
         with redact(group if hidden else ()):
@@ -124,9 +124,14 @@ def rewrite_links(
         for path, changes in plan.edits.items():
             draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
     for path in (*unreadable, *(path for plan in plans for path in plan.unreadable_bases)):
-        notice = f"{path}: a base in it could not be read and was left as it is."
-        if visible(path) and notice not in draft.notices:
-            draft.notices.append(notice)
+        if visible(path):
+            _note_unreadable(draft, path)
+
+
+def _note_unreadable(draft: Draft, path: str) -> None:
+    notice = f"{path}: a base in it could not be read and was left as it is."
+    if notice not in draft.notices:
+        draft.notices.append(notice)
 
 
 def _split_by_visibility(
@@ -142,14 +147,12 @@ def _split_by_visibility(
 
 
 def _bases(
-    draft: Draft,
-    sources: LinkSources,
-    moves: Mapping[VaultPath, VaultPath],
-    folder: tuple[VaultPath, VaultPath] | None,
+    draft: Draft, sources: LinkSources, named: Iterable[VaultPath], *, whole: Collection[VaultPath] = ()
 ) -> tuple[dict[str, tuple[Embedded, ...]], list[VaultPath]]:
-    """The vault's bases by the file they are in; of those in notes only the ones that may name what moves: a
-    note full of code has many. And the base files that cannot be read, for example because a cloud service
-    has them: they must not prevent every move."""
+    """The bases that may name one of these files or folders, by the file they are in; of the files in `whole`
+    all. Reading one as YAML takes long, and a note full of code has many. And the base files that cannot be
+    read, for example because a cloud service has them: they must not prevent every move."""
+    names = {_fold(note_name(path)) for path in named}
     bases: dict[str, tuple[Embedded, ...]] = {}
     unreadable: list[VaultPath] = []
     for path in draft.translate_paths(sources.list_bases()):
@@ -161,22 +164,27 @@ def _bases(
             # The last one stands for both when the base is hidden.
             unreadable.append(path)
             continue
-        if file is not None:
+        if file is not None and (path in whole or _may_name(file.text, names)):
             bases[path] = (whole_text(file.text),)
-    names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
     for path in sorted(_find_affected(draft, sources.list_notes_with_bases())):
-        if path.endswith(".canvas") or (file := draft.open_listed(path)) is None:
+        if not path.lower().endswith(".md") or (file := draft.open_listed(path)) is None:
             continue
         inside = [block.inside for block in extract_base_blocks(file.text)]
-        if naming := tuple(block for block in inside if path in moves or _may_name(block.text, names)):
+        if naming := tuple(block for block in inside if path in whole or _may_name(block.text, names)):
             bases[path] = naming
     return bases, unreadable
 
 
 def _may_name(text: str, names: Iterable[str]) -> bool:
-    """Whether the text may contain one of the name keys. An escape sequence may spell anything."""
-    key = name_key(text)
+    """Whether the text may contain one of these folded names. An escape sequence may spell anything."""
+    key = _fold(text)
     return "\\" in text or any(name in key for name in names)
+
+
+def _fold(text: str) -> str:
+    """The name key of a text that may be a part of another. The lower case of a Greek sigma depends on what
+    follows it."""
+    return name_key(text).replace("ς", "σ")
 
 
 def pin_older_links(
@@ -191,8 +199,11 @@ def pin_older_links(
     An unresolved link that will lead to the new note is what its writer intended; it only gets a notice."""
     keys = touched_keys([path])
     affected = _find_affected(draft, sources.find_by_name(keys))
+    # Only a name that another file has already can be taken over, and few new notes have one.
+    taken = any(draft.table.paths_named(name) for key in keys for name in (key, f"{key}.md"))
+    bases = _bases(draft, sources, [path])[0] if taken else {}
     plans = []
-    for hidden, group, table in _split_by_visibility(draft, affected):
+    for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
         with redact(group if hidden else ()):
             plans.append(
                 plan_create(
@@ -201,21 +212,25 @@ def pin_older_links(
                     table,
                     settings,
                     read=lambda source: draft.open(VaultPath(source)).text,
+                    bases={file: inside for file, inside in bases.items() if draft.hides(file) is hidden},
                 )
             )
     for plan in plans:
         for source, changes in plan.edits.items():
             draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
-    repointed, adopted = plans[0].repointed, plans[0].adopted
-    if repointed:
-        where = list_paths(reference.source for reference in repointed)
+    repointed, adopted, pinned = plans[0].repointed, plans[0].adopted, plans[0].pinned_bases
+    if repointed or pinned:
+        where = list_paths((*(reference.source for reference in repointed), *pinned))
+        count = len(repointed) + len(pinned)
         draft.notices.append(
-            f"{len(repointed)} older link(s) would have led to the new {path}; they were rewritten to keep "
-            f"their target, in: {where}."
+            f"{count} older link(s) would have led to the new {path}; they were rewritten to keep their "
+            f"target, in: {where}."
         )
     if adopted:
         where = list_paths(reference.source for reference in adopted)
         draft.notices.append(f"{len(adopted)} unresolved link(s) now lead to {path}, from: {where}.")
+    for base in plans[0].unreadable_bases:
+        _note_unreadable(draft, base)
 
 
 def list_paths(found: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from vaultbridge.canvas.parse import FileCard, GroupCard, LinkCard, TextCard, read_canvas
+from vaultbridge.canvas.parse import FileCard, GroupCard, LinkCard, TextCard, card_target, read_canvas
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.text import replace_surrogates
@@ -216,7 +216,7 @@ def _render_card(card: Card, source: str, table: FileTable, link: Callable[[str]
         case TextCard():
             return {**shown, "type": "text", "text": replace_surrogates(card.text)}
         case FileCard():
-            resolved = resolve_target(card.file, source, table, link)
+            resolved = resolve_target(card_target(card.file), source, table, link)
             file = {"file": replace_surrogates(card.file), "subpath": replace_surrogates(card.subpath)}
             return {**shown, "type": "file", "media_kind": media_kind(card.file) or "", **file, **resolved}
         case LinkCard():
