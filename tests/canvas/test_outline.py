@@ -11,10 +11,8 @@ def card(identity: str, kind: str, box: tuple[int, int, int, int], **more: str) 
     return {"id": identity, "type": kind, "x": x, "y": y, "width": width, "height": height, **more}
 
 
-def outline(
-    nodes: list[dict[str, object]], edges: list[dict[str, object]] | None = None, **options: int
-) -> str:
-    return render_outline(read_canvas(json.dumps({"nodes": nodes, "edges": edges or []})), **options)
+def outline(nodes: list[dict[str, object]], edges: list[dict[str, object]] | None = None) -> str:
+    return render_outline(read_canvas(json.dumps({"nodes": nodes, "edges": edges or []})))
 
 
 NODES = [
@@ -57,11 +55,6 @@ def test_groups_contain_their_cards_and_connections_follow() -> None:
         "- `e3` https://example.org/ ↔ (no card gone)",
         "- `e4` shape ← half outside",
     ]
-
-
-def test_long_texts_are_cut_when_asked() -> None:
-    shown = outline([card("a", "text", (0, 0, 1, 1), text="x" * 100)], text_chars=10)
-    assert "text: xxxxxxxxxx…\n" in shown
 
 
 def test_an_empty_card_and_an_empty_canvas_are_shown() -> None:

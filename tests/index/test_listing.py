@@ -46,7 +46,6 @@ def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> No
 def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault) -> None:
     index = make_vault(FILES).index
     assert listing.list_notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
-    assert listing.list_notes_with_tag(index, "work", nested=False) == ["b.md", "secret/d.md"]
     assert listing.list_notes_with_tag(index, "work/plan") == ["a.md"]
     assert listing.list_notes_with_tag(index, "wor") == []
 

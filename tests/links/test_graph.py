@@ -54,7 +54,8 @@ def test_a_neighbourhood_has_exactly_the_notes_within_its_depth(
 
 @given(EDGES)
 def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str]]) -> None:
-    way = shortest_path("a", "h", lambda n: outgoing(edges, n), lambda n: incoming(edges, n))
+    edges |= {(b, a) for a, b in edges}
+    way = shortest_path("a", "h", lambda n: outgoing(edges, n))
     reach = distances(edges, "a")
     if isinstance(way, LinkPath):
         assert way.steps == reach["h"]
@@ -67,12 +68,11 @@ def test_a_path_is_as_short_as_a_plain_search_finds_it(edges: set[tuple[str, str
 def test_both_ways_ignores_the_direction() -> None:
     edges = {("b", "a"), ("b", "c")}
     either = both_ways(lambda n: outgoing(edges, n), lambda n: incoming(edges, n))
-    assert shortest_path("a", "c", either, either) == LinkPath(("a", "b", "c"))
-    assert shortest_path("a", "c", lambda n: outgoing(edges, n), lambda n: incoming(edges, n)) == NoPath()
+    assert shortest_path("a", "c", either) == LinkPath(("a", "b", "c"))
 
 
 def test_a_note_is_at_no_distance_from_itself() -> None:
-    assert shortest_path("a", "a", lambda _: [], lambda _: []) == LinkPath(("a",))
+    assert shortest_path("a", "a", lambda _: []) == LinkPath(("a",))
 
 
 def test_a_limit_cuts_a_neighbourhood_short_and_says_so() -> None:
@@ -82,9 +82,9 @@ def test_a_limit_cuts_a_neighbourhood_short_and_says_so() -> None:
 
 def test_a_search_stops_at_its_limit() -> None:
     def chain(node: str) -> list[str]:
-        return [str(int(node) + 1)]
+        return [str(int(node) - 1), str(int(node) + 1)]
 
-    assert shortest_path("0", "x", chain, lambda _: ["y"], limit=10) == NoPath(exhausted=True)
+    assert shortest_path("0", "100", chain, limit=10) == NoPath(exhausted=True)
 
 
 def test_a_depth_out_of_bounds_is_refused() -> None:

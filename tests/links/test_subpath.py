@@ -13,7 +13,6 @@ from vaultbridge.links.subpath import (
     heading_paths,
     heading_subpath,
     parse_subpath,
-    writable_subpath,
 )
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import find_section, heading_key
@@ -67,10 +66,3 @@ def test_a_heading_written_for_a_link_still_matches_it(text: str) -> None:
     assert heading_key(written) == heading_key(text)
     link = parse(f"[[n{heading_subpath([text])}|d]]").links[0]
     assert link.subpath == f"#{written}" and link.display == "d"
-
-
-def test_a_callers_subpath_is_made_safe() -> None:
-    assert writable_subpath("Head|x") == "#Head x"
-    assert writable_subpath("#A#B") == "#A#B"
-    assert writable_subpath("#^id") == "#^id"
-    assert writable_subpath("") == ""

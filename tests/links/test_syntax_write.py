@@ -41,16 +41,12 @@ def test_a_new_link_is_written_as_the_app_does() -> None:
     assert write_link("a/n.md", "s.md", TABLE, settings) == "[[a/n|n]]"
     assert write_link("a/n.md", "s.md", TABLE, settings, display="x") == "[[a/n|x]]"
     assert write_link("a/n.md", "s.md", TABLE, settings, embed=True) == "![[a/n]]"
-    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#A: b#C|d") == "[[only#A b#C d]]"
-    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#^id") == "[[only#^id]]"
-    assert write_link("s.md", "s.md", TABLE, settings, subpath="Head") == "[[#Head]]"
 
 
 def test_a_new_markdown_link_keeps_the_extension_and_encodes_blanks() -> None:
     settings = LinkSettings(use_markdown_links=True)
     assert write_link("a/only.md", "s.md", TABLE, settings) == "[only](only.md)"
     assert write_link("a/pic one.png", "s.md", TABLE, settings, embed=True) == "![](pic%20one.png)"
-    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#A b") == "[only](only.md#A%20b)"
     assert write_link("a/only.md", "s.md", TABLE, settings, display="a [b]") == "[a \\[b\\]](only.md)"
     assert write_link("a/only.md", "s.md", TABLE, settings, markdown=False) == "[[only]]"
 

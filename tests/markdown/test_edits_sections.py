@@ -64,7 +64,6 @@ def test_a_new_subsection_goes_to_the_end_of_the_whole_section() -> None:
     text = "# A\nx\n\n## S\ny\n\n# B\n"
     after = edited(append_under_heading, text, "A", "## T\nz\n")
     assert after == "# A\nx\n\n## S\ny\n\n## T\nz\n\n# B\n"
-    assert edited(append_under_heading, text, "A", "z", subsections=True) == "# A\nx\n\n## S\ny\nz\n\n# B\n"
 
 
 @pytest.mark.parametrize(
@@ -85,22 +84,19 @@ def test_prepending_under_a_heading_keeps_the_blank_lines_after_it(text: str, ex
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "expected"),
+    ("text", "expected"),
     [
-        ("# A\n\nx\ny\n\n# B\n", {}, "# A\n\nnew\n\n# B\n"),
-        ("# A\nx\n## S\ny\n# B\n", {}, "# A\nnew\n\n# B\n"),
-        ("# A\nx\n\n## S\ny\n# B\n", {"subsections": False}, "# A\nnew\n\n## S\ny\n# B\n"),
-        ("# A\n# B\n", {}, "# A\nnew\n\n# B\n"),
-        ("# A\nx", {}, "# A\nnew"),
-        ("# A\r\nx\r\n", {}, "# A\r\nnew\r\n"),
-        ("# A", {}, "# A\nnew"),
-        ("# A\nx\n\nB\n===\n", {}, "# A\nnew\n\nB\n===\n"),
+        ("# A\n\nx\ny\n\n# B\n", "# A\n\nnew\n\n# B\n"),
+        ("# A\nx\n## S\ny\n# B\n", "# A\nnew\n\n# B\n"),
+        ("# A\n# B\n", "# A\nnew\n\n# B\n"),
+        ("# A\nx", "# A\nnew"),
+        ("# A\r\nx\r\n", "# A\r\nnew\r\n"),
+        ("# A", "# A\nnew"),
+        ("# A\nx\n\nB\n===\n", "# A\nnew\n\nB\n===\n"),
     ],
 )
-def test_replacing_under_a_heading_keeps_the_heading_and_the_blank_lines(
-    text: str, options: dict[str, object], expected: str
-) -> None:
-    assert edited(replace_under_heading, text, "A", "new", **options) == expected
+def test_replacing_under_a_heading_keeps_the_heading_and_the_blank_lines(text: str, expected: str) -> None:
+    assert edited(replace_under_heading, text, "A", "new") == expected
 
 
 def test_a_section_can_be_emptied() -> None:

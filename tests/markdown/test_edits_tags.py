@@ -84,10 +84,8 @@ def test_removing_a_tag_removes_one_blank_or_its_line(text: str, expected: str) 
     assert edited(remove_tag, text, "T") == expected
 
 
-def test_a_tag_can_be_removed_only_from_the_properties_or_only_from_the_text() -> None:
+def test_a_tag_that_the_note_does_not_have_cannot_be_removed() -> None:
     text = "---\ntags: [t]\n---\n#t x"
-    assert edited(remove_tag, text, "t", in_text=False) == "---\ntags: []\n---\n#t x"
-    assert edited(remove_tag, text, "t", in_properties=False) == "---\ntags: [t]\n---\nx"
     with pytest.raises(EditRefused, match=r"no tag #z. It has: #t"):
         edited(remove_tag, text, "z")
 

@@ -10,8 +10,8 @@ from vaultbridge.markdown.edits.tasks import find_task, set_task
 from vaultbridge.markdown.parse import parse
 
 
-def after(text: str, status: str, *, line: int = 1, done_date: str | None = None) -> str:
-    return apply_changes(text, set_task(text, find_task(parse(text), line=line), status, done_date=done_date))
+def after(text: str, status: str, *, line: int = 1) -> str:
+    return apply_changes(text, set_task(text, find_task(parse(text), line=line), status))
 
 
 @pytest.mark.parametrize(
@@ -29,22 +29,7 @@ def test_only_the_status_character_changes(text: str, status: str, expected: str
     assert after(text, status) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "status", "expected"),
-    [
-        ("- [ ] a", "toggle", "- [x] a ✅ 2024-05-06"),
-        ("- [ ] a 📅 2024-01-01 ^id", "x", "- [x] a 📅 2024-01-01 ✅ 2024-05-06 ^id"),
-        ("- [x] a ✅ 2020-01-01 ^id", "x", "- [x] a ✅ 2024-05-06 ^id"),
-        ("- [x] a ✅ 2020-01-01 ^id", "toggle", "- [ ] a ^id"),
-        ("- [ ] a\r\nb", "x", "- [x] a ✅ 2024-05-06\r\nb"),
-        ("- [ ] a", "-", "- [-] a"),
-    ],
-)
-def test_a_given_completion_date_is_written(text: str, status: str, expected: str) -> None:
-    assert after(text, status, done_date="2024-05-06") == expected
-
-
-def test_without_a_date_the_field_is_left_alone() -> None:
+def test_the_completion_date_of_the_tasks_plugin_is_left_alone() -> None:
     assert after("- [x] a ✅ 2020-01-01", "toggle") == "- [ ] a ✅ 2020-01-01"
 
 
@@ -69,8 +54,3 @@ def test_a_task_is_found_by_line_or_text() -> None:
 def test_a_status_is_one_character(status: str) -> None:
     with pytest.raises(InvalidArgument):
         after("- [ ] a", status)
-
-
-def test_a_completion_date_must_be_a_date() -> None:
-    with pytest.raises(InvalidArgument):
-        after("- [ ] a", "x", done_date="today")

@@ -45,12 +45,6 @@ async def test_errors_take_their_wire_form() -> None:
     assert (error["code"], error["data"]["errorCode"]) == (-32003, "FILE_NOT_FOUND")
 
 
-async def test_unlimited_methods_have_no_time_limit() -> None:
-    table = MethodTable({}, unlimited=frozenset({"openDiff"}))
-    assert table.time_limit("openDiff", 30.0) is None
-    assert table.time_limit("readFile", 30.0) == 30.0
-
-
 async def test_the_server_can_send_and_ask_by_itself() -> None:
     async def ask_roots(call: Call) -> Any:
         return await call.ask("roots/list", {})

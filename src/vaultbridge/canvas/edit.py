@@ -218,24 +218,20 @@ def connect(
     *,
     random_bytes: RandomBytes,
     label: str = "",
-    from_side: str = "",
-    to_side: str = "",
-    from_end: str = "",
-    to_end: str = "",
     color: str = "",
 ) -> CanvasEdit:
-    """Connect two cards with an arrow. By default it joins the sides that face each other."""
+    """Connect two cards with an arrow between the sides that face each other."""
     canvas = _read_editable(text)
     begin, end = _find_card(canvas, from_id), _find_card(canvas, to_id)
-    facing = facing_sides(begin.box, end.box)
+    from_side, to_side = facing_sides(begin.box, end.box)
     entry = {
         "id": _make_id(canvas, random_bytes),
         "fromNode": from_id,
-        "fromSide": from_side or facing[0],
+        "fromSide": from_side,
         "toNode": to_id,
-        "toSide": to_side or facing[1],
+        "toSide": to_side,
     }
-    optional = {"fromEnd": from_end, "toEnd": to_end, "color": color, "label": label}
+    optional = {"color": color, "label": label}
     entry.update({key: value for key, value in optional.items() if value})
     _check_edge_fields(entry)
     return CanvasEdit(entry["id"], (_insert(text, canvas, "edges", dict(entry), first=False),))

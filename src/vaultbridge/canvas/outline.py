@@ -24,12 +24,11 @@ _NAME_CHARS: Final = 60
 """The length of a card's name in a connection: enough to recognize it, since its text is shown above."""
 
 
-def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
-    """Render the outline; a card's text is cut after `text_chars` characters."""
+def render_outline(canvas: Canvas) -> str:
     lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
     for card, depth in _sort_for_reading(canvas):
         indent = "  " * min(depth, MAX_GROUP_DEPTH)
-        first, *rest = _render_card(card, text_chars).splitlines()
+        first, *rest = _render_card(card).splitlines()
         lines.append(f"{indent}- {first}")
         lines.extend(f"{indent}  {line}".rstrip() for line in rest)
     if canvas.edges:
@@ -77,15 +76,14 @@ def _find_owners(cards: tuple[Card, ...]) -> list[int]:
     ]
 
 
-def _render_card(card: Card, text_chars: int | None) -> str:
+def _render_card(card: Card) -> str:
     color = f" color {card.color}" if card.color else ""
     mark = f"`{card.id}`{color}"
     match card:
         case GroupCard():
             return f"{mark} group: {card.label or '(no label)'}"
         case TextCard():
-            cut = text_chars is not None and len(card.text) > text_chars
-            return f"{mark} text: {card.text[:text_chars]}{'…' if cut else ''}"
+            return f"{mark} text: {card.text}"
         case FileCard():
             return f"{mark} file: [[{card.file}{card.subpath}]]"
         case LinkCard():

@@ -321,14 +321,12 @@ class Queries:
             neighbours = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
             return neighbourhood(path, neighbours, depth, limit=limit)
 
-    def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> LinkPath | NoPath:
-        """The shortest path by links; unless `directed`, a link may be followed in either direction."""
+    def path_between(self, start: VaultPath, goal: VaultPath) -> LinkPath | NoPath:
+        """The shortest path by links, each followed in either direction."""
         graph = self._graph(self.view_filter())
         with self._sync.index.reading() as db:
-            out, back = graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True)
-            if directed:
-                return shortest_path(start, goal, out, back)
-            return shortest_path(start, goal, both_ways(out, back), both_ways(out, back))
+            neighbours = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
+            return shortest_path(start, goal, neighbours)
 
     # Lists over the whole vault.
 

@@ -132,18 +132,14 @@ def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]
     ]
 
 
-def list_notes_with_tag(
-    index: Index, name: str, *, nested: bool = True, visible: Visible | None = None
-) -> list[VaultPath]:
-    """Returns the files with a tag (given with or without `#`) or, if `nested`, a tag nested under it."""
+def list_notes_with_tag(index: Index, name: str, *, visible: Visible | None = None) -> list[VaultPath]:
+    """Returns the files with a tag (given with or without `#`) or a tag nested under it."""
     key = name_key(name.removeprefix("#").rstrip("/"))
-    condition = "key = ? OR (key > ? AND key < ?)" if nested else "key = ?"
-    values = (key, key + "/", key + "0") if nested else (key,)
     with index.reading() as db:
         rows = db.execute(
             "SELECT DISTINCT path FROM files"
-            f" WHERE id IN (SELECT file FROM tags WHERE {condition}) ORDER BY path",
-            values,
+            " WHERE id IN (SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)) ORDER BY path",
+            (key, key + "/", key + "0"),
         ).fetchall()
     return [VaultPath(path) for (path,) in rows if visible is None or visible(path)]
 

@@ -96,10 +96,10 @@ def neighbourhood(
 
 
 def shortest_path(
-    start: str, goal: str, forward: Neighbours, backward: Neighbours, *, limit: int = PATH_NOTES
+    start: str, goal: str, neighbours: Neighbours, *, limit: int = PATH_NOTES
 ) -> LinkPath | NoPath:
-    """Find a shortest path from `start` to `goal` along `forward`; `backward` gives the same edges in the
-    opposite direction (for an undirected search both are the same callable).
+    """Find a shortest path from `start` to `goal`. `neighbours` must be undirected: if a note is among those
+    of another, the other is among its own.
 
     Searches from both ends and always expands the smaller side, which visits far less of a vault than one
     search would. Of several shortest paths the same one is returned each time."""
@@ -107,10 +107,9 @@ def shortest_path(
         return LinkPath((start,))
     came: tuple[dict[str, str | None], dict[str, str | None]] = ({start: None}, {goal: None})
     rings = ([start], [goal])
-    steps = (forward, backward)
     while rings[0] and rings[1]:
         side = 0 if len(rings[0]) <= len(rings[1]) else 1
-        meeting, ring = _widen(rings[side], steps[side], came[side], came[1 - side])
+        meeting, ring = _widen(rings[side], neighbours, came[side], came[1 - side])
         if meeting is not None:
             return LinkPath(_join_paths(meeting, *came))
         rings = (ring, rings[1]) if side == 0 else (rings[0], ring)

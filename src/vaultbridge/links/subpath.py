@@ -86,14 +86,3 @@ def heading_for_link(text: str) -> str:
 
 def heading_subpath(parts: Sequence[str]) -> str:
     return "".join(f"#{heading_for_link(part)}" for part in parts)
-
-
-def writable_subpath(subpath: str) -> str:
-    """Make a caller's subpath safe to be written in a link; adds a missing `#`."""
-    match parse_subpath(subpath):
-        case HeadingPath(parts):
-            return heading_subpath(parts)
-        case BlockId(block):
-            return f"#^{block}"
-        case _:
-            return ""

@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused, EngineFailure
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, folder_of, name_key, resolve
-from vaultbridge.links.subpath import writable_subpath
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.embedded import Embedded, decode_embedded
 from vaultbridge.markdown.inline.links import internal_target, read_destination
@@ -249,32 +248,24 @@ def write_link(
     table: FileTable,
     settings: LinkSettings,
     *,
-    subpath: str = "",
     display: str | None = None,
     embed: bool = False,
     markdown: bool | None = None,
 ) -> str:
     """Write a new link to `dest` as the app would write it in `source`; both must be in `table`.
 
-    `subpath` starts with `#`. `markdown` overrides the vault's setting. A wikilink that needs a path displays
+    `markdown` overrides the vault's setting. A wikilink that needs a path displays
     the file's name, and a Markdown link always has a text; an embed has neither."""
     as_markdown = settings.use_markdown_links if markdown is None else markdown
-    sub = writable_subpath(subpath)
-    to_itself = dest == source and sub != ""
-    target = (
-        ""
-        if to_itself
-        else choose_target(dest, source, table, settings.new_link_format, markdown=as_markdown)
-    )
+    target = choose_target(dest, source, table, settings.new_link_format, markdown=as_markdown)
     mark = "!" if embed else ""
     if as_markdown:
         shown = display if display is not None else ("" if embed else note_name(dest))
-        spelled = encode_destination(target) + encode_destination(sub)
-        return f"{mark}[{_escape_brackets(shown)}]({spelled})"
+        return f"{mark}[{_escape_brackets(shown)}]({encode_destination(target)})"
     if display is None and not embed and "/" in target:
         display = note_name(dest)
     bar = "" if display is None else f"|{display}"
-    return f"{mark}[[{target}{sub}{bar}]]"
+    return f"{mark}[[{target}{bar}]]"
 
 
 def _escape_brackets(text: str) -> str:

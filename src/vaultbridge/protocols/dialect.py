@@ -311,15 +311,9 @@ class MethodTable:
         self,
         requests: Mapping[str, Handler],
         notifications: Mapping[str, NotificationHandler] | None = None,
-        *,
-        unlimited: frozenset[str] = frozenset(),
     ) -> None:
         self._requests = requests
         self._notifications = notifications or {}
-        self._unlimited = unlimited
-
-    def has(self, method: str) -> bool:
-        return method in self._requests
 
     def find_handler(self, request: Request) -> Handler:
         handler = self._requests.get(request.method)
@@ -339,7 +333,7 @@ class MethodTable:
         return failures.to_error(error)
 
     def time_limit(self, method: str, seconds: float) -> float | None:
-        return None if method in self._unlimited else seconds
+        return seconds
 
     def input_ended(self) -> None:
         pass

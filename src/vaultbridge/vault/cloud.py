@@ -107,11 +107,9 @@ _MACHINE: Final = re.compile(
 _NUMBERED: Final = re.compile(r"(.+) (\d{1,3})")
 
 
-def detect_conflict(
-    path: VaultPath, siblings: Container[str], *, machines: Container[str] = ()
-) -> Conflict | None:
-    """Finds out whether `path` is a conflict copy, and of what. `siblings` has the vault's paths (at least
-    those of its folder), `machines` the names of computers that OneDrive may have appended."""
+def detect_conflict(path: VaultPath, siblings: Container[str]) -> Conflict | None:
+    """Finds out whether `path` is a conflict copy, and of what. `siblings` has the vault's paths, or at least
+    those of its folder."""
     folder, name = folder_of(path), file_name(path)
     stem, dot, extension = name.rpartition(".")
     if not dot:
@@ -121,11 +119,6 @@ def detect_conflict(
         if found:
             return Conflict(join(folder, found[1] + dot + extension), maker, certain=True)
     original = _find_beside(_MACHINE.fullmatch(stem), folder, dot + extension, siblings)
-    if original is None and "-" in stem:
-        head, _, machine = stem.rpartition("-")
-        candidate = join(folder, head + dot + extension)
-        if head and machine in machines and candidate in siblings:
-            original = candidate
     if original is not None:
         return Conflict(original, "onedrive", certain=False)
     numbered = _NUMBERED.fullmatch(stem)

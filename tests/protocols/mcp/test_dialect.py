@@ -22,7 +22,6 @@ from support.wire import (
     modern_meta,
 )
 from vaultbridge.errors import VaultNotFound
-from vaultbridge.protocols.dialect import Call, MethodTable
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer
 from vaultbridge.protocols.mcp.server import McpServer
@@ -643,22 +642,3 @@ async def test_closing_the_server_closes_the_provider() -> None:
     await server.provider()
     await server.close()
     assert fixture.closed
-
-
-async def test_another_dialect_adds_its_methods_to_mcp() -> None:
-    seen: list[Any] = []
-
-    async def read_file(call: Call) -> str:
-        return "text"
-
-    server, _ = fixture_server()
-    extra = MethodTable(
-        {"readFile": read_file}, {"ide_connected": seen.append}, unlimited=frozenset({"readFile"})
-    )
-    wire = Wire(mcp_dialect(server, extra=lambda _: extra))
-    assert (await wire.ask("readFile"))["result"] == "text"
-    wire.version = "2025-11-25"
-    await wire.initialize()
-    await wire.notify("ide_connected", pid=7)
-    assert seen == [{"pid": 7}]
-    assert await wire.result("tools/list")

@@ -739,11 +739,6 @@ async def test_the_old_transport_names_its_methods_in_the_usual_form_of_refusals
             assert response.status == 403
 
 
-async def test_the_old_transport_can_be_left_out() -> None:
-    async with http_server(legacy=False) as client, client.http.get(f"{client.url}/sse") as response:
-        assert response.status == 404
-
-
 async def test_a_body_that_never_ends_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_reply, "BODY_SECONDS", 0.05)
     async with http_server() as client:

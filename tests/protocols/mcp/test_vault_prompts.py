@@ -144,7 +144,9 @@ def test_unknown_prompts_notes_and_arguments_are_reported(tmp_path: Path) -> Non
 
 def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
-    assert {info.name for info in Prompts(engines, read_only=True).list_infos()} & OWN == OWN - {"tidy_inbox"}
+    prompts = Prompts(engines)
+    prompts.limit(read_only=True)
+    assert {info.name for info in prompts.list_infos()} & OWN == OWN - {"tidy_inbox"}
     engines.close()
 
 

@@ -69,8 +69,8 @@ class Terms:
     def find_ending(self, part: str, most: int = EXPANSION) -> list[str] | None:
         return self._find(part.encode() + _SEPARATOR, most)
 
-    def find_starting(self, part: str, most: int = EXPANSION) -> list[str] | None:
-        return self._find(_SEPARATOR + part.encode(), most)
+    def find_starting(self, part: str) -> list[str] | None:
+        return self._find(_SEPARATOR + part.encode(), EXPANSION)
 
     def _find(self, needle: bytes, most: int) -> list[str] | None:
         found: list[str] = []

@@ -40,13 +40,10 @@ def is_searched(kind: str) -> bool:
     return kind in SEARCHED_KINDS
 
 
-def make_file_row(
-    id_: int, entry: FileEntry, *, trusted: bool, state: int | None = None, hash_: str = ""
-) -> FileValues:
-    if state is None:
-        state = PENDING if is_searched(entry.kind) else NAME_ONLY
+def make_file_row(id_: int, entry: FileEntry, *, trusted: bool) -> FileValues:
+    state = PENDING if is_searched(entry.kind) else NAME_ONLY
     key = name_key(file_name(entry.path))
-    return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, trusted, state, hash_)
+    return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, trusted, state, "")
 
 
 def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues], totals: Totals) -> None:

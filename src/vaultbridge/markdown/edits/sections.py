@@ -39,17 +39,15 @@ HeadingName = str | Sequence[str]
 """`"A#B"` or `["A", "B"]`: B somewhere below A."""
 
 
-def append_under_heading(
-    text: str, note: Note, heading: HeadingName, addition: str, *, subsections: bool | None = None
-) -> tuple[Change, ...]:
+def append_under_heading(text: str, note: Note, heading: HeadingName, addition: str) -> tuple[Change, ...]:
     """Append to the section's own text, before its trailing blank lines, so that the addition belongs to this
     heading and not to its last subsection. An addition that itself begins with a heading goes to the end of
-    the whole section. `subsections` overrides that choice: True for the end of the whole section."""
+    the whole section."""
     section = find_section(text, note, heading, unique=True)
     if not addition:
         return ()
-    whole = bool(_ATX.match(addition.lstrip("\r\n"))) if subsections is None else subsections
-    end = section.end if whole else _find_own_end(text, note, section)
+    begins_with_heading = _ATX.match(addition.lstrip("\r\n"))
+    end = section.end if begins_with_heading else _find_own_end(text, note, section)
     offset = _find_content_end(text, section.body_start, end)
     return (
         Change(
@@ -97,15 +95,12 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingName, addition:
     )
 
 
-def replace_under_heading(
-    text: str, note: Note, heading: HeadingName, new: str, *, subsections: bool = True
-) -> tuple[Change, ...]:
-    """Replace the body of the section; the heading and the blank lines around the body stay. By default that
-    is the whole section, as reading it returns it, with its subsections; otherwise only its own text."""
+def replace_under_heading(text: str, note: Note, heading: HeadingName, new: str) -> tuple[Change, ...]:
+    """Replace the body of the section with its subsections, as reading it returns it; the heading and the
+    blank lines around the body stay."""
     section = find_section(text, note, heading, unique=True)
-    end = section.end if subsections else _find_own_end(text, note, section)
-    start = find_first_content(text, section.body_start, end)
-    stop = _find_content_end(text, section.body_start, end)
+    start = find_first_content(text, section.body_start, section.end)
+    stop = _find_content_end(text, section.body_start, section.end)
     if stop <= start:
         return (
             (

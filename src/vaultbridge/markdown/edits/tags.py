@@ -63,15 +63,13 @@ def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
     return add_to_list(text, note, "tags", name, same=_same_tag)
 
 
-def remove_tag(
-    text: str, note: Note, tag: str, *, in_properties: bool = True, in_text: bool = True
-) -> tuple[Change, ...]:
+def remove_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
     """Remove a tag everywhere, but not its subtags. A line of the text that has nothing else is removed;
     elsewhere one of the blanks around the tag is removed too. Refused if the note does not have the tag."""
     name = tag.strip().removeprefix("#")
     found = [there for there in note.tags if there.name.lower() == name.lower()]
-    body = [there for there in found if not there.in_properties] if in_text else []
-    front = in_properties and any(there.in_properties for there in found)
+    body = [there for there in found if not there.in_properties]
+    front = any(there.in_properties for there in found)
     if not body and not front:
         raise EditRefused(f"The note has no tag #{name}.", hint=_list_tags(note))
     changes: tuple[Change, ...] = ()

@@ -299,11 +299,11 @@ def write_key(name: str) -> str:
     return write_string(name, quote='"')
 
 
-def write_block(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
+def write_block(value: Any, indent: str) -> list[str]:
     """Write a list or map below its key: the lines without their ends. Deeper values are written on one
     line."""
     if isinstance(value, list):
-        return [f"{indent}{item_lead}{write_flow(item, inside=False)}" for item in value]
+        return [f"{indent}- {write_flow(item, inside=False)}" for item in value]
     return [f"{indent}{write_key(key)}: {write_flow(item, inside=False)}" for key, item in value.items()]
 
 

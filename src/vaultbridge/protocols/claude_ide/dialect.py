@@ -150,7 +150,7 @@ class _IdeDialect:
         self._ide = ide
         self._peer = peer
         self._record = record
-        self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
+        self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False)
         self._session = ide.hub.connect(record.name, self._notify)
         self._asking_folder = False
         self._methods: dict[str, Handler] = {

@@ -6,8 +6,7 @@ to the session that `initialize` opens. Both may arrive on one connection (Versi
 
     connection = Connection(mcp_dialect(server), sink)
 
-A protocol that extends MCP passes its own methods as `extra`. This module answers the methods that depend on
-the connection; `methods` answers the rest.
+This module answers the methods that depend on the connection; `methods` answers the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from vaultbridge.protocols.dialect import (
     Dialect,
     Handler,
     HandlerResult,
-    MethodTable,
     Peer,
     label_client,
     make_method_not_found,
@@ -69,23 +67,16 @@ MODERN_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
 
 
 def mcp_dialect(
-    server: McpServer,
-    *,
-    stateless: bool = False,
-    honours_exit: bool = False,
-    extra: Callable[[Peer], MethodTable] | None = None,
+    server: McpServer, *, stateless: bool = False, honours_exit: bool = False
 ) -> Callable[[Peer], Dialect]:
     """The function that makes the dialect of a connection.
 
     `stateless`: every request must be of 2026-07-28 (an HTTP request declares this in a header).
-    `honours_exit`: the `exit` notification ends the connection (stdio). `extra`: methods besides MCP's,
-    answered in every phase.
+    `honours_exit`: the `exit` notification ends the connection (stdio).
     """
 
     def make(peer: Peer) -> Dialect:
-        return McpDialect(
-            server, peer, stateless=stateless, honours_exit=honours_exit, extra=extra(peer) if extra else None
-        )
+        return McpDialect(server, peer, stateless=stateless, honours_exit=honours_exit)
 
     return make
 
@@ -93,14 +84,11 @@ def mcp_dialect(
 class McpDialect:
     in_order = frozenset({"initialize"})
 
-    def __init__(
-        self, server: McpServer, peer: Peer, *, stateless: bool, honours_exit: bool, extra: MethodTable | None
-    ) -> None:
+    def __init__(self, server: McpServer, peer: Peer, *, stateless: bool, honours_exit: bool) -> None:
         self._server = server
         self._peer = peer
         self._stateless = stateless
         self._honours_exit = honours_exit
-        self._extra = extra
         self._subscriptions = Subscriptions(server, peer)
         self.phase = Phase.NEW
         self.client = Client(V2024_11_05, {}, "", None)
@@ -116,8 +104,6 @@ class McpDialect:
             self._session_methods["resources/unsubscribe"] = self._unsubscribe
 
     def find_handler(self, request: Request) -> Handler:
-        if self._extra is not None and self._extra.has(request.method):
-            return self._extra.find_handler(request)
         if self._is_modern(request):
             return self._find_modern_handler(request)
         why = lifecycle.explain_refusal(self.phase, request.method)
@@ -153,8 +139,6 @@ class McpDialect:
                 self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZED)
             case "exit" if self._honours_exit:
                 self._peer.end()
-            case _ if self._extra is not None:
-                self._extra.handle_notification(notification)
 
     def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         version = self.version_of(call.request)
@@ -168,20 +152,14 @@ class McpDialect:
         return answer
 
     def time_limit(self, method: str, seconds: float) -> float | None:
-        if self._extra is not None and self._extra.has(method):
-            return self._extra.time_limit(method, seconds)
         return None if method == "subscriptions/listen" else seconds
 
     def input_ended(self) -> None:
         self.phase = lifecycle.next_phase(self.phase, Signal.ENDING)
         self._subscriptions.end()
-        if self._extra is not None:
-            self._extra.input_ended()
 
     async def close(self) -> None:
         await self._subscriptions.close()
-        if self._extra is not None:
-            await self._extra.close()
 
     # 2026-07-28: every request is independent.
 

@@ -65,13 +65,11 @@ def add_mcp_routes(
     *,
     guard: HostGuard,
     authorize: Authorize | None = None,
-    path: str = "/mcp",
-    legacy: bool = True,
     call_seconds: float = CALL_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     activity: Activity | None = None,
 ) -> EndExchanges:
-    """Serve MCP on `path` and, when `legacy`, on `/sse` and `/messages`. Open exchanges end with the
+    """Serve MCP on `/mcp`, and its old transport on `/sse` and `/messages`. Open exchanges end with the
     application; the caller closes the server. Returns a function that ends the exchanges of principals whose
     access was revoked: a client that only listens is never authorized again."""
 
@@ -79,8 +77,8 @@ def add_mcp_routes(
         return Grant(server)
 
     # A trailing slash is accepted too, because other servers have one and people copy addresses.
-    mcp_paths = (path, f"{path}/")
-    paths = {*mcp_paths, "/sse", "/messages"} if legacy else {*mcp_paths}
+    mcp_paths = ("/mcp", "/mcp/")
+    paths = {*mcp_paths, "/sse", "/messages"}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock, activity=activity)
     legacy_endpoint = LegacyEndpoint(call_seconds=call_seconds, activity=activity)
     active = ActiveRequests()
@@ -135,14 +133,13 @@ def add_mcp_routes(
     for place in mcp_paths:
         app.router.add_route("OPTIONS", place, preflight)
         app.router.add_route("*", place, guarded(endpoint.handle), expect_handler=defer_continue)
-    if legacy:
-        for method, old_path, view in (
-            ("GET", "/sse", legacy_endpoint.open),
-            ("POST", "/messages", legacy_endpoint.post),
-        ):
-            app.router.add_route("OPTIONS", old_path, preflight)
-            app.router.add_route(method, old_path, guarded(view), expect_handler=defer_continue)
-            app.router.add_route("*", old_path, guarded(partial(_refuse_method, f"{method}, OPTIONS")))
+    for method, old_path, view in (
+        ("GET", "/sse", legacy_endpoint.open),
+        ("POST", "/messages", legacy_endpoint.post),
+    ):
+        app.router.add_route("OPTIONS", old_path, preflight)
+        app.router.add_route(method, old_path, guarded(view), expect_handler=defer_continue)
+        app.router.add_route("*", old_path, guarded(partial(_refuse_method, f"{method}, OPTIONS")))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
     return end_exchanges

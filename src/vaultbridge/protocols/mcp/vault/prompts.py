@@ -308,12 +308,10 @@ Prompt = BuiltIn | VaultPrompt
 class Prompts:
     """May be used from any thread. Nothing is cached: prompt notes are few, and may be edited at any time."""
 
-    def __init__(
-        self, engines: VaultEngines, *, folder: str = PROMPT_FOLDER, read_only: bool = False
-    ) -> None:
+    def __init__(self, engines: VaultEngines, *, folder: str = PROMPT_FOLDER) -> None:
         self._engines = engines
         self._folder = vault_folder(folder)
-        self.limit(read_only=read_only)
+        self.limit(read_only=False)
 
     def limit(self, *, read_only: bool) -> None:
         """From now on, leave out the prompts that change the vault, or include them again."""

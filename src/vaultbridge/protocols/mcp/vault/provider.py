@@ -5,7 +5,7 @@ first, is a generated file; the engine is loaded and the vaults are opened a mom
 needs them. Whatever blocks runs in worker threads. It is independent of protocol versions and transports.
 
     engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
-    server = McpServer(offer_for(settings), lambda: make_provider(engines, settings))
+    server = McpServer(make_offer(settings), lambda: VaultProvider(engines, settings))
 """
 
 from __future__ import annotations
