@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from support.tools import Small, ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.limits import NOTE_WRITE_BYTES
 from vaultbridge.vault.scope import Scope
 
 
@@ -83,3 +84,17 @@ def test_changes_of_hidden_files_are_not_listed(small: Small) -> None:
     assert "B.md" not in narrow.text("history", id=2)
     assert narrow.refused(InvalidArgument, "history", id=4).argument == "id"
     assert "B.md" not in str(narrow.refused(InvalidArgument, "undo", id=4))
+
+
+def test_a_note_that_is_too_large_to_be_written_comes_back_by_undo(small: Small) -> None:
+    """It could be replaced by a short text and deleted for good, but undo refused to write so much."""
+    large = "a long line " * (NOTE_WRITE_BYTES // 12 + 1)
+    harness = small({"A.md": large, ".obsidian/app.json": '{"trashOption":"none"}'})
+    harness.data("edit_note", name="A", op="write", content="short\n")
+    harness.data("delete_note", name="A")
+    harness.data("undo", id=2)
+    harness.data("undo", id=1)
+    assert harness.read("A.md") == large
+    harness.data("delete_note", name="A")
+    harness.data("undo")
+    assert harness.read("A.md") == large

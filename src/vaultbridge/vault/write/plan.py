@@ -208,7 +208,7 @@ class Plan:
             self.acts[number] = msgspec.structs.replace(act, temporary=temporary)
 
     def _write(self, step: WriteFile) -> None:
-        if len(step.data) > NOTE_WRITE_BYTES:
+        if len(step.data) > NOTE_WRITE_BYTES and not step.restores:
             raise EditRefused(
                 f"{step.path} would have {len(step.data)} bytes; at most {NOTE_WRITE_BYTES} are written.",
                 paths=(step.path,),

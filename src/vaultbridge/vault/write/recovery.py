@@ -402,11 +402,12 @@ def _invert(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) 
             return RemoveFile(act.path, None if force else act.after.hash, missing_ok=force)
         case Written():
             assert act.before is not None
-            return WriteFile(act.path, content(act.before), None if force else act.after.hash)
+            expected = None if force else act.after.hash
+            return WriteFile(act.path, content(act.before), expected, restores=True)
         case Removed():
-            expected = None if force else ABSENT
-            name = Path(act.place).name
-            return WriteFile(act.path, content(act.before), expected, mode=act.mode, stored_name=name)
+            data, name = content(act.before), Path(act.place).name
+            absent = None if force else ABSENT
+            return WriteFile(act.path, data, absent, mode=act.mode, stored_name=name, restores=True)
         case Moved(folder=True):
             return MoveFolder(act.target, act.path, stored_name=Path(act.place).name)
         case Moved():

@@ -27,13 +27,15 @@ Expected: TypeAlias = str | Absent | None
 
 class WriteFile(Struct, frozen=True):
     """Writes the whole content of a new or existing file. `mode` and `stored_name` are for undoing a
-    removal."""
+    removal. `restores` says that the vault had this content before, so that it may be larger than what a
+    caller may write."""
 
     path: VaultPath
     data: bytes
     expected: Expected = None
     mode: int | None = None
     stored_name: str = ""
+    restores: bool = False
 
 
 class MoveFile(Struct, frozen=True):

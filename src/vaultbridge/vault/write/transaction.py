@@ -191,7 +191,8 @@ class Transactor:
         merged = revert_change(before, after, text, partly=True)
         if merged is None or merged == text:
             return None
-        return WriteFile(act.path, merged.encode("utf-8", "surrogateescape"), content_hash(now))
+        data = merged.encode("utf-8", "surrogateescape")
+        return WriteFile(act.path, data, content_hash(now), restores=True)
 
     def record(self, path: VaultPath, before: bytes | None, after: bytes, *, actor: str, label: str) -> int:
         """Records what another program wrote, as if it had been done here. Returns its number; 0 if the file
