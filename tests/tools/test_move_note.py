@@ -10,7 +10,15 @@ import pytest
 from support.files import write_vault
 from support.tools import Small, ToolHarness
 from vaultbridge.engine import Engine
-from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
+from vaultbridge.errors import (
+    EditRefused,
+    InvalidArgument,
+    InvalidPath,
+    NoteNotFound,
+    PermissionDenied,
+    StaleWrite,
+)
+from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read import content_hash
@@ -285,3 +293,28 @@ def test_a_huge_base_does_not_stop_a_move(small: Small) -> None:
     assert data["notices"] == ["Huge.base: a base in it could not be read and was left as it is."]
     assert harness.read("B.md") == "[[Z]]"
     assert harness.read("Huge.base") == huge
+
+
+def test_a_film_of_any_size_is_moved_and_deleted(small: Small) -> None:
+    """It was refused with the limit for notes that are read, although its folder could be moved."""
+    harness = small({"film.mp4": b"", "long.md": b"", "N.md": "![[film.mp4]]", **LOCAL_TRASH})
+    for name in ("film.mp4", "long.md"):
+        with (harness.folder / name).open("r+b") as opened:
+            opened.truncate(NOTE_READ_BYTES + 1)
+    assert harness.data("move_note", name="film.mp4", to="Films/")["path"] == "Films/film.mp4"
+    assert harness.data("move_note", name="film.mp4", to="first")["path"] == "Films/first.mp4"
+    assert harness.read("N.md") == "![[first.mp4]]"
+    harness.data("delete_note", name="first.mp4")
+    harness.data("undo")
+    assert (harness.folder / "Films/first.mp4").stat().st_size == NOTE_READ_BYTES + 1
+    with pytest.raises(PermissionDenied, match="the largest note"):
+        harness.data("move_note", name="long", to="Films/")
+    harness.data("delete_note", name="long")
+
+
+def test_a_folder_is_not_deleted_without_a_trash(small: Small) -> None:
+    """The error said only that the folder is not a file."""
+    harness = small({"f/A.md": "a", ".obsidian/app.json": '{"trashOption":"none"}'})
+    with pytest.raises(EditRefused, match="only single files can be deleted"):
+        harness.data("delete_note", name="f/")
+    assert harness.read("f/A.md") == "a"

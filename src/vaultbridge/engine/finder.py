@@ -163,9 +163,9 @@ class Finder:
         if leads is not None and not names.visible(leads):
             raise NoteNotFound(path)
 
-    def check_named(self, path: VaultPath) -> None:
+    def check_named(self, path: VaultPath, *, unread: bool = False) -> None:
         """Raises NoteNotFound for a file that is on disk and leads to a hidden one or became a folder,
-        PermissionDenied for one that is larger than may be used."""
+        PermissionDenied for one that is larger than may be read, unless it stays `unread`."""
         if self._root.exists(path):
             try:
                 status = beneath.status(self.resolve(path))
@@ -174,4 +174,5 @@ class Finder:
                 raise NoteNotFound(path) from None
             if stat.S_ISDIR(status.st_mode):
                 raise NoteNotFound(path)
-            self._scope.check_size(path, status.st_size)
+            if not unread:
+                self._scope.check_size(path, status.st_size)

@@ -6,7 +6,7 @@ Also defines what operations need to know beyond the draft. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
@@ -41,19 +41,23 @@ def is_text_file(path: str, data: bytes) -> bool:
     return path.lower().endswith(TEXT_SUFFIXES) or is_text(data)
 
 
+class CheckNamed(Protocol):
+    def __call__(self, path: VaultPath, *, unread: bool = False) -> None: ...
+
+
 class OperationContext(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` returns the path of an existing file for the name
     a caller used, `find_exact` that of a file with exactly this spelling on disk, or None; `find_stored_path`
     returns how the path of a visible file is spelled on disk, `match_spelling` how the folders of a new path
-    are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` looks at the disk;
-    `find_tasks` finds tasks by a part of their text; `expand` returns a template's text for the title of a
-    new note."""
+    are; `check_named` raises when a file, as it is on disk, may not be used, or is too large and does not
+    stay `unread`; `is_folder` looks at the disk; `find_tasks` finds tasks by a part of their text; `expand`
+    returns a template's text for the title of a new note."""
 
     find: Callable[[str], VaultPath]
     find_exact: Callable[[str], VaultPath | None]
     find_stored_path: Callable[[VaultPath], VaultPath | None]
     match_spelling: Callable[[VaultPath], VaultPath]
-    check_named: Callable[[VaultPath], None]
+    check_named: CheckNamed
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
     notes_with_tag: Callable[[str], list[VaultPath]]
@@ -63,8 +67,11 @@ class OperationContext(Struct, frozen=True):
     scope: Scope
 
 
-def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
-    """Finds the file of the draft that a caller names: by a path, a path without `.md`, or a name.
+def find_existing(
+    draft: Draft, name: str, context: OperationContext, *, reads: Callable[[VaultPath], bool] | None = None
+) -> VaultPath:
+    """Finds the file of the draft that a caller names: by a path, a path without `.md`, or a name. `reads`
+    says whether it will be read: a film that is only moved may have any size. By default it will.
 
     Files that the draft itself created or moved come first; everything else is looked up in the vault. While
     there are none, an exact path needs neither the index nor the table of all files."""
@@ -79,7 +86,7 @@ def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPa
             if draft.has_left(path):
                 raise NoteNotFound(name)
             draft.add_known_file(path)
-    context.check_named(path)
+    context.check_named(path, unread=reads is not None and not reads(path))
     return path
 
 

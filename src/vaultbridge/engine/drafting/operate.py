@@ -287,7 +287,7 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
     if folder is not None:
         _move_folder(draft, folder, operation.to, context)
         return
-    source = find_existing(draft, operation.note, context)
+    source = find_existing(draft, operation.note, context, reads=_has_text)
     context.scope.check_write(source)
     to = _into_folder(draft, source, operation.to, context)
     target = resolve_new_path(draft, _move_target(source, to), context)
@@ -302,6 +302,11 @@ def move_named(draft: Draft, operation: Move, context: OperationContext) -> None
             f"{target} already exists; {source} was not moved.", hint="Choose another name.", path=target
         )
     move(draft, context.sources, {source: target}, context.settings.links, context.scope.visible)
+
+
+def _has_text(path: str) -> bool:
+    """Whether a file is read when it moves, for the links in it."""
+    return path.lower().endswith(TEXT_SUFFIXES)
 
 
 def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationContext) -> str:
@@ -383,11 +388,18 @@ def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> 
     if folder is not None:
         context.scope.check_write(folder)
         on_disk = context.is_folder(folder) and not draft.has_left(folder)
+        if on_disk and option == "none":
+            raise EditRefused(
+                f"{folder}/ was not deleted: the vault's settings delete without a trash, and then only "
+                "single files can be deleted.",
+                hint="Delete its files, or choose a trash in Obsidian under Files and links.",
+                path=folder,
+            )
         files = list_files_under(draft, folder, context)
         _note_links_left(draft, files, f"into {folder}/", context)
         draft.delete(files, root=folder, option=option, on_disk=on_disk)
         return
-    path = find_existing(draft, operation.note, context)
+    path = find_existing(draft, operation.note, context, reads=lambda _: option == "none")
     context.scope.check_write(path)
     if operation.expected:
         draft.open(path, expected=operation.expected)
