@@ -156,6 +156,7 @@ def test_a_change_looks_up_what_it_needs_and_walks_no_table(make_vault: MakeVaul
     vault = make_vault({"Hub.md": "", "a.md": "[[Hub]] #t", "b.md": "[[Hub|x]] [[a]]\n- [ ] task"})
     with vault.index.writing() as db:
         writer = db
+    vault.index.table()  # A process reads the names of all files once.
     statements: set[str] = set()
     writer.set_trace_callback(statements.add)
     (vault.folder / "Hub.md").rename(vault.folder / "Hub 2.md")

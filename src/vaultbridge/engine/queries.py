@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.engine.index_sync import IndexSync
+from vaultbridge.engine.visibility import ExistenceFilter, Visibility
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -26,10 +26,9 @@ from vaultbridge.links.graph import (
     shortest_path,
 )
 from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
-from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
 from vaultbridge.vault.paths import Root, VaultPath, Visible
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.settings import IgnoreFilters, VaultSettings
+from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
     import sqlite3
@@ -57,40 +56,6 @@ ALL: Final = -1
 """As a limit: every row."""
 
 
-class _NamedFiles(Struct, frozen=True):
-    """The files of a vault, and those whose names the `parts` of a scope show, also by their folder."""
-
-    table: FileTable
-    parts: tuple[Scope, ...]
-    files: frozenset[str]
-    visible: frozenset[str]
-    by_folder: dict[str, list[str]]
-
-    @classmethod
-    def of(cls, table: FileTable, scope: Scope, parts: tuple[Scope, ...]) -> _NamedFiles:
-        files = frozenset(table)
-        visible = frozenset(filter(scope.visible, files))
-        by_folder: dict[str, list[str]] = {}
-        for path in visible:
-            by_folder.setdefault(path.rpartition("/")[0], []).append(path)
-        return cls(table, parts, files, visible, by_folder)
-
-
-class _ExistenceFilter(Struct, frozen=True):
-    """Says whether a file exists for the caller. `named` were the files when it was made, and `hidden` those
-    of them that are links to a hidden one; a later file is looked at when it is asked for."""
-
-    root: Root
-    scope: Scope
-    named: _NamedFiles
-    hidden: frozenset[str]
-
-    def __call__(self, path: str) -> bool:
-        if path in self.named.files:
-            return path in self.named.visible and path not in self.hidden
-        return self.scope.visible(path) and not leads_to_hidden(self.root, path, self.scope.visible)
-
-
 class Queries:
     def __init__(
         self,
@@ -105,10 +70,7 @@ class Queries:
         self._scope = scope
         self._settings = settings
         self._lookup: NameLookup | None = None
-        self._existing: tuple[int, _ExistenceFilter] | None = None
-        self._named: _NamedFiles | None = None
-        self._links = LinkFinder(root)
-        self._view: tuple[Visible | None, IgnoreFilters, Visible] | None = None
+        self._visibility = Visibility(root, scope)
         self._extra_views = extra_views
 
     def index(self) -> Index:
@@ -116,45 +78,20 @@ class Queries:
         self._sync.ensure_fresh()
         return self._sync.index
 
-    def _existence_filter_or_none(self) -> Visible | None:
+    def _existence_filter_or_none(self) -> ExistenceFilter | None:
         """Says whether a file exists for the caller; None when all do."""
-        return None if self._scope.unrestricted else self.existence_filter()
+        return None if self._scope.unrestricted else self._visibility.existence_filter(self.index)
 
     def view_filter(self) -> Visible | None:
-        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one query;
-        the same function again while nothing has changed, so that the index need not ask for each file."""
+        """Says whether a file belongs in search, tag and graph views; None when all do. Valid for one
+        query."""
         ignored = self._settings().ignore_filters
         exists = self._existence_filter_or_none()
-        if not ignored.filters:
-            return exists
-        if self._view is None or self._view[0] is not exists or self._view[1] != ignored:
-
-            def shown(path: str) -> bool:
-                return (exists is None or exists(path)) and not ignored.match(path)
-
-            self._view = (exists, ignored, shown)
-        return self._view[2]
+        return self._visibility.view_filter(exists, ignored) if ignored.filters else exists
 
     def existence_filter(self) -> Visible:
-        """Says whether a file of the vault exists for the caller, indexed or not: its path is visible, and so
-        is its target when it is a link. Valid for one query, like `view_filter`."""
-        if self._scope.unrestricted:
-            return self._scope.visible
-        index, parts = self.index(), self._scope.parts
-        generation = index.status().generation
-        known = self._existing
-        if known is not None and known[0] == generation and known[1].named.parts == parts:
-            return known[1]
-        table, named = index.table(), self._named
-        if named is None or named.table is not table or named.parts != parts:
-            self._named = named = _NamedFiles.of(table, self._scope, parts)
-        hidden = self._links.find(named.by_folder, self._scope.visible)
-        if known is not None and known[1].named is named and known[1].hidden == hidden:
-            exists = known[1]
-        else:
-            exists = _ExistenceFilter(self._root, self._scope, named, hidden)
-        self._existing = (generation, exists)
-        return exists
+        """Says whether a file of the vault exists for the caller, indexed or not. Valid for one query."""
+        return self._existence_filter_or_none() or self._scope.visible
 
     @property
     def status(self) -> IndexStatus:

@@ -409,7 +409,7 @@ def read_counts(
 
 
 def hidden_ids(index: Index, db: sqlite3.Connection, visible: Visible | None) -> set[int]:
-    return set() if visible is None else index.paths(db).keys() - index.visible_files(db, visible)[0].keys()
+    return set() if visible is None else index.visible_files(db, visible).hidden
 
 
 def _take_frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:

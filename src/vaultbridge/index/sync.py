@@ -268,6 +268,8 @@ class _Change:
         self.renamed: list[str] = []
         """The files that were added or removed, until the links that may lead to them are resolved again."""
         self.version = -1
+        self._table: tuple[int, FileTable] | None = None
+        """The files by name, with the `files_version` that they belong to."""
         self.terms = write.TermWriter()
 
     def report(self, seen: compare.DiskSnapshot, *, cancelled: bool = False) -> SyncReport:
@@ -310,7 +312,7 @@ class _Change:
             self.version = read_meta(db, "files_version")
             return
         # The table is shared.
-        table = self.index.table(db).copy()
+        table = self._read_table(db).copy()
         empty = not len(table)
         gone = self._remove_gone(db, table, totals)
         added = self._add_new(db, table, totals, empty=empty)
@@ -322,13 +324,20 @@ class _Change:
         if changed:
             add_meta(db, files_version=1)
         self.version = read_meta(db, "files_version")
-        self.index.cache_table(self.version, table)
+        self._table = (self.version, table)
+
+    def _read_table(self, db: sqlite3.Connection) -> FileTable:
+        """Returns all files by name, as of this transaction. Shared: copy it before you change it."""
+        version = read_meta(db, "files_version")
+        if self._table is None or self._table[0] != version:
+            self._table = (version, self.index.table_while_writing(db))
+        return self._table[1]
 
     def resolve_links(self, db: sqlite3.Connection, totals: Totals) -> None:
         """Update the links that the added and removed files affect."""
         keys = list({name_key(file_name(path)) for path in self.renamed})
         if keys:
-            write.update_links(db, keys, self.index.table(db), write.FileIds(db), totals)
+            write.update_links(db, keys, self._read_table(db), write.FileIds(db), totals)
         self.renamed.clear()
 
     def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
@@ -390,7 +399,7 @@ class _Change:
             # If the whole vault is gone, this raises and nothing is committed.
             self.root.check()
             self.removed += len(vanished)
-            table = self.index.table(db).copy()
+            table = self._read_table(db).copy()
             for path in vanished:
                 table.remove(path)
                 self.known.pop(path, None)
@@ -416,7 +425,7 @@ class _Change:
         # Content that could not be read is read again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
         trusted = self.may_trust(mtime_ns) and not unread
-        target = write.FileWrite(db, row.id, entry, trusted, lambda: self.index.table(db), ids, totals)
+        target = write.FileWrite(db, row.id, entry, trusted, lambda: self._read_table(db), ids, totals)
         rows, relinked = result.rows, result.relinked
         if relinked is not None:
             if row.state == INDEXED and row.hash == relinked.known.hash:

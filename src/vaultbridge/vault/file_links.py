@@ -66,7 +66,7 @@ class LinkFinder:
         hidden one."""
         known, kept = self._folders, dict[str, _Folder]()
         found: set[str] = set()
-        for folder, paths in files.items():
+        for folder in files:
             try:
                 place, status = self._locate(folder)
                 seen = StrictFileStat.of(status)
@@ -77,7 +77,7 @@ class LinkFinder:
                 continue
             except (OSError, VaultbridgeError):
                 # Its files may still be in the index.
-                found.update(path for path in paths if self._may_lead_to_hidden(path, visible))
+                found.update(path for path in files[folder] if self._may_lead_to_hidden(path, visible))
                 continue
             if status.st_dev == self._device and not self._may_change_unseen(status):
                 kept[folder] = entry

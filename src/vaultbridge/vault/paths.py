@@ -14,7 +14,8 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final, NewType
 
@@ -29,6 +30,22 @@ VaultPath = NewType("VaultPath", str)
 
 Visible = Callable[[str], bool]
 """Whether the file at a path exists for the caller. What a scope hides does not."""
+
+
+class FileFilter(ABC):
+    """A `Visible` that can say where it differs from an earlier one, so that not every file must be judged
+    again."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self, path: str) -> bool: ...
+
+    @abstractmethod
+    def list_differing(self, earlier: Visible) -> Collection[str] | None:
+        """Return all files about which the two may disagree, apart from those that were added or removed in
+        between; None if that may be any file."""
+
 
 NAME_BYTES: Final = 255
 """The longest file name in UTF-8, as in ext4, APFS and NTFS (which counts units). Only new names are

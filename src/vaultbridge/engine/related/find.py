@@ -143,7 +143,8 @@ class RelatedSearch:
         self.visible: Collection[int] | None = None
         searchable = index.searchable(db)
         if self.shown is not None:
-            self.visible, searchable = index.visible_files(db, self.shown)
+            files = index.visible_files(db, self.shown)
+            self.visible, searchable = files.paths, files.searchable
         self.count = len(searchable)
         self.around: Neighbours = engine.queries.neighbours(db)
         self._aliases = self._load_aliases()

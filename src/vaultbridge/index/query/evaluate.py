@@ -6,7 +6,7 @@ each among the files that are left, so that a check reads only texts that passed
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from operator import itemgetter
 from typing import Any, Final
 
@@ -44,7 +44,7 @@ from vaultbridge.index.query.parse import (
     Within,
 )
 from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split_batches
-from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.index.store.database import NONE_HIDDEN, Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.index.store.schema import split_for_sql
 from vaultbridge.links.resolve import file_name, name_key
@@ -83,11 +83,13 @@ class Evaluation:
         self.db = db
         self.patterns = patterns
         self.limited = visible is not None
+        self.hidden: Set[int] = NONE_HIDDEN
         self._cancellation = current_cancellation()
         if visible is None:
             self.paths, self._notes = index.paths(db), index.searchable(db)
         else:
-            self.paths, self._notes = index.visible_files(db, visible)
+            files = index.visible_files(db, visible)
+            self.paths, self._notes, self.hidden = files.paths, files.searchable, files.hidden
         # A first build collects the dictionary only at its end; until then the texts are searched.
         self.terms = index.terms if read_status(db).complete else None
         if self.terms is not None:
@@ -222,7 +224,7 @@ class Evaluation:
         return self._leave_out_hidden(set(map(_first, rows)))
 
     def _leave_out_hidden(self, found: set[int]) -> set[int]:
-        return found & self.paths.keys() if self.limited else found
+        return found - self.hidden if self.hidden else found
 
     def _find_pattern(
         self, written: str, within: set[int] | None, *, names: bool, sensitive: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from heapq import nlargest
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from vaultbridge.vault.paths import VaultPath, Visible
 
 Sort = Literal["relevance", "modified", "name", "path"]
 _Figure = TypeVar("_Figure", int, float)
+_Figure_co = TypeVar("_Figure_co", covariant=True)
 
 SINGLE_LOOKUPS: Final = 500
 """Up to this many modification times are looked up one by one; for more hits all are read and cached."""
@@ -41,6 +42,12 @@ MATCHES_PER_NOTE: Final = 100
 _EXACT_NAME: Final = 1000.0
 _EXACT_ALIAS: Final = 500.0
 """Above any other score, so that these come first whatever the bodies say."""
+
+
+class _ByFile(Protocol[_Figure_co]):
+    """A figure for each file id."""
+
+    def __getitem__(self, id_: int, /) -> _Figure_co: ...
 
 
 class SearchHit(Struct, frozen=True):
@@ -127,9 +134,7 @@ def _compute_scores(
     if not needles:
         return {}
     searched = evaluation.searchable(None)
-    sizes, average = index.sizes(db)
-    if evaluation.limited:
-        average = max(1.0, sum(map(sizes.__getitem__, searched)) / max(1, len(searched)))
+    sizes, average = index.sizes(db, evaluation.hidden)
     scores = score_hits(db, needles, found, searched=searched, sizes=sizes, average=average)
     for key in make_name_keys(terms):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
@@ -190,14 +195,14 @@ def _sort_page(
     return [(id_, modified[id_]) for id_ in ordered[offset:wanted]]
 
 
-def _split_at_rank(ids: list[int], by: dict[int, _Figure], wanted: int) -> tuple[list[int], list[int]]:
+def _split_at_rank(ids: list[int], by: _ByFile[_Figure], wanted: int) -> tuple[list[int], list[int]]:
     """Returns the ids with a higher figure than the `wanted`-th one, and all ids with that figure."""
     # Finding the largest few of thousands takes a fifth of the time that sorting all of them does.
     last = nlargest(wanted, map(by.__getitem__, ids))[-1]
     return [id_ for id_ in ids if by[id_] > last], [id_ for id_ in ids if by[id_] == last]
 
 
-def _read_times(index: Index, db: sqlite3.Connection, ids: list[int]) -> dict[int, int]:
+def _read_times(index: Index, db: sqlite3.Connection, ids: list[int]) -> _ByFile[int]:
     if len(ids) > SINGLE_LOOKUPS:
         return index.times(db)
     times: dict[int, int] = {}

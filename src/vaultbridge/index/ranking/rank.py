@@ -39,7 +39,7 @@ from vaultbridge.index.ranking.features import (
 from vaultbridge.index.ranking.function_words import MARKERS
 from vaultbridge.index.ranking.question import list_names, read_question
 from vaultbridge.index.ranking.views import ExtraView, Scored, Views
-from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.index.store.database import NONE_HIDDEN, Index, read_status
 from vaultbridge.links.resolve import Resolved, name_key, resolve_among
 from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.text import replace_surrogates
@@ -162,12 +162,13 @@ class _Ranking:
         self.text = replace_surrogates(text).strip()
         self.paths = index.paths(db)
         searchable = index.searchable(db)
-        sizes, average = index.sizes(db)
         seen: set[int] | None = None
+        hidden: Set[int] = NONE_HIDDEN
         if visible is not None:
             # Hidden notes count nowhere: not in how rare a word is, nor in how long a note usually is.
-            seen = index.visible_files(db, visible)[1]
-            average = max(1.0, sum(map(sizes.__getitem__, seen)) / max(1, len(seen)))
+            files = index.visible_files(db, visible)
+            seen, hidden = files.searchable, files.hidden
+        sizes, average = index.sizes(db, hidden)
         self.searchable = searchable if seen is None else seen
         count = max(1, len(self.searchable))
         usual = find_language(index, db, seen)

@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -29,6 +29,7 @@ from msgspec import Struct
 from vaultbridge.cancellation import NEVER_CANCELLED, current_cancellation
 from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.index.store import schema
+from vaultbridge.index.store.file_cache import FileCache, VisibleFiles
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Visible
@@ -94,8 +95,7 @@ time it has to wait for the interpreter lock, so it should not ask more often.""
 IDLE_READERS: Final = 4
 """Idle reading connections that stay open: as many as queries run at once, at about 1 MiB each."""
 
-VIEWS: Final = 4
-"""For how many scopes the visible files are remembered: 100,000 files take some 10 MB each."""
+NONE_HIDDEN: Final[frozenset[int]] = frozenset()
 
 REPLACE_SECONDS: Final = 20.0
 """How long to wait for another process that is replacing the file."""
@@ -137,12 +137,7 @@ class Index:
         self._guard = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.RLock()
-        self._table: tuple[int, FileTable] | None = None
-        self._paths: tuple[int, dict[int, str]] | None = None
-        self._visible_files: list[tuple[int, Visible, tuple[dict[int, str], set[int]]]] = []
-        self._searchable: tuple[int, set[int]] | None = None
-        self._times: tuple[int, dict[int, int]] | None = None
-        self._sizes: tuple[int, tuple[array[int], float]] | None = None
+        self._files = FileCache()
         self._identity: tuple[int, int] | None = None
         self._wal_index = WalIndex(self.file)
         self._closed = False
@@ -203,6 +198,7 @@ class Index:
                 yield db
                 if not silently:
                     add_meta(db, generation=1)
+                    schema.trim_log(db)
                 db.execute("COMMIT")
                 self._wal_index.record()
             except sqlite3.DatabaseError as error:
@@ -244,83 +240,40 @@ class Index:
         if db is None:
             with self.reading() as own:
                 return self.table(own)
-        version = read_meta(db, "files_version")
-        with self._guard:
-            if self._table is not None and self._table[0] == version:
-                return self._table[1]
-        table = FileTable(path for (path,) in db.execute("SELECT path FROM files"))
-        self.cache_table(version, table)
-        return table
+        return self._files.table(db)
+
+    def table_while_writing(self, db: sqlite3.Connection) -> FileTable:
+        """Returns the same within a writing transaction. It is not cached, because the transaction may be
+        rolled back."""
+        return self._files.table(db, keep=False)
 
     def paths(self, db: sqlite3.Connection) -> dict[int, str]:
         """Returns each file's path by id, as of the transaction in `db`. Shared: do not change it."""
-        version = read_meta(db, "files_version")
-        with self._guard:
-            if self._paths is not None and self._paths[0] == version:
-                return self._paths[1]
-        paths = dict(db.execute("SELECT id, path FROM files"))
-        with self._guard:
-            self._paths = (version, paths)
-        return paths
+        return self._files.paths(db)
+
+    def folders(self, db: sqlite3.Connection) -> dict[str, int]:
+        """Returns how many files are in each folder that has any. Shared: do not change it."""
+        return self._files.folders(db)
 
     def searchable(self, db: sqlite3.Connection) -> set[int]:
         """Returns the ids of all files whose content is indexed. Shared: do not change it."""
-        version = read_meta(db, "files_version")
-        with self._guard:
-            if self._searchable is not None and self._searchable[0] == version:
-                return self._searchable[1]
-        rows = db.execute("SELECT id FROM files WHERE state != ?", (schema.NAME_ONLY,))
-        ids = {id_ for (id_,) in rows}
-        with self._guard:
-            self._searchable = (version, ids)
-        return ids
+        return self._files.searchable(db)
 
-    def visible_files(self, db: sqlite3.Connection, visible: Visible) -> tuple[dict[int, str], set[int]]:
-        """Returns `paths` and `searchable` of the files that are `visible`. Shared: do not change them. The
-        function is called again only if it is another one, or if files were added or removed."""
-        version = read_meta(db, "files_version")
-        with self._guard:
-            for known_version, known, files in self._visible_files:
-                if known is visible and known_version == version:
-                    return files
-        paths = {id_: path for id_, path in self.paths(db).items() if visible(path)}
-        files = paths, self.searchable(db) & paths.keys()
-        with self._guard:
-            self._visible_files = [*self._visible_files[1 - VIEWS :], (version, visible, files)]
-        return files
+    def visible_files(self, db: sqlite3.Connection, visible: Visible) -> VisibleFiles:
+        """Returns the files that are `visible`. Shared: do not change it."""
+        return self._files.view(db, visible)
 
-    def times(self, db: sqlite3.Connection) -> dict[int, int]:
+    def times(self, db: sqlite3.Connection) -> array[int]:
         """Returns when each file was last modified, by id. Shared: do not change it."""
-        generation = read_meta(db, "generation")
-        with self._guard:
-            if self._times is not None and self._times[0] == generation:
-                return self._times[1]
-        times = dict(db.execute("SELECT id, mtime_ns FROM files"))
-        with self._guard:
-            self._times = (generation, times)
-        return times
+        return self._files.times(db)
 
-    def sizes(self, db: sqlite3.Connection) -> tuple[array[int], float]:
-        """Returns an array of the files' sizes in bytes, by file id, and the average size of those that are
-        searched. Shared: do not change it."""
-        generation = read_meta(db, "generation")
-        with self._guard:
-            if self._sizes is not None and self._sizes[0] == generation:
-                return self._sizes[1]
-        rows = db.execute("SELECT id, size, state FROM files").fetchall()
-        sizes = array("Q", bytes(8 * (max((id_ for id_, _, _ in rows), default=0) + 1)))
-        for id_, size, _ in rows:
-            sizes[id_] = size
-        searched = [size for _, size, state in rows if state != schema.NAME_ONLY]
-        found = sizes, max(1.0, sum(searched) / max(1, len(searched)))
-        with self._guard:
-            self._sizes = (generation, found)
-        return found
-
-    def cache_table(self, version: int, table: FileTable) -> None:
-        """Cache the table of a `files_version`, for a writer that has it already."""
-        with self._guard:
-            self._table = (version, table)
+    def sizes(self, db: sqlite3.Connection, hidden: Set[int] = NONE_HIDDEN) -> tuple[array[int], float]:
+        """Returns the files' sizes in bytes, by id, and the average size of those that are searched and not
+        hidden. Shared: do not change it."""
+        files = self._files.sizes(db)
+        left_out = [files.sizes[id_] for id_ in hidden if files.searched[id_]]
+        count = len(self.searchable(db)) - len(left_out)
+        return files.sizes, max(1.0, (files.total - sum(left_out)) / max(1, count))
 
     def rebuild(self) -> None:
         """Delete the file and start with an empty one."""
@@ -393,12 +346,7 @@ class Index:
         self._wal_index.repair()
         with self._guard:
             idle, self._idle = self._idle, []
-            self._table = None
-            self._paths = None
-            self._visible_files = []
-            self._searchable = None
-            self._times = None
-            self._sizes = None
+            self._files.clear()
             self.language = None
             self.visible_languages.clear()
             self.forms = None

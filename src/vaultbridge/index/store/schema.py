@@ -113,6 +113,7 @@ CREATE TABLE marks (
     what TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL,
     PRIMARY KEY (what, name)
 ) WITHOUT ROWID;
+CREATE TABLE changed (seq INTEGER PRIMARY KEY, file INTEGER NOT NULL);
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
@@ -122,7 +123,8 @@ CREATE VIRTUAL TABLE occurrences USING fts5vocab(words, instance);
 `links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
 `links.missing` is the key of the whole target, for links to no file. `terms` has every word that was ever in
 `words`. Words are only added, so that a reader can load just the new ones; a word that no note contains any
-more finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `words`
+more finds nothing. `totals` and `marks` are derived from the other tables: see the module `totals`. `changed`
+logs which files were added, changed or removed, after a first build: see `file_cache`. `words`
 stores no text, so deleting a row requires what it contained. `vocabulary` (how many notes have a word) and
 `occurrences` (where) are views of `words` and store nothing."""
 
@@ -145,9 +147,25 @@ SECONDARY: Final = {
 """Created after a first build has filled the tables: sorting once is faster than inserting in random
 order."""
 
+CHANGE_TRIGGERS: Final = {
+    "file_added": "CREATE TRIGGER file_added AFTER INSERT ON files"
+    " BEGIN INSERT INTO changed (file) VALUES (new.id); END",
+    "file_changed": "CREATE TRIGGER file_changed AFTER UPDATE OF path, size, mtime_ns, state ON files"
+    " WHEN old.mtime_ns != new.mtime_ns OR old.size != new.size OR old.state != new.state"
+    " OR old.path != new.path BEGIN INSERT INTO changed (file) VALUES (new.id); END",
+    "file_removed": "CREATE TRIGGER file_removed AFTER DELETE ON files"
+    " BEGIN INSERT INTO changed (file) VALUES (old.id); END",
+}
+"""Log every change of a file's row in `changed`. Created after a first build too, because nobody needs its
+log."""
+
+LOGGED_CHANGES: Final = 4000
+"""How many changes the log has. Applying more would take about as long as reading all files of a vault of
+10,000 notes."""
+
 _EXPECTED: Final = frozenset(
     ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
-) | {"totals", "marks", "terms", "words", "vocabulary", "occurrences"}
+) | {"totals", "marks", "changed", "terms", "words", "vocabulary", "occurrences"}
 
 _COUNTERS: Final = ("generation", "files_version")
 """Numbers by which caches know whether they are current. In a new file they start at the current time, not at
@@ -218,6 +236,21 @@ def create(file: Path) -> None:
         db.execute("COMMIT")
     finally:
         db.close()
+
+
+def start_log(db: sqlite3.Connection) -> None:
+    """Log changes of files from now on. The first position is later than any in another file that was here
+    before (see _COUNTERS), so that nobody takes what it knows of that one for a state of this one."""
+    db.execute("DELETE FROM changed")
+    db.execute("INSERT INTO changed SELECT value, 0 FROM meta WHERE name = 'generation'")
+    for name, statement in CHANGE_TRIGGERS.items():
+        db.execute(f"DROP TRIGGER IF EXISTS {name}")
+        db.execute(statement)
+
+
+def trim_log(db: sqlite3.Connection) -> None:
+    """Remove the oldest entries of the log of changes."""
+    db.execute("DELETE FROM changed WHERE seq <= (SELECT max(seq) FROM changed) - ?", (LOGGED_CHANGES,))
 
 
 def check(file: Path) -> None:

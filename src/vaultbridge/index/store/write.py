@@ -25,7 +25,16 @@ from vaultbridge.index.store.rows import (
     join_heads,
     make_body,
 )
-from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY, WAL_PAGES, split_for_sql
+from vaultbridge.index.store.schema import (
+    CHANGE_TRIGGERS,
+    INDEXED,
+    NAME_ONLY,
+    PENDING,
+    SECONDARY,
+    WAL_PAGES,
+    split_for_sql,
+    start_log,
+)
 from vaultbridge.index.totals import COUNTED_TABLES, Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import FileEntry
@@ -386,6 +395,8 @@ def begin_bulk(db: sqlite3.Connection) -> None:
     segments."""
     for name in SECONDARY:
         db.execute(f"DROP INDEX IF EXISTS {name}")
+    for name in CHANGE_TRIGGERS:
+        db.execute(f"DROP TRIGGER IF EXISTS {name}")
     db.execute(f"PRAGMA wal_autocheckpoint = {BULK_WAL_PAGES}")
     db.execute(f"PRAGMA cache_size = -{BULK_CACHE_KIB}")
     _set_words_option(db, "automerge", 0)
@@ -394,7 +405,8 @@ def begin_bulk(db: sqlite3.Connection) -> None:
 
 
 def end_bulk(db: sqlite3.Connection) -> None:
-    """Finish a first build: create the secondary indexes, collect the words and count all totals."""
+    """Finish a first build: create the secondary indexes, collect the words, count all totals and start
+    logging changes."""
     db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     _set_words_option(db, "automerge", 4)
     _set_words_option(db, "crisismerge", 16)
@@ -404,6 +416,7 @@ def end_bulk(db: sqlite3.Connection) -> None:
         db.execute(statement)
     db.execute("INSERT OR IGNORE INTO terms (term) SELECT term FROM vocabulary")
     rebuild(db)
+    start_log(db)
 
 
 BULK_WAL_PAGES: Final = 16_000

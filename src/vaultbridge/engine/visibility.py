@@ -1,0 +1,131 @@
+"""Decides which files exist for one caller, and which belong in search, tag and graph views.
+
+What a scope hides by name does not exist, and neither does a link to it. A file that the app's ignore filters
+name exists, but is left out of views.
+
+A filter is valid for one query. While nothing has changed the next query gets the same one, and otherwise one
+that says how it differs, so that the index need not ask about each file again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from vaultbridge.links.resolve import FileTable, folder_of
+from vaultbridge.vault.file_links import LinkFinder, leads_to_hidden
+from vaultbridge.vault.paths import FileFilter, Root, Visible
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.settings import IgnoreFilters
+
+if TYPE_CHECKING:
+    from vaultbridge.index.store.database import Index
+
+
+class ExistenceFilter(FileFilter):
+    """Says whether a file exists for the caller. `table` has the files of the vault when it was made, and
+    `links` are those of them that are links to a hidden one; a later file is looked at when it is asked
+    for."""
+
+    __slots__ = ("links", "parts", "root", "table")
+
+    def __init__(self, root: Root, parts: tuple[Scope, ...], table: FileTable, links: frozenset[str]) -> None:
+        self.root = root
+        self.parts = parts
+        self.table = table
+        self.links = links
+
+    def shows_name(self, path: str) -> bool:
+        return all(part.visible(path) for part in self.parts)
+
+    def __call__(self, path: str) -> bool:
+        if not self.shows_name(path):
+            return False
+        if path in self.table:
+            return path not in self.links
+        return not leads_to_hidden(self.root, path, self.shows_name)
+
+    def list_differing(self, earlier: Visible) -> Collection[str] | None:
+        if not isinstance(earlier, ExistenceFilter) or earlier.parts != self.parts:
+            return None
+        return self.links ^ earlier.links
+
+
+class ViewFilter(FileFilter):
+    """Says whether a file that `exists` is not ignored by the app."""
+
+    __slots__ = ("exists", "ignored")
+
+    def __init__(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> None:
+        self.exists = exists
+        self.ignored = ignored
+
+    def __call__(self, path: str) -> bool:
+        return (self.exists is None or self.exists(path)) and not self.ignored.match(path)
+
+    def list_differing(self, earlier: Visible) -> Collection[str] | None:
+        if not isinstance(earlier, ViewFilter) or earlier.ignored != self.ignored:
+            return None
+        if self.exists is None or earlier.exists is None:
+            return () if self.exists is earlier.exists else None
+        return self.exists.list_differing(earlier.exists)
+
+
+class Visibility:
+    """The filters of one caller with a scope."""
+
+    def __init__(self, root: Root, scope: Scope) -> None:
+        self._root = root
+        self._scope = scope
+        self._links = LinkFinder(root)
+        self._exists: tuple[int, ExistenceFilter] | None = None
+        self._view: ViewFilter | None = None
+
+    def existence_filter(self, get_index: Callable[[], Index]) -> ExistenceFilter:
+        """Says whether a file of the vault exists, indexed or not: its path is visible, and so is its target
+        when it is a link."""
+        from vaultbridge.index.store.database import read_meta
+
+        index, parts = get_index(), self._scope.parts
+        known = self._exists
+        with index.reading() as db:
+            generation = read_meta(db, "generation")
+            if known is not None and known[0] == generation and known[1].parts == parts:
+                return known[1]
+            table, folders = index.table(db), index.folders(db)
+        named = ExistenceFilter(self._root, parts, table, frozenset())
+        links = self._links.find(_FolderFiles(folders, table), named.shows_name)
+        earlier = None if known is None else known[1]
+        if (
+            earlier is not None
+            and (earlier.parts, earlier.links) == (parts, links)
+            and earlier.table is table
+        ):
+            exists = earlier
+        else:
+            exists = ExistenceFilter(self._root, parts, table, links)
+        self._exists = (generation, exists)
+        return exists
+
+    def view_filter(self, exists: ExistenceFilter | None, ignored: IgnoreFilters) -> ViewFilter:
+        view = self._view
+        if view is None or view.exists is not exists or view.ignored != ignored:
+            view = self._view = ViewFilter(exists, ignored)
+        return view
+
+
+class _FolderFiles(Mapping[str, Collection[str]]):
+    """The files in each folder. They are listed only for a folder that cannot be read."""
+
+    def __init__(self, folders: Mapping[str, int], table: FileTable) -> None:
+        self._folders = folders
+        self._table = table
+
+    def __getitem__(self, folder: str) -> Collection[str]:
+        return [path for path in self._table if folder_of(path) == folder]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)

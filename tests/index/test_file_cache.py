@@ -1,0 +1,142 @@
+"""What is kept of the files equals what a reader without a cache reads, whatever happened in between."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection
+
+import pytest
+
+from support.index import Vault
+from vaultbridge.index.store import schema
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.file_cache import FileCache
+from vaultbridge.vault.paths import FileFilter, Visible
+
+NAMES = ("a.md", "b.md", "Sub/a.md", "Sub/deep/c.md", "Zz/a.md", "Zz/d.canvas", "i.png", "Zz/i.png", "é.md")
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+
+class Hiding(FileFilter):
+    """Hides `Zz/` and a few files besides."""
+
+    def __init__(self, others: frozenset[str]) -> None:
+        self.others = others
+        self.asked: list[str] = []
+
+    def __call__(self, path: str) -> bool:
+        self.asked.append(path)
+        return not path.startswith("Zz/") and path not in self.others
+
+    def list_differing(self, earlier: Visible) -> Collection[str] | None:
+        return self.others ^ earlier.others if isinstance(earlier, Hiding) else None
+
+
+def read_everything(index: Index, visible: Visible) -> list[object]:
+    with index.reading() as db:
+        files = index.visible_files(db, visible)
+        sizes, average = index.sizes(db, files.hidden)
+        times, paths = index.times(db), index.paths(db)
+        return [
+            paths,
+            index.searchable(db),
+            sorted(index.table(db)),
+            index.folders(db),
+            {id_: (sizes[id_], times[id_]) for id_ in paths},
+            (average, index.sizes(db)[1]),
+            (files.paths, files.searchable, files.hidden),
+        ]
+
+
+def change(draw: random.Random, vault: Vault) -> None:
+    for path in draw.sample(NAMES, draw.randint(1, 3)):
+        if draw.random() < 0.4 and (vault.folder / path).exists():
+            vault.remove(path)
+        else:
+            vault.write({path: "x" * draw.randint(0, 50)})
+        vault.sync_paths(path)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_equals_what_a_new_reader_reads(make_vault: MakeVault, seed: int) -> None:
+    draw = random.Random(seed)
+    vault = make_vault({"a.md": "text", "Zz/a.md": "hidden"})
+    # The second is as another process: it learns of the changes from the log alone.
+    other = Index.open(vault.index.folder)
+    for _ in range(25):
+        change(draw, vault)
+        visible = Hiding(frozenset(draw.sample(NAMES, draw.randint(0, 2))))
+        fresh = Index.open(vault.index.folder)
+        expected = read_everything(fresh, visible)
+        fresh.close()
+        for index in (vault.index, other):
+            if draw.random() < 0.7:
+                assert read_everything(index, visible) == expected
+    other.close()
+
+
+def test_only_files_that_changed_are_judged_again(make_vault: MakeVault) -> None:
+    vault = make_vault({f"{number}.md": "" for number in range(50)})
+    with vault.index.reading() as db:
+        vault.index.visible_files(db, Hiding(frozenset()))
+    vault.write({"new.md": ""})
+    vault.sync_paths("new.md")
+    later = Hiding(frozenset({"7.md"}))
+    with vault.index.reading() as db:
+        assert "7.md" not in vault.index.visible_files(db, later).paths.values()
+    assert set(later.asked) == {"new.md", "7.md"}
+
+
+def test_a_reader_that_was_away_too_long_reads_everything(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "LOGGED_CHANGES", 3)
+    vault = make_vault({"a.md": ""})
+    other = Index.open(vault.index.folder)
+    with other.reading() as db:
+        assert list(other.paths(db).values()) == ["a.md"]
+    for number in range(9):
+        vault.write({f"{number}.md": ""})
+        vault.sync_paths(f"{number}.md")
+    with other.reading() as db:
+        assert len(other.paths(db)) == 10
+        assert db.execute("SELECT count(*) FROM changed").fetchone() == (3,)
+    other.close()
+
+
+def test_what_was_rolled_back_is_not_remembered(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "", "b.md": ""})
+    assert len(vault.index.table()) == 2
+    with pytest.raises(ZeroDivisionError), vault.index.writing() as db:
+        db.execute("DELETE FROM files WHERE path = 'b.md'")
+        assert list(vault.index.table_while_writing(db)) == ["a.md"]
+        raise ZeroDivisionError
+    vault.write({"c.md": ""})
+    vault.sync_paths("c.md")
+    assert sorted(vault.index.table()) == ["a.md", "b.md", "c.md"]
+
+
+def test_a_reader_of_an_earlier_state_does_not_get_a_later_one(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": ""})
+    with vault.index.reading() as before:
+        before.execute("SELECT 1 FROM files").fetchall()
+        vault.write({"b.md": ""})
+        vault.sync_paths("b.md")
+        with vault.index.reading() as after:
+            assert len(vault.index.paths(after)) == 2
+        assert len(vault.index.paths(before)) == 1
+    with vault.index.reading() as after:
+        assert len(vault.index.paths(after)) == 2
+
+
+def test_a_cache_of_a_file_that_was_replaced_is_not_used(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "", "b.md": ""})
+    cache = FileCache()
+    with vault.index.reading() as db:
+        assert len(cache.paths(db)) == 2
+    vault.remove("b.md")
+    vault.index.rebuild()
+    vault.sync_all()
+    with vault.index.reading() as db:
+        assert list(cache.paths(db).values()) == ["a.md"]
