@@ -30,6 +30,7 @@ from vaultbridge.activity.records import (
     EVENT,
     NAMES_CHARS,
     QUERY_CHARS,
+    TOOL_PREFIX,
     CallRecord,
     Direction,
     MessageType,
@@ -84,9 +85,6 @@ METHODS_WITHOUT_NOTES: Final = frozenset(
 
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 """Where a request of MCP 2026-07-28 says who sends it."""
-
-PREFIX: Final = "obsidian_"
-"""What our tools' names start with over MCP."""
 
 PAUSED: Final = "PAUSED"
 """The error in the record of a call that was refused because a person paused its client."""
@@ -192,8 +190,7 @@ class SeenClient:
         record = CallRecord(self, next(activity.numbers), method, activity.clock(), size, rpc)
         if method == "tools/call":
             name = params.get("name")
-            # Bridge v1 calls the same tools without the prefix.
-            record.tool = name[:NAMES_CHARS].removeprefix(PREFIX) if isinstance(name, str) else "?"
+            record.tool = name[:NAMES_CHARS].removeprefix(TOOL_PREFIX) if isinstance(name, str) else "?"
             arguments = params.get("arguments")
             query = arguments.get("query") if isinstance(arguments, dict) else None
             if isinstance(query, str):

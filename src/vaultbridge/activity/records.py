@@ -33,6 +33,10 @@ NAMES_CHARS: Final = 80
 QUERY_CHARS: Final = 80
 """The most characters that are kept of a query, to show "searched for …"."""
 
+TOOL_PREFIX: Final = "obsidian_"
+"""What our tools' names start with over MCP, for clients that mix the tools of several servers. A record has
+the bare name, which Bridge v1 uses too."""
+
 EVENT: Final = "@"
 """The start of the method of a record that is not a call."""
 

@@ -27,6 +27,9 @@ from typing import Final
 WORD: Final = re.compile(r"[0-9a-z\x80-\U0010ffff]+")
 """A word of separated text: exactly what SQLite's `ascii` tokenizer takes for a word."""
 
+LAST: Final = "\U0010ffff"
+"""Appended to the beginning of words, it sorts after all of them."""
+
 _NON_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 
 _ASCII_STRETCH: Final = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])")

@@ -28,7 +28,12 @@ BLANKS = (
 different."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LINE_END = re.compile(r"\r\n?|\n")
+LINE_END = re.compile(r"\r\n?|\n")
+"""What ends a line, everywhere: other characters that Python's `splitlines` splits at are text."""
+
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+DATETIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?")
+"""How the app writes a date, and a date with a time. To YAML both are only text."""
 
 
 class Decoded(Struct, frozen=True):
@@ -61,7 +66,7 @@ def decode(data: bytes) -> Decoded:
         text = body.decode("utf-8", "surrogateescape")
     first = _SURROGATE.search(text)
     assert first is not None
-    line = 1 + sum(1 for _ in _LINE_END.finditer(text, 0, first.start()))
+    line = 1 + sum(1 for _ in LINE_END.finditer(text, 0, first.start()))
     byte = ord(text[first.start()]) - 0xDC00
     message = f"Line {line}: byte 0x{byte:02x} is not UTF-8. It is preserved and shown as U+FFFD."
     return Decoded(text, bom, (Problem("invalid-utf8", message, line, first.start(), first.end()),))
@@ -94,7 +99,7 @@ def replace_surrogates(text: str) -> str:
 def split_with_starts(text: str) -> tuple[list[str], list[int]]:
     """Return every line without its end, and the offset of each line's start. An empty text has one line."""
     if "\r" in text:
-        ends = list(_LINE_END.finditer(text))
+        ends = list(LINE_END.finditer(text))
         starts = [0, *(match.end() for match in ends)]
         stops = [*(match.start() for match in ends), len(text)]
         return [text[start:stop] for start, stop in zip(starts, stops, strict=True)], starts

@@ -25,12 +25,12 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
+from vaultbridge.activity.records import TOOL_PREFIX
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.tools.base.answer import Answer, TextPart, answer_text
 from vaultbridge.tools.base.arguments import convert
-from vaultbridge.tools.base.catalog import PREFIX
 from vaultbridge.tools.base.schema import add_types
 from vaultbridge.tools.base.tool import Effect, ForeignTool, ToolContext
 
@@ -233,9 +233,9 @@ def _check_declaration(declaration: ToolDeclaration) -> str:
             f"{declaration.name!r} is not a valid tool name.",
             hint="Use at most 64 letters, digits, _ and -, starting with a letter.",
         )
-    if declaration.name.startswith(PREFIX):
+    if declaration.name.startswith(TOOL_PREFIX):
         raise InvalidArgument(
-            f"The name {declaration.name!r} begins with {PREFIX}, which is reserved for built-in tools.",
+            f"The name {declaration.name!r} begins with {TOOL_PREFIX}, which is reserved for built-in tools.",
             hint="Choose another name.",
         )
     if declaration.effect not in get_args(Effect):

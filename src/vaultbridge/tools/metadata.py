@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
@@ -172,7 +171,6 @@ TAGS = Tool(
 )
 
 
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STATUS: Final = {"": "any", "todo": "open"}
 
 
@@ -216,9 +214,11 @@ def run_tasks(context: VaultContext, arguments: TasksArguments) -> Answer:
 
 def check_filters(arguments: TasksArguments) -> None:
     """Raises InvalidArgument for an invalid date or status."""
+    from vaultbridge.markdown.text import DATE
+
     for argument in ("due_before", "due_after"):
         value = getattr(arguments, argument)
-        if value and not _DATE.fullmatch(value):
+        if value and not DATE.fullmatch(value):
             raise InvalidArgument(f"{argument} is {value!r}.", argument=argument, hint="Give YYYY-MM-DD.")
     if len(arguments.status) > 1 and arguments.status not in ("open", "done", "any", "todo"):
         raise InvalidArgument(

@@ -30,6 +30,7 @@ from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.change import split_lines
 from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import LINE_END
 
 SNIPPET_CHARS: Final = 240
 """The longest line shown: a paragraph on one line is shortened around the first match."""
@@ -250,7 +251,7 @@ class HitReader:
 
 
 def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+    return [0, *(match.end() for match in LINE_END.finditer(text))]
 
 
 def _collect(

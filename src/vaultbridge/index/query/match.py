@@ -38,6 +38,7 @@ from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.inline.scan import TAG_NAME
 from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import DATE
 
 _BLANK_LINES: Final = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 
@@ -45,7 +46,6 @@ _TAG: Final = re.compile(rf"#({TAG_NAME})")
 
 Span = tuple[int, int]
 
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -179,7 +179,7 @@ def _compare(text: str, comparison: Comparison, bound: str) -> bool:
         return _compare_values(float(text), comparison, float(bound))
     if _NUMBER.fullmatch(text) or _NUMBER.fullmatch(bound):
         return False
-    if bool(_DATE.match(text)) != bool(_DATE.match(bound)):
+    if bool(DATE.match(text)) != bool(DATE.match(bound)):
         return False
     return _compare_values(fold_text(text), comparison, fold_text(bound))
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence, Set
 from math import log
 from typing import Final
 
+from vaultbridge.index.fold import LAST
 from vaultbridge.index.query.needle import Needle
 
 COLUMN_WEIGHTS: Final = {"path": 8, "heads": 3, "body": 1}
@@ -28,8 +29,6 @@ score."""
 COUNTED_NOTES: Final = 5000
 """In how many notes the occurrences of a word are counted. If more have it, only whether it is in their name,
 headings and body matters: counting takes 1.5 ms for each 1,000 notes."""
-
-_LAST: Final = "\U0010ffff"
 """Sorts after every character that a word can continue with."""
 
 
@@ -94,7 +93,7 @@ def _count_occurrences(
     """Returns how often each hit has a word, or words that begin with it, weighted by column."""
     rows = db.execute(
         "SELECT doc, col, count(*) FROM occurrences WHERE term >= ? AND term <= ? GROUP BY doc, col",
-        (word, word + _LAST if prefix else word),
+        (word, word + LAST if prefix else word),
     )
     weights: dict[int, float] = {}
     for id_, column, times in rows:

@@ -15,14 +15,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.index.fold import stands_apart
+from vaultbridge.index.fold import LAST, stands_apart
 from vaultbridge.index.query.relevance import compute_idf
 from vaultbridge.index.ranking.forms import (
     ALL_COMPARED_WORDS,
     CACHED_FORMS,
     COMPARED_WORDS,
     FORMS,
-    LAST,
     STEM_CHARS,
     find_forms,
     stem_word,

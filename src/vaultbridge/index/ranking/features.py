@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from vaultbridge.index.fold import WORD, separate_words, split_words
 from vaultbridge.index.ranking.concepts import Concept, WeightedTerm
 from vaultbridge.index.ranking.function_words import detect_language
+from vaultbridge.markdown.text import LINE_END
 
 OCCURRENCES: Final = 32
 """How often one word is counted in one note. Counting more would change no rank."""
@@ -49,7 +50,6 @@ CARD_TEXTS: Final = ("text", "label", "file", "url")
 _FIELD_END: Final = "\x00"
 """Separates the fields of a note. Separating words leaves it unchanged, and it is not part of a word."""
 
-_LINE_END: Final = re.compile(r"\r\n?|\n")
 
 _Heading = tuple[int, str, int, int, int]
 """Level, text, line, start and end."""
@@ -192,7 +192,7 @@ class PassageReader:
         name = name.removesuffix(".md")
         note.name_words = max(1, len(split_words(name)))
         begin = properties[2] if properties is not None else 0
-        note.properties_end = len(_LINE_END.findall(note.text, 0, begin))
+        note.properties_end = len(LINE_END.findall(note.text, 0, begin))
         lead = [written[begin : begin + LEAD_CHARS]]
         if properties is not None:
             lead += [str(value) for key, value in properties[0].items() if key.lower() in SUMMARIES]

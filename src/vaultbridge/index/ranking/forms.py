@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from vaultbridge.index.fold import fold_text
+from vaultbridge.index.fold import LAST, fold_text
 
 FORMS: Final = 24
 """The most other forms of one word."""
@@ -34,9 +34,6 @@ STEM_CHARS: Final = 3
 
 CACHED_STEMS: Final = 16_384
 """About 3 MB."""
-
-LAST: Final = "\U0010ffff"
-"""Sorts after every word with a given beginning."""
 
 _WITHOUT_STEMMER: Final = frozenset(("", "ukrainian", "hebrew", "vietnamese"))
 """Languages with a list of function words for which Snowball has no stemmer."""

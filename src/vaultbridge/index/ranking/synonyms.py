@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from vaultbridge.index.ranking.word_lists import load_word_lists
+from vaultbridge.index.ranking.word_lists import SHARED_LETTERS, load_word_lists
 
 _SPELLINGS: Final = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("ll", "l"))
 """British and American spellings."""
 
 Stem = Callable[[str], str]
-
-_BEGINNING: Final = 3
-"""How many first letters words with the same stem share, so that few stems need to be compared."""
 
 
 @lru_cache(1)
@@ -34,7 +31,7 @@ def _load_synonyms() -> dict[str, dict[str, tuple[str, ...]]]:
             leads.setdefault(word, []).extend(wide.split())
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for word, others in leads.items():
-        found.setdefault(word[:_BEGINNING], {})[word] = tuple(dict.fromkeys(others))
+        found.setdefault(word[:SHARED_LETTERS], {})[word] = tuple(dict.fromkeys(others))
     return found
 
 
@@ -57,7 +54,7 @@ def find_synonyms(words: set[str], stem: Stem) -> tuple[str, ...]:
     stems = {stem(word) for word in words}
     found = [
         other
-        for beginning in sorted({word[:_BEGINNING] for word in words})
+        for beginning in sorted({word[:SHARED_LETTERS] for word in words})
         for word, others in known.get(beginning, {}).items()
         if word in words or stem(word) in stems
         for other in others

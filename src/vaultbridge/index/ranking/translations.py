@@ -11,14 +11,11 @@ from functools import lru_cache
 from typing import Final
 
 from vaultbridge.index.fold import fold_text
-from vaultbridge.index.ranking.word_lists import load_word_lists
+from vaultbridge.index.ranking.word_lists import SHARED_LETTERS, load_word_lists
 
 _UNSPACED: Final = ("chinese", "japanese", "korean")
 """Languages that have no spaces, or whose words have endings attached: their words are searched for in the
 whole question, and notes in them are not found by translation."""
-
-_BEGINNING: Final = 3
-"""How many first letters words with the same stem share, so that few stems need to be compared."""
 
 _SURE_CHARS: Final = 5
 """How long a word must be to be recognized by its stem when its language is not known."""
@@ -56,7 +53,7 @@ def _load_by_beginning(language: str) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for english, words in _load(language).items():
         for word in words:
-            found.setdefault(word[:_BEGINNING], []).append((word, english))
+            found.setdefault(word[:SHARED_LETTERS], []).append((word, english))
     return found
 
 
@@ -76,7 +73,7 @@ def translate(word: str, language: str, into: str, stem: StemInLanguage) -> tupl
 def _find(word: str, language: str, stem: StemInLanguage, *, sure: bool = True) -> list[str]:
     """Returns the English words for a word of a language. Unless it is `sure` that the word is of that
     language, a short one must have the form that the list has."""
-    alike = _load_by_beginning(language).get(word[:_BEGINNING], ())
+    alike = _load_by_beginning(language).get(word[:SHARED_LETTERS], ())
     same = [english for other, english in alike if word == other]
     if same or not alike or (not sure and len(word) < _SURE_CHARS):
         return same

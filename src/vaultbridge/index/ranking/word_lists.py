@@ -10,6 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+SHARED_LETTERS: Final = 3
+"""How many first letters words with the same stem share, so that few stems need to be compared."""
+
 _FOLDER: Final = Path(__file__).with_name("words")
 _SECTION: Final = re.compile(r"^\[(\w+)\]$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^#.*$", re.MULTILINE)

@@ -30,7 +30,7 @@ from vaultbridge.markdown.model import (
     Tag,
     Task,
 )
-from vaultbridge.markdown.text import decode, replace_surrogates
+from vaultbridge.markdown.text import DATE, DATETIME, decode, replace_surrogates
 
 EMBED: Final = 1
 AMBIGUOUS: Final = 8
@@ -43,9 +43,6 @@ PROPERTY_JSON_CHARS: Final = 64 * 1024
 
 PROPERTY_DEPTH: Final = 64
 """Deeper values are left out when a property is made storable, because that works by recursion."""
-
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_DATETIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
@@ -396,9 +393,9 @@ def infer_property_type(value: object) -> str:
     if isinstance(value, dict):
         return "object"
     text = str(value)
-    if _DATE.fullmatch(text):
+    if DATE.fullmatch(text):
         return "date"
-    return "datetime" if _DATETIME.fullmatch(text) else "text"
+    return "datetime" if DATETIME.fullmatch(text) else "text"
 
 
 def _property_rows(note: Note) -> list[tuple[str, int, str, str, str]]:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import LINE_END
 
 
 class Change(Struct, frozen=True, gc=False, order=True):
@@ -59,7 +60,6 @@ def apply_changes(text: str, changes: Iterable[Change]) -> str:
     return "".join(pieces)
 
 
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _LATER_ITEM: Final = re.compile(r"[ ]{0,3}(?!1[.)])\d{1,9}[.)][ \t]")
 _OPENS_BLOCK: Final = re.compile(
@@ -83,25 +83,25 @@ def line_end_near(text: str, offset: int) -> str:
         return "\r\n" if text[carriage : carriage + 2] == "\r\n" else "\r"
     if newline >= 0:
         return "\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n"
-    after = _LINE_END.search(text, offset)
+    after = LINE_END.search(text, offset)
     return after.group() if after else "\n"
 
 
 def convert_line_ends(text: str, line_end: str) -> str:
     """Return the text with each line end replaced by `line_end`."""
-    return _LINE_END.sub(lambda _: line_end, text)
+    return LINE_END.sub(lambda _: line_end, text)
 
 
 def split_lines(text: str) -> list[str]:
     """Return the lines without their ends; the last one is empty if the text ends with a line end."""
-    return _LINE_END.split(text)
+    return LINE_END.split(text)
 
 
 def split_keeping_ends(text: str) -> list[str]:
     """Return the lines with their ends; no line is empty, and joined they are the text."""
     lines: list[str] = []
     done = 0
-    for match in _LINE_END.finditer(text):
+    for match in LINE_END.finditer(text):
         lines.append(text[done : match.end()])
         done = match.end()
     if done < len(text):
@@ -120,13 +120,13 @@ def start_of_line(text: str, offset: int) -> int:
 
 def end_of_line(text: str, offset: int) -> int:
     """Return where the line that contains `offset` ends, before its line end."""
-    match = _LINE_END.search(text, offset)
+    match = LINE_END.search(text, offset)
     return match.start() if match else len(text)
 
 
 def start_of_next_line(text: str, offset: int) -> int:
     """Return where the line after the one that contains `offset` begins."""
-    match = _LINE_END.search(text, offset)
+    match = LINE_END.search(text, offset)
     return match.end() if match else len(text)
 
 

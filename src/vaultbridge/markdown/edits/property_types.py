@@ -6,20 +6,17 @@ InvalidArgument that says what is accepted. Null is always accepted: the app sho
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.edits.tags import parse_tag_name
+from vaultbridge.markdown.text import DATE, DATETIME
 from vaultbridge.markdown.yaml import resolve_plain
 
 _OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
 """Properties whose type the app fixes; `types.json` cannot change it."""
-
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")
 
 
 def property_type(name: str, types: Mapping[str, str]) -> str:
@@ -83,14 +80,14 @@ def _coerce_checkbox(value: Any) -> bool:
 
 
 def _coerce_date(value: Any) -> str:
-    if isinstance(value, str) and _DATE.fullmatch(value.strip()) and _exists(value.strip()):
+    if isinstance(value, str) and DATE.fullmatch(value.strip()) and _exists(value.strip()):
         return value.strip()
     raise _mismatch(value, "date", "Write it as YYYY-MM-DD.")
 
 
 def _coerce_datetime(value: Any) -> str:
     if isinstance(value, str):
-        found = _DATETIME.fullmatch(value.strip())
+        found = DATETIME.fullmatch(value.strip())
         if found:
             text = f"{found[1]}T{found[2]}{found[3] or ':00'}"
             if _exists(text):

@@ -15,6 +15,7 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, parse_address, send_request
 
 BASE: Final = "/bridge/v1"
+"""What all addresses of the protocol begin with."""
 
 LIST_SECONDS: Final = 10.0
 """How long a list of tools may take: a healthy server has it ready."""

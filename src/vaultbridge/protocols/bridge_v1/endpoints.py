@@ -28,8 +28,8 @@ from typing import Any, Final, Literal, NoReturn
 import msgspec
 
 from vaultbridge import __version__
-from vaultbridge.activity.clients import PAUSED, PREFIX, SeenClient
-from vaultbridge.activity.records import CURRENT
+from vaultbridge.activity.clients import PAUSED, SeenClient
+from vaultbridge.activity.records import CURRENT, TOOL_PREFIX
 from vaultbridge.errors import AssistantPaused, EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.jsonrpc.codec import name_json_type
 from vaultbridge.limits import CALL_SECONDS, MIB
@@ -294,7 +294,7 @@ def _refuse(message: str, details: str) -> NoReturn:
 def _make_listing(tools: Mapping[str, ToolInfo]) -> Listing:
     names: dict[str, str] = {}
     for name in tools:
-        names.setdefault(name.removeprefix(PREFIX), name)
+        names.setdefault(name.removeprefix(TOOL_PREFIX), name)
     listed: list[dict[str, Any]] = [
         {
             "name": bare,

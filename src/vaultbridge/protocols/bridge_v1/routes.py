@@ -25,6 +25,7 @@ from multidict import CIMultiDict
 from vaultbridge import __version__
 from vaultbridge.activity.clients import Activity
 from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols.bridge_v1.client import BASE
 from vaultbridge.protocols.bridge_v1.endpoints import (
     BODY_BYTES,
     PROTOCOL_VERSION,
@@ -54,7 +55,7 @@ def describe_api() -> dict[str, Any]:
             "version": PROTOCOL_VERSION,
             "description": f"The tools of an Obsidian vault as JSON over HTTP, by vaultbridge {__version__}.",
         },
-        "servers": [{"url": "/bridge/v1"}],
+        "servers": [{"url": BASE}],
         "security": [{}, {"token": []}],
         "paths": {
             "/health": {
@@ -203,8 +204,6 @@ _SCHEMAS: dict[str, Any] = {
     },
     "Failure": _describe_object(["error", "message"], {"error": _TEXT, "message": _TEXT, "details": _TEXT}),
 }
-
-BASE: Final = "/bridge/v1"
 
 BODY_SECONDS: Final = 20.0
 """How long a body of at most 1 MiB may take: callers are on this machine or nearby, and one that sends a byte

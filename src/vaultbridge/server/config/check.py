@@ -14,12 +14,11 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import VAULTS
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 from vaultbridge.server.config.model import Config, EmbeddingsConfig, ServerConfig, resolve_path
+from vaultbridge.tools.base.arguments import ERROR_PLACE, WRONG_TYPE
 from vaultbridge.vault.scope import Scope
 
-_WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
-_TYPES: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
 _BOUND: Final = re.compile(r"Expected `(?P<kind>int|float)` (?P<sign>[<>]=) (?P<bound>\S+)")
 _EMPTY: Final = "Expected `str` of length >= 1"
 _WORDS: Final = {
@@ -129,7 +128,7 @@ def find_line(place: str, lines: dict[str, int]) -> int:
 
 def _explain(file_name: str, message: str, lines: dict[str, int]) -> InvalidArgument:
     place = ""
-    if match := _WHERE.search(message):
+    if match := ERROR_PLACE.search(message):
         place, message = match["place"], message[: match.start()]
     if match := _UNKNOWN.match(message):
         key = f"{place}.{match['field']}".lstrip(".")
@@ -141,7 +140,7 @@ def _explain(file_name: str, message: str, lines: dict[str, int]) -> InvalidArgu
     if match := _MISSING.match(message):
         key = f"{place}.{match['field']}".lstrip(".")
         return _fault(file_name, find_line(key, lines), key, "is missing.")
-    if match := _TYPES.match(message):
+    if match := WRONG_TYPE.match(message):
         expected = " or ".join(_WORDS.get(choice, choice) for choice in match["wanted"].split(" | "))
         actual = _WORDS.get(match["came"], match["came"])
         hint = "Write [[vaults]]: one for each." if place == "vaults" else ""

@@ -211,9 +211,12 @@ def _shorten(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
 QUOTED_CHARS: Final = 80
 """How much of a wrong value an error quotes: enough to recognize it."""
 
-_WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
+ERROR_PLACE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _FIELD: Final = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<field>[^`]*)`")
-_TYPES: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
+WRONG_TYPE: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
+"""How msgspec says where an error is, what is wrong with a field, and which type it wants. Its errors are
+only text, so the text has to be read."""
+
 _NAMES: Final = {
     "str": "text",
     "int": "a whole number",
@@ -251,7 +254,7 @@ def convert(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tu
         try:
             return msgspec.convert(read, wanted)
         except msgspec.ValidationError as error:
-            refused = _WHERE.search(str(error))
+            refused = ERROR_PLACE.search(str(error))
             name = refused["place"] if refused else ""
             if name not in read or not is_blank(read[name]) or _is_required(wanted, name):
                 raise _explain(str(error), read, wanted, where, also) from None
@@ -319,7 +322,7 @@ def _explain(
     message: str, given: dict[str, Any], wanted: type[Struct], where: str, also: tuple[str, ...]
 ) -> InvalidArgument:
     place = ""
-    if found := _WHERE.search(message):
+    if found := ERROR_PLACE.search(message):
         place, message = found["place"], message[: found.start()]
     known = list(dict.fromkeys((*(field.name for field in msgspec.structs.fields(wanted)), *also)))
     if found := _FIELD.match(message):
@@ -339,7 +342,7 @@ def _explain(
     value = _find_value(given, place)
     came = f" is {quote_value(value)}" if value is not msgspec.UNSET else " is wrong"
     hint = "" if "[" in place or "." in place else _describe_wanted(wanted, place)
-    if (types := _TYPES.match(message)) and not hint:
+    if (types := WRONG_TYPE.match(message)) and not hint:
         hint = f"It should be {_describe_kinds(types['wanted'])}."
     return InvalidArgument(f"{name}{came}.", argument=name, hint=hint or f"{message}.")
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vaultbridge.activity.records import TOOL_PREFIX
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.review.policy import ChangePending
 from vaultbridge.tools.base.answer import Answer, answer_data
@@ -33,9 +34,6 @@ from vaultbridge.tools.base.tool import (
     ToolContext,
     build_annotations,
 )
-
-PREFIX: Final = "obsidian_"
-"""The prefix of our tools' names, for clients that mix the tools of several servers."""
 
 MAX_TOOLS: Final = 500
 """The most tools at once: a plugin that keeps adding is a bug, and no client shows more."""
@@ -130,7 +128,7 @@ class Catalog:
     def get(self, name: str) -> AnyTool | None:
         """Find a tool by its name, with or without the prefix, even if it is switched off."""
         tool = self._tools.get(name)
-        return tool if tool is not None else self._tools.get(name.removeprefix(PREFIX))
+        return tool if tool is not None else self._tools.get(name.removeprefix(TOOL_PREFIX))
 
     def changes(self, name: str) -> bool:
         """Whether the tool exists, is switched on, and does more than read."""
@@ -142,7 +140,7 @@ class Catalog:
         tool = self.get(name)
         return tool is not None and (tool.effect != "reads" or isinstance(tool, ForeignTool))
 
-    def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
+    def names(self, prefix: str = TOOL_PREFIX) -> tuple[str, ...]:
         """The names of all tools that are switched on."""
         return tuple(self._full_name(tool, prefix) for tool in self._list_on())
 
@@ -166,7 +164,7 @@ class Catalog:
         profile: Profile = "full",
         read_only: bool = False,
         vaults: tuple[str, ...] = (),
-        prefix: str = PREFIX,
+        prefix: str = TOOL_PREFIX,
     ) -> tuple[ListedTool, ...]:
         """The tools in order; cached. `vaults` are the names of the open vaults: if there are several, every
         tool gets an argument to choose one."""
@@ -254,7 +252,7 @@ class Catalog:
     def _find_closest(self, name: str) -> tuple[str, ...]:
         from vaultbridge.tools.suggestions import find_tool
 
-        prefix = PREFIX if name.startswith(PREFIX) else ""
+        prefix = TOOL_PREFIX if name.startswith(TOOL_PREFIX) else ""
         found, _ = find_tool(
             name, {self._full_name(tool, prefix): tool.effect != "changes" for tool in self._list_on()}
         )

@@ -6,7 +6,6 @@ saw. The journal names `page` as their author.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -22,7 +21,7 @@ from vaultbridge.errors import (
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.markdown.edits.merge import restore_line_ends
 from vaultbridge.markdown.edits.property_types import property_type
-from vaultbridge.markdown.text import decode, is_text, replace_surrogates
+from vaultbridge.markdown.text import LINE_END, decode, is_text, replace_surrogates
 from vaultbridge.vault.file_types import kind_of, media_kind
 from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.read import content_hash
@@ -322,7 +321,7 @@ def _read_lines(engine: Engine, source: VaultPath, wanted: dict[int, str]) -> li
     lines: list[str] = []
     if kind_of(source) == "note":
         try:
-            lines = re.split(r"\r\n?|\n", decode(engine.read_bytes(source)).text)
+            lines = LINE_END.split(decode(engine.read_bytes(source)).text)
         except (EngineFailure, PermissionDenied):
             lines = []
     return [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from vaultbridge.activity.records import TOOL_PREFIX
 from vaultbridge.jsonrpc.messages import PeerDisconnected, PeerError
 from vaultbridge.protocols.mcp.context import InputRequired
 from vaultbridge.protocols.mcp.provider import Context
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.answer import Answer
     from vaultbridge.tools.base.answer import Content as AnswerPart
     from vaultbridge.tools.base.catalog import PreparedCall
-
-PREFIX: Final = "obsidian_"
-"""The prefix of our tools' names, which people need not see. Not imported from the catalog, which takes too
-long to load before the first answer."""
 
 ACTION_CHARS: Final = 20
 """The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
@@ -194,7 +191,7 @@ class ToolCalls:
 
         can_show = context.shows_views and self._apps.shows_changes()
         caller = McpCaller(context, self._loop, self._workers, can_show=can_show)
-        return ReviewGate(rules, name.removeprefix(PREFIX), caller, progress)
+        return ReviewGate(rules, name.removeprefix(TOOL_PREFIX), caller, progress)
 
     def _classify(self, name: str, arguments: dict[str, Any]) -> str:
         """Return the kind of a call; calls of one kind take about the same time. Changes have no kind: they
