@@ -160,6 +160,18 @@ def test_scripts_say_yes_look_first_and_take_back(machine: Machine) -> None:
     assert "notes" not in machine.cursor() and "// mine" in machine.cursor()
 
 
+@pytest.mark.parametrize("named", [("Old Notes",), ("-v", "Old Notes"), ("./Old Notes",)])
+def test_a_vault_may_be_named(machine: Machine, named: tuple[str, ...]) -> None:
+    done = machine.run("--dry-run", *named)
+    assert done.returncode == 0, done.stderr
+    assert str(machine.home / "Old Notes") in done.stdout
+
+
+def test_two_vaults_are_one_too_many(machine: Machine) -> None:
+    done = machine.run("--dry-run", "Notes", "-v", "Old Notes")
+    assert done.returncode == 2 and "two vaults" in done.stderr
+
+
 def test_an_assistant_that_refuses_does_not_stop_the_others(machine: Machine) -> None:
     (machine.home / ".codex" / "config.toml").write_text("broken =", "utf-8")
     done = machine.run("--yes")

@@ -48,7 +48,10 @@ def main_init(argv: list[str]) -> int:
     parser = Parser(
         "init", "Set everything up: choose a vault and connect your assistants to it.", epilog=EPILOG
     )
-    parser.add_argument("-v", "--vault", metavar="VAULT", help="this vault, instead of asking")
+    parser.add_argument("vault", metavar="VAULT", nargs="?", help="this vault, instead of asking")
+    parser.add_argument(
+        "-v", "--vault", dest="vault_by_option", metavar="VAULT", help="the same, as an option"
+    )
     parser.add_argument(
         "--assistant",
         action="append",
@@ -128,8 +131,14 @@ def list_vaults() -> list[Path]:
 def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
     from vaultbridge.vault.obsidian import find_vault
 
-    if args.vault:
-        return find_vault(args.vault).resolve()
+    if args.vault and args.vault_by_option:
+        raise InvalidArgument(
+            f"There are two vaults: {args.vault}, and -v {args.vault_by_option}.",
+            argument="usage",
+            hint="Name one of them; init connects one vault at a time.",
+        )
+    if named := args.vault or args.vault_by_option:
+        return find_vault(named).resolve()
     vaults = list_vaults()
     missing = "No vault was found: this folder is not in one, and Obsidian knows none on this machine."
     if not asks or args.dry_run:
