@@ -108,3 +108,21 @@ async def test_refused_calls_on_a_large_note_leave_nothing_behind(tmp_path: Path
             assert "does not occur" in await process.text("edit_note", **refused)
             seen.append(_resident(process.inner.pid))
         assert seen[-1] < 1.5 * seen[3], seen
+
+
+async def test_a_read_is_answered_before_patterns_that_never_end(tmp_path: Path) -> None:
+    """Also the first patterns that the process sees, when it knows nothing about how long they take."""
+    vault = small_vault(tmp_path, {"A.md": "a" * 60 + "b", "B.md": "b"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        # Once, so that the engine and the index are there. Not the note that is read later: the server keeps
+        # what it has read and would answer without a thread.
+        while "index is still being built" in await process.text("search", query="b"):
+            """The server waits a second for it each time."""
+        calls = [("search", {"query": "/(a|aa)+c/"})] * 12 + [("read_note", {"name": "B"})]
+        for number, (tool, arguments) in enumerate(calls):
+            params = {"name": f"obsidian_{tool}", "arguments": arguments}
+            await process.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+        while "id" not in (first := await process.read()):
+            """A notification."""
+        assert first["id"] == 12, "the read waited for patterns"

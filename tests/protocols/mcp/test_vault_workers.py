@@ -13,7 +13,15 @@ import pytest
 from support.waiting import BOUND
 from vaultbridge.errors import TimedOut
 from vaultbridge.index.store.database import Index
-from vaultbridge.protocols.mcp.vault.workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
+from vaultbridge.protocols.mcp.vault.workers import (
+    CHANGE_THREADS,
+    LONG_SECONDS,
+    LONG_THREADS,
+    MOST_SLOW,
+    MOST_THREADS,
+    THREADS,
+    Workers,
+)
 
 
 class Gate:
@@ -78,7 +86,7 @@ async def test_a_stuck_job_is_left_behind_and_its_place_taken() -> None:
 
 
 async def test_a_job_that_nobody_waits_for_never_starts() -> None:
-    workers = Workers(1)
+    workers = Workers(1, slow_seconds=BOUND)
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate))
     await begun(gate)
@@ -187,8 +195,82 @@ async def test_a_long_job_that_is_left_behind_gives_its_place_in_the_lane_back()
     workers.close()
 
 
+async def test_reads_do_not_queue_behind_changes_that_wait() -> None:
+    workers = Workers(slow_seconds=BOUND)
+    gates = [Gate() for _ in range(2 * THREADS)]
+    changes = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
+    await begun(gates[0])
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "read") == "read"
+        assert await workers.run(lambda: "found", long=True) == "found"
+    assert not any(gate.begun.is_set() for gate in gates[CHANGE_THREADS:]), "changes took more threads"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        assert await asyncio.gather(*changes) == ["late"] * len(gates)
+    workers.close()
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_slow_job_gives_up_its_place_and_is_still_delivered(changes: bool) -> None:
+    workers = Workers(slow_seconds=0.0)
+    gates = [Gate() for _ in range(THREADS)]
+    slow = [asyncio.ensure_future(workers.run(gate, changes=changes)) for gate in gates]
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "next", changes=changes) == "next"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        assert await asyncio.gather(*slow) == ["late"] * THREADS
+    workers.close()
+
+
+async def test_slow_jobs_leave_threads_for_other_lanes() -> None:
+    """However many changes wait, for example while another process holds the writer's lock."""
+    workers = Workers(slow_seconds=0.0)
+    gates = [Gate() for _ in range(2 * MOST_THREADS)]
+    slow = [asyncio.ensure_future(workers.run(gate, changes=True)) for gate in gates]
+    await begun(gates[MOST_SLOW])
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "read") == "read"
+    assert not any(gate.begun.is_set() for gate in gates[MOST_SLOW + CHANGE_THREADS :])
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(*slow)
+    workers.close()
+
+
+async def test_a_kind_that_turns_out_to_be_long_leaves_the_short_lane() -> None:
+    """Those of its jobs, too, that came before anybody knew."""
+    workers = Workers(slow_seconds=BOUND)
+    held = [Gate() for _ in range(THREADS)]
+    reads = [asyncio.ensure_future(workers.run(gate)) for gate in held]
+    for gate in held:
+        await begun(gate)
+    first = asyncio.ensure_future(workers.run(compute, kind="search"))
+    gates = [Gate() for _ in range(THREADS)]
+    searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
+    await asyncio.sleep(0)
+    held[0].open.set()
+    async with asyncio.timeout(BOUND):
+        await first
+    for gate in held:
+        gate.open.set()
+    for gate in gates[:LONG_THREADS]:
+        await begun(gate)
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "read") == "read"
+    assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:])
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(*reads, *searches)
+    workers.close()
+
+
 async def test_callers_take_turns() -> None:
-    workers = Workers(1)
+    workers = Workers(1, slow_seconds=BOUND)
     gate = Gate()
     first = asyncio.ensure_future(workers.run(gate))
     await begun(gate)

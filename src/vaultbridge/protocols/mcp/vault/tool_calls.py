@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.answer import Content as AnswerPart
     from vaultbridge.tools.base.catalog import PreparedCall
 
+PATTERN: Final = "pattern"
+"""The group of queries with a regular expression."""
+
 ACTION_CHARS: Final = 20
 """The longest action that distinguishes calls of one tool: ours are shorter, a client may send anything."""
 
@@ -169,10 +172,15 @@ class ToolCalls:
             return answer, self._apps.describe(answer, gate, context.principal)
 
         loaded = self._find()
-        cancellable = loaded is not None and not loaded.catalog.may_change(name)
         kind = self._classify(name, arguments)
         answer = await self._workers.run(
-            call, kind=kind, caller=context.principal or actor, cancellable=cancellable
+            call,
+            kind=kind,
+            caller=context.principal or actor,
+            cancellable=loaded is not None and not loaded.catalog.may_change(name),
+            # Patterns are matched in another process.
+            long=kind.endswith(PATTERN),
+            changes=loaded is not None and not kind,
         )
         if isinstance(answer, InputRequired):
             # Raised here and not in the worker: it is not a failure of the tool.
@@ -211,7 +219,7 @@ def _describe_query(query: str) -> str:
     """Distinguish, by their punctuation alone, queries that take a few ms, tens of ms or hundreds. If a mark
     means something else, the query is only put into another group."""
     if query.count("/") > 1:
-        return "pattern"
+        return PATTERN
     if '"' in query:
         return "phrase"
     return "operators" if ":" in query else "words"

@@ -2,9 +2,11 @@
 
 One thread processes the jobs in order, and another one helps when a job has had to wait: many short jobs are
 fastest in one thread, because several would only pass the interpreter lock around. Kinds of jobs that take
-long to compute have their own lane, which never gets all threads, so that a read or an edit does not queue
-behind searches. Within a lane callers take turns; among long jobs every second turn goes to the kind that
-computes least, so that a search for a word does not queue behind patterns, or the other way round.
+long to compute have their own lane, and so have changes, which wait for one another. These two never get all
+threads, so that a read does not queue behind searches or edits. Within a lane callers take turns; among long
+jobs every second turn goes to the kind that computes least, so that a search for a word does not queue behind
+patterns, or the other way round. A short job or a change that takes unusually long gives its place to another
+thread and is still delivered.
 
 A caller may stop waiting for its job (timeout, cancellation). A job that has not started is then dropped; one
 that has is abandoned: another thread takes its place, so that a stuck file system cannot use up the threads.
@@ -40,6 +42,16 @@ LONG_THREADS: Final = 2
 computes at a time. A second one uses the time in which SQLite works outside the interpreter; a third would
 make each wait."""
 
+CHANGE_THREADS: Final = 1
+"""How many of the threads may make changes at once: those of one vault wait for one another anyway."""
+
+SLOW_SECONDS: Final = 0.1
+"""How long a short job or a change may keep its place while others wait: ten times an ordinary edit. One that
+takes longer waits for something else, such as a note that another program is saving."""
+
+MOST_SLOW: Final = 16
+"""How many jobs may have given up their places at once. Half of all threads, so that enough are left."""
+
 LONG_SECONDS: Final = 0.005
 """A kind of job that computes longer than this, on average, is long: ten times a read, less than a search for
 a common word. Waiting does not count: a job that waits for the disk keeps no other from working."""
@@ -55,45 +67,57 @@ T = TypeVar("T")
 
 
 class _Job(Generic[T]):
-    __slots__ = ("abandoned", "begun", "cancellation", "future", "kind", "long", "work")
+    __slots__ = ("abandoned", "begun", "caller", "cancellation", "future", "kind", "lane", "work")
 
     def __init__(
         self,
         work: Callable[[], T],
         future: asyncio.Future[T],
         kind: str,
+        caller: str,
         cancellation: Cancellation | None,
-        *,
-        long: bool,
     ) -> None:
         self.work = work
         self.future = future
         self.kind = kind
+        self.caller = caller
         self.cancellation = cancellation
-        self.long = long
-        self.begun = False
+        self.lane: _Lane
+        self.begun: float | None = None
+        """When it was begun, while it runs."""
         self.abandoned = False
-        """Whether nobody waits for the job any more, so that another thread has taken its thread's place."""
+        """Whether another thread has taken the place of the job's thread."""
 
 
 class _Lane:
-    """Waiting jobs. Those of one caller run in order; callers take turns, so that one with a hundred jobs
-    does not delay another with a single one. With `cost`, which says how long a kind of jobs takes, each kind
-    of a caller's jobs takes its own turns, and every second turn goes to the cheapest kind."""
+    """Waiting jobs, of which up to `threads` may run at once. Those of one caller run in order; callers take
+    turns, so that one with a hundred jobs does not delay another with a single one. With `cost`, which says
+    how long a kind of jobs takes, each kind of a caller's jobs takes its own turns, and every second turn
+    goes to the cheapest kind."""
 
-    __slots__ = ("_cheapest", "_cost", "_queues")
+    __slots__ = ("_cheapest", "_cost", "_queues", "threads", "working")
 
-    def __init__(self, cost: Callable[[str], float] | None = None) -> None:
+    def __init__(self, threads: int, cost: Callable[[str], float] | None = None) -> None:
+        self.threads = threads
+        self.working = 0
+        """Threads that run one of its jobs, without those whose place was taken."""
         self._queues: OrderedDict[tuple[str, str], deque[_Job[Any]]] = OrderedDict()
         self._cost = cost
         self._cheapest = False
         """Whether the next turn goes to the cheapest."""
 
-    def __bool__(self) -> bool:
+    @property
+    def is_waiting(self) -> bool:
         return bool(self._queues)
 
-    def add(self, caller: str, job: _Job[Any]) -> None:
-        self._queues.setdefault((caller, job.kind if self._cost else ""), deque()).append(job)
+    @property
+    def may_start(self) -> bool:
+        """Whether there is a job for which a thread is allowed."""
+        return bool(self._queues) and self.working < self.threads
+
+    def add(self, job: _Job[Any]) -> None:
+        job.lane = self
+        self._queues.setdefault((job.caller, job.kind if self._cost else ""), deque()).append(job)
 
     def take(self) -> _Job[Any] | None:
         """The next job that somebody still waits for."""
@@ -116,17 +140,23 @@ class _Lane:
 class Workers:
     """Belongs to the event loop it was created in; call `run` there."""
 
-    def __init__(self, threads: int = THREADS, *, most: int = MOST_THREADS) -> None:
+    def __init__(
+        self, threads: int = THREADS, *, most: int = MOST_THREADS, slow_seconds: float = SLOW_SECONDS
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._threads = threads
         self._most = most
+        self._slow_seconds = slow_seconds
         self._lock = threading.Lock()
         self._called = threading.Condition(self._lock)
-        self._short = _Lane()
-        self._long = _Lane(lambda kind: self._computing.get(kind, 0.0))
-        self._long_threads = max(1, min(LONG_THREADS, threads - 1))
-        self._long_working = 0
-        """Threads that run a long job, without abandoned ones."""
+        self._short = _Lane(threads)
+        self._long = _Lane(
+            max(1, min(LONG_THREADS, threads - 1)), lambda kind: self._computing.get(kind, 0.0)
+        )
+        self._changes = _Lane(CHANGE_THREADS)
+        self._lanes = self._short, self._long, self._changes
+        self._running: set[_Job[Any]] = set()
+        """The jobs that have a place."""
         self._computing: dict[str, float] = {}
         """How long jobs of a kind compute, on average."""
         self._idle = 0
@@ -141,11 +171,19 @@ class Workers:
         self._closed = False
 
     async def run(
-        self, work: Callable[[], T], *, kind: str = "", caller: str = "", cancellable: bool = False
+        self,
+        work: Callable[[], T],
+        *,
+        kind: str = "",
+        caller: str = "",
+        cancellable: bool = False,
+        long: bool = False,
+        changes: bool = False,
     ) -> T:
         """Run `work` in a thread; returns or raises what it does. Jobs of one `kind` take about the same
         time; jobs of one `caller` do not delay those of another. Work that is `cancellable`, because it
-        changes nothing, ends soon after its caller has stopped waiting."""
+        changes nothing, ends soon after its caller has stopped waiting. `long` work computes for long, also
+        where the time of its thread does not show it; work that `changes` something has a lane of its own."""
         if self._closed:
             raise RuntimeError("the workers are closed")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -154,12 +192,12 @@ class Workers:
         context = copy_context()
         cancellation = make_cancellable(context) if cancellable else None
         work = partial(context.run, work)
-        long = self._computing.get(kind, 0.0) > LONG_SECONDS
-        job = _Job(work, future, kind, cancellation, long=long)
+        job = _Job(work, future, kind, caller, cancellation)
         with self._lock:
-            (self._long if job.long else self._short).add(caller, job)
-            if self._working == self._long_working and self._has_waiting():
-                # No thread is running, or all of them run long jobs.
+            lane = self._changes if changes else self._long if long or self._is_long(kind) else self._short
+            lane.add(job)
+            if self._working == self._long.working + self._changes.working and self._may_start():
+                # No thread is running, or none that will take short jobs soon.
                 self._add_thread()
             elif not self._help_coming:
                 self._help_coming = True
@@ -204,24 +242,46 @@ class Workers:
     def _help(self) -> None:
         """Let another thread help, because a job has had to wait."""
         with self._lock:
-            self._help_coming = self._has_waiting() and not self._closed
+            self._help_coming = not self._closed and (
+                self._short.is_waiting or self._changes.is_waiting or self._long.may_start
+            )
             if self._help_coming:
-                self._add_thread()
+                self._replace_slow()
+                if self._may_start():
+                    self._add_thread()
                 self._loop.call_later(HELP_SECONDS, self._help)
 
-    def _has_waiting(self) -> bool:
-        """Whether there is a job that may start. Call with the lock held."""
-        return bool(self._short or (self._long and self._long_working < self._long_threads))
+    def _replace_slow(self) -> None:
+        """Take the places of jobs that take unusually long. Long jobs keep theirs: they compute, and more of
+        them at once would only make all slower. Call with the lock held."""
+        slow = time.monotonic() - self._slow_seconds
+        for job in tuple(self._running):
+            if self._abandoned >= MOST_SLOW:
+                return
+            if job.lane is not self._long and job.begun is not None and job.begun < slow:
+                self._give_up_place(job)
+
+    def _may_start(self) -> bool:
+        """Whether there is a job for which a thread is allowed. Call with the lock held."""
+        return any(lane.may_start for lane in self._lanes)
+
+    def _is_long(self, kind: str) -> bool:
+        return self._computing.get(kind, 0.0) > LONG_SECONDS
 
     def _abandon(self, job: _Job[Any]) -> None:
         with self._lock:
-            if job.begun and not job.abandoned:
-                job.abandoned = True
-                self._working -= 1
-                self._long_working -= job.long
-                self._abandoned += 1
-                if self._has_waiting():
+            if job in self._running:
+                self._give_up_place(job)
+                if self._may_start():
                     self._add_thread()
+
+    def _give_up_place(self, job: _Job[Any]) -> None:
+        """Call with the lock held."""
+        job.abandoned = True
+        self._running.discard(job)
+        self._working -= 1
+        job.lane.working -= 1
+        self._abandoned += 1
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -235,7 +295,7 @@ class Workers:
                 self._scheduled = True
                 self._schedule_delivery()
             with self._lock:
-                job.begun = False
+                job.begun = None
                 if job.abandoned:
                     self._abandoned -= 1
                     if self._working >= self._threads:
@@ -243,7 +303,8 @@ class Workers:
                         return
                     self._working += 1
                 else:
-                    self._long_working -= job.long
+                    self._running.discard(job)
+                    job.lane.working -= 1
             del job, result, error
 
     def _learn(self, kind: str, seconds: float) -> None:
@@ -259,28 +320,30 @@ class Workers:
             while True:
                 job = self._take()
                 if job is not None:
-                    job.begun = True
-                    self._long_working += job.long
+                    job.begun = time.monotonic()
+                    job.lane.working += 1
+                    self._running.add(job)
                     return job
                 self._working -= 1
                 if self._closed:
                     return None
                 self._idle += 1
                 self._called.wait()
-                if self._closed and not self._has_waiting():
+                if self._closed and not self._may_start():
                     return None
 
     def _take(self) -> _Job[Any] | None:
-        """A short job before a long one, except that one thread is always left to the long ones, so that
-        neither lane can starve the other. Call with the lock held."""
-        first, second = self._short, self._long
-        if self._long_threads < self._threads and not self._long_working:
-            first, second = second, first
-        for lane in (first, second):
-            if lane is self._short or self._long_working < self._long_threads:
-                job = lane.take()
-                if job is not None:
-                    return job
+        """A short job before others, except that one thread is always left to changes and one to long jobs,
+        so that no lane can starve another. Call with the lock held."""
+        others = self._changes, self._long
+        left_alone = [lane for lane in others if lane.threads < self._threads and not lane.working]
+        for lane in (*left_alone, self._short, *others):
+            while lane.may_start and (job := lane.take()) is not None:
+                if lane is self._short and self._is_long(job.kind):
+                    # How long its kind takes was not known when it came.
+                    self._long.add(job)
+                    continue
+                return job
         return None
 
     def _schedule_delivery(self) -> None:
