@@ -443,6 +443,28 @@ async def test_sessions_are_bounded_and_the_longest_idle_goes_first(monkeypatch:
                 assert response.status == status
 
 
+async def test_sessions_left_behind_make_room_before_one_that_has_begun_to_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Most clients disappear without a DELETE, after many calls."""
+    monkeypatch.setattr(mcp_http_sessions, "PRINCIPAL_SESSIONS", 3)
+    now = 0.0
+    async with http_server(clock=lambda: now) as client:
+        for _ in range(3):
+            client.session_id = client.version = ""
+            await client.initialize("2025-11-25")
+            for _ in range(mcp_http_sessions.USES_COUNTED):
+                await client.ask("ping")
+        now += 60
+        at_work = [HttpClient(client.url, client.http, client.fixture) for _ in range(3)]
+        for one in at_work:
+            now += 1
+            await one.initialize("2025-11-25")
+            await one.ask("ping")
+        for one in at_work:
+            assert "result" in await one.ask("ping")
+
+
 async def test_a_session_in_use_is_never_thrown_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http_sessions, "MAX_SESSIONS", 1)
     async with http_server() as client:

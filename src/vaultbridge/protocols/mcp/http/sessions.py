@@ -36,9 +36,13 @@ PRINCIPAL_SESSIONS: Final = 64
 """Sessions of one principal. After that a new session replaces another one of the same principal, so that a
 client that keeps opening sessions affects nobody else."""
 
+HANDSHAKE_USES: Final = 2
+"""The messages of a handshake. Sessions with nothing else are closed first, so that a burst of handshakes
+replaces its own sessions and not an idle one that somebody works with."""
+
 USES_COUNTED: Final = 16
-"""Messages after which a session counts as well used. The least used one is closed first, so that a burst of
-handshakes replaces its own sessions and not an idle one that somebody works with."""
+"""Messages after which a session counts as well used: it may then be idle for that many times longer than one
+with a single message before it is closed to make room."""
 
 IDLE_SECONDS: Final = 3600.0
 """A session that is unused for this long is closed: most clients disappear without a DELETE."""
@@ -114,8 +118,11 @@ class HttpSession:
 
     @property
     def worth(self) -> tuple[int, float]:
-        """Of several idle sessions, the one with the smallest value is closed first."""
-        return self._uses, self.used
+        """Of several idle sessions, the one with the smallest value is closed first. A well used one whose
+        client is gone must not outlast those that have begun to work since."""
+        if self._uses <= HANDSHAKE_USES:
+            return self._uses, self.used
+        return HANDSHAKE_USES + 1, (self.used - self._clock()) / self._uses
 
     def _use(self) -> None:
         self.used = self._clock()
