@@ -106,6 +106,17 @@ def test_a_vault_alone_is_not_taken_for_a_query_or_a_note(machine: Machine) -> N
         assert f"the following arguments are required: {missing}" in done.stderr
 
 
+def test_in_a_vault_the_name_of_its_folder_is_not_a_vault(machine: Machine) -> None:
+    vault = machine.add_vault("One")
+    (vault / "Folder").mkdir()
+    (vault / "Folder" / "Deep.md").write_text("- [ ] a task in Folder/\n", "utf-8")
+    task = json.loads(machine.run("tasks", "Folder/", "--json", here=vault).stdout)
+    assert task["path"] == "Folder/Deep.md"
+    assert "1 note" in machine.run("search", "--exact", "Folder/", "task", here=vault).stderr
+    # A path that is written as one still names another vault.
+    assert machine.run("read", "./Folder", "Deep", here=vault).stdout == "- [ ] a task in Folder/\n"
+
+
 def test_the_way_back_is_written_as_the_command_was(machine: Machine) -> None:
     vault = machine.add_vault("My Notes")
     operation = json.dumps({"op": "append", "note": "Where", "content": "more"})

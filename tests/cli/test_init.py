@@ -250,7 +250,7 @@ def test_nothing_to_find_says_what_would_help(tmp_path: Path) -> None:
     empty = Machine(tmp_path / "a")
     (empty.home / ".config" / "obsidian" / "obsidian.json").unlink()
     done = empty.run("--yes")
-    assert done.returncode == 1 and "vaultbridge init -v FOLDER" in done.stderr
+    assert done.returncode == 1 and "vaultbridge init FOLDER" in done.stderr
     (empty.home / ".cursor" / "mcp.json").unlink()
     (empty.home / ".cursor").rmdir()
     (empty.home / ".codex").rmdir()

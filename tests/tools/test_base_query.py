@@ -70,6 +70,14 @@ def test_a_base_needs_no_suffix_if_no_note_has_its_name(small: Small) -> None:
     assert harness.refused(InvalidArgument, "base_query", name="A").argument == "block"
 
 
+def test_a_note_without_a_base_does_not_hide_the_base_of_its_name(small: Small) -> None:
+    with_base = "```base\nviews:\n  - type: table\n    name: Mine\n```\n"
+    harness = small({**NOTES, "Q.base": BASE, "Folder/q.md": "a note", "P.base": BASE, "P.md": with_base})
+    whole = harness.text("base_query", name="Q.base")
+    assert harness.text("base_query", name="Q") == harness.text("base_query", name="[[Q]]") == whole
+    assert harness.text("base_query", name="P") != whole
+
+
 def test_pages_split_groups_without_losing_rows(small: Small) -> None:
     harness = small({**NOTES, "Q.base": BASE})
     first = harness.text("base_query", name="Q.base#Grouped", limit=1)

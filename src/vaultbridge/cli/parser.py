@@ -247,13 +247,20 @@ def names_vault(word: str) -> bool:
 
 
 def _is_vault_folder(word: str) -> bool:
-    """Whether the word is a folder, written as a path or opened in Obsidian before."""
+    """Whether the word is a folder that Obsidian has opened before, or the path of one that is not part of
+    such a vault: in a vault, `tasks Projects/` names a folder of that vault."""
+    from vaultbridge.server.vault_choice import find_vault_around
+
     place = expand_home(word)
-    written_as_path = "/" in word or os.sep in word
     try:
-        return place.is_dir() and (written_as_path or (place / ".obsidian").is_dir())
+        if not place.is_dir():
+            return False
+        around = find_vault_around(str(place))
     except (OSError, ValueError):
         return False
+    if around:
+        return (place / ".obsidian").is_dir()
+    return "/" in word or os.sep in word
 
 
 def parse_integer(text: str) -> int:

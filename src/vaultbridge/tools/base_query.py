@@ -66,17 +66,23 @@ def run(context: VaultContext, arguments: BaseQueryArguments) -> Answer:
 
 
 def find_base(engine: Engine, name: str) -> str:
-    """Find a base by its name with or without the suffix. A note of that name comes first, as in a link."""
+    """Find a base by its name with or without the suffix. A note of that name comes first, as in a link, if
+    it contains a base."""
+    from vaultbridge.bases.parse import extract_base_blocks
+
+    path, problem = "", None
     try:
-        return engine.find(name)
+        path = engine.find(name)
+    except NoteNotFound as missing:
+        problem = missing
+    if path and (not path.lower().endswith(".md") or extract_base_blocks(engine.view(path).text)):
+        return path
+    try:
+        return engine.find(f"{name}.base")
     except NoteNotFound:
-        if name.lower().endswith(".base"):
-            raise
-        try:
-            return engine.find(f"{name}.base")
-        except NoteNotFound:
-            pass
-        raise
+        if problem is not None:
+            raise problem from None
+        return path
 
 
 def _render_table(result: ViewResult, arguments: BaseQueryArguments) -> str:

@@ -137,15 +137,13 @@ def _choose_vault(args: argparse.Namespace, *, asks: bool) -> Path:
             argument="usage",
             hint="Name one of them; init connects one vault at a time.",
         )
-    if named := args.vault or args.vault_by_option:
-        return find_vault(named).resolve()
+    if args.vault or args.vault_by_option:
+        return find_vault(args.vault or args.vault_by_option).resolve()
     vaults = list_vaults()
     missing = "No vault was found: this folder is not in one, and Obsidian knows none on this machine."
     if not asks or args.dry_run:
         if not vaults:
-            raise VaultNotFound(
-                missing, hint="Any folder of Markdown files works: vaultbridge init -v FOLDER"
-            )
+            raise VaultNotFound(missing, hint="Any folder of Markdown files works: vaultbridge init FOLDER")
         return vaults[0]
     say("Your vaults:" if vaults else f"{missing} Any folder of Markdown files works.")
     for number, vault in enumerate(vaults, 1):
